@@ -1,0 +1,1 @@
+"""Deal or No Deal over dialogue acts: the game, and playing it."""

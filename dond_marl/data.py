@@ -1,0 +1,168 @@
+"""The published data files of Lewis et al. 2017, read from a folder of yours and verified by SHA-256.
+
+The files are the data of facebookresearch/end-to-end-negotiator (CC BY-NC 4.0) and are not part of this project.
+``selfplay.txt`` holds one seat a line, ``count value`` for each item type; lines 2k and 2k+1 are one game. The dialogue
+files hold one perspective a line: ``<input>``, ``<dialogue>``, ``<output>``, ``<partner_input>``.
+A file is read whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import MAX_VALUE
+
+DIALOGUE_SPLITS = ("train", "val", "test")
+DEFAULT_DATA_DIR = Path("data")
+BASE_URL = "https://raw.githubusercontent.com/facebookresearch/end-to-end-negotiator/master/src/data/negotiate/"
+CHECKSUMS: dict[str, tuple[str, ...]] = {
+    "selfplay.txt": ("05b7d66c309617f0f1a5562ab8c1d2de933e712a4c8419fd924f4a2c899ab3aa",),
+    # The published file, then the same rows in another order (rebuilt from the published data.txt).
+    "train.txt": (
+        "aa278f06765463a5767055e1a544d922b39a9bb78f586f85513bf99f74aa2300",
+        "d76b0fdd57436286d4c275c50e74182248cedf7d0db12aa39d99c687f7e17207",
+    ),
+    "val.txt": ("5ad7df00b8bc4b1fff565cb4dc38b23afc7874c496b0ed2e1c58c232326ff996",),
+    "test.txt": ("37be3150bf656195b61a7547b45cf307acce929f2a8140036890a561c3597c83",),
+}
+Tables = tuple[NDArray[np.int8], NDArray[np.int8]]
+
+
+class DataError(ValueError):
+    """A data file that is missing, is not the published one, or has a line that cannot be read."""
+
+
+class Dialogue(NamedTuple):
+    """One perspective of one human negotiation: the speaker's own context, the words, the selection, the partner's."""
+
+    counts: tuple[int, ...]
+    my_values: tuple[int, ...]
+    partner_values: tuple[int, ...]
+    words: tuple[str, ...]  # "YOU:" and "THEM:" turns, "<eos>" and "<selection>" as published
+    output: tuple[str, ...]  # "item0=1" and so on for both sides, or "<no_agreement>", "<disagree>", "<disconnect>"
+
+
+def load_self_play(data_dir: str | Path | None = None) -> Tables:
+    """The 4,086 self-play games of ``selfplay.txt``: counts ``[N, 3]`` and utilities ``[N, 2, 3]``, int8."""
+    return _self_play(_find("selfplay.txt", data_dir))
+
+
+def load_dialogue_scenarios(split: str, data_dir: str | Path | None = None) -> Tables:
+    """The scenarios of one dialogue file, a row per perspective: counts ``[N, 3]`` and utilities ``[N, 2, 3]``, int8."""
+    rows = load_dialogues(split, data_dir)
+    counts = np.array([row.counts for row in rows], dtype=np.int8)
+    return counts, np.array([(row.my_values, row.partner_values) for row in rows], dtype=np.int8)
+
+
+def load_dialogues(split: str, data_dir: str | Path | None = None) -> tuple[Dialogue, ...]:
+    """Every line of ``train.txt``, ``val.txt`` or ``test.txt``."""
+    if split not in DIALOGUE_SPLITS:
+        raise DataError(f"split of the dialogues must be one of {', '.join(DIALOGUE_SPLITS)}; got {split!r}")
+    return _dialogues(_find(f"{split}.txt", data_dir))
+
+
+def checksum(content: bytes) -> str:
+    """The SHA-256 of a file's content, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def how_to_get(name: str, folder: Path) -> str:
+    """What to do about a missing or wrong data file."""
+    return (
+        f"Fetch it with `python scripts/fetch_data.py --data-dir {folder}`, "
+        f"or download {BASE_URL}{name} and place it at {folder / name}; "
+        f"another folder is named by data_dir (env.data_dir in a config)."
+    )
+
+
+def _find(name: str, data_dir: str | Path | None) -> Path:
+    folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
+    path = folder / name
+    if not path.is_file():
+        raise DataError(f"{path}: no such data file. {how_to_get(name, folder)}")
+    return path.resolve()
+
+
+@lru_cache(maxsize=4)
+def _self_play(path: Path) -> Tables:
+    counts, values = [], []
+    lines = _verified_lines(path, _self_play_line)
+    for number in range(0, len(lines), 2):
+        (pool, first), (other_pool, second) = lines[number], lines[number + 1]
+        if pool != other_pool:
+            raise DataError(
+                f"{path}:{number + 2}: the two seats of a game must share one pool; got {pool} and {other_pool}"
+            )
+        counts.append(pool)
+        values.append((first, second))
+    tables = np.array(counts, dtype=np.int8), np.array(values, dtype=np.int8)
+    for table in tables:
+        table.flags.writeable = False
+    return tables
+
+
+@lru_cache(maxsize=4)
+def _dialogues(path: Path) -> tuple[Dialogue, ...]:
+    return tuple(_verified_lines(path, _dialogue_line))
+
+
+def _verified_lines(path: Path, parse) -> list:  # type: ignore[no-untyped-def, type-arg]
+    """Each line parsed, once the file is known to be the published one; otherwise the first bad line is named."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}). {how_to_get(path.name, path.parent)}") from error
+    rows = []
+    for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(), start=1):
+        try:
+            rows.append(parse(line))
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: {error}. {how_to_get(path.name, path.parent)}") from None
+    found, known = checksum(content), CHECKSUMS[path.name]
+    if found not in known:
+        raise DataError(
+            f"{path}: not the published file: its SHA-256 is {found}, expected {' or '.join(known)} "
+            f"(every line reads well, so a line was changed, lost or added). {how_to_get(path.name, path.parent)}"
+        )
+    return rows
+
+
+def _context(words: list[str], what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Counts and values from ``count value count value count value``."""
+    if len(words) != 6 or not all(word.isascii() and word.isdigit() and len(word) <= 3 for word in words):
+        raise ValueError(f"{what} must be six numbers, count and value of each item type; got {' '.join(words)[:80]!r}")
+    numbers = [int(word) for word in words]
+    counts, values = tuple(numbers[::2]), tuple(numbers[1::2])
+    if not any(counts) or max(counts) > MAX_VALUE or max(values) > MAX_VALUE:
+        raise ValueError(
+            f"{what} must hold at least one item, and counts and values in 0..{MAX_VALUE}; got {' '.join(words)!r}"
+        )
+    return counts, values
+
+
+def _self_play_line(line: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return _context(line.split(), "a line")
+
+
+def _dialogue_line(line: str) -> Dialogue:
+    words = line.split()
+    parts = {tag: _between(words, tag) for tag in ("input", "dialogue", "output", "partner_input")}
+    counts, mine = _context(parts["input"], "<input>")
+    partner_counts, theirs = _context(parts["partner_input"], "<partner_input>")
+    if counts != partner_counts:
+        raise ValueError(f"both perspectives must share one pool; got {counts} and {partner_counts}")
+    return Dialogue(counts, mine, theirs, tuple(parts["dialogue"]), tuple(parts["output"]))
+
+
+def _between(words: list[str], tag: str) -> list[str]:
+    try:
+        start = words.index(f"<{tag}>")
+        return words[start + 1 : words.index(f"</{tag}>", start)]
+    except ValueError:
+        raise ValueError(f"no <{tag}>...</{tag}> in the line") from None

@@ -1,0 +1,274 @@
+"""The rules of Deal or No Deal over dialogue acts: one game, frozen values, no dependencies.
+
+Two seats split a pool of three item types; each seat privately values each type and is paid its own values for the
+items it gets, if a deal closes. The negotiation is the five-act reduction of Lewis et al. 2017 (*Deal or No Deal?
+End-to-End Learning for Negotiation Dialogues*, arXiv 1706.05125, section 2) used by Kwon et al. 2023 (arXiv
+2303.00001, section 4.3): PROPOSE, INSIST, AGREE, DISAGREE, END.
+
+==================  =================================================================================================
+Who speaks          ``seat_0`` opens, then strictly alternating; every act uses one of ``max_turns``.
+PROPOSE, INSIST     Put the speaker's claim ``oA`` (what the *speaker* keeps) on the table. Always legal within the pool.
+AGREE               Legal only if the partner's last act was an offer. Closes the deal at that offer.
+DISAGREE            Always legal. Ends the game without a deal, or (``disagree="rejects"``) only refuses the offer.
+END                 Always legal. Final selection: each seat's latest own claim is its selection; the two claims are a
+                    deal if they add up to exactly the pool, otherwise nobody is paid.
+No turn left        The same final selection.
+==================  =================================================================================================
+
+Standard library only: everything else in the project stands on this file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, NamedTuple
+
+SEATS = ("seat_0", "seat_1")
+ITEMS = ("book", "hat", "ball")  # Lewis et al. 2017, section 2.1
+MAX_VALUE = 10  # points; the largest private value of one item (Lewis et al. 2017, section 2.1)
+MAX_COUNT = 10  # items of one type; keeps value times count within a signed byte, which the batched engine relies on
+DEFAULT_MAX_TURNS = 10  # acts of both seats together (Lewis et al. 2017 let people walk away after ten)
+
+Triple = tuple[int, int, int]
+Disagree = Literal["ends", "rejects"]
+
+
+class Act(IntEnum):
+    """The five dialogue acts, numbered as in the action space."""
+
+    PROPOSE = 0
+    INSIST = 1
+    AGREE = 2
+    DISAGREE = 3
+    END = 4
+
+    @property
+    def is_offer(self) -> bool:
+        """Whether the act puts an offer on the table, so that its ``oA`` counts."""
+        return self <= Act.INSIST
+
+
+class Ending(IntEnum):
+    """How a game ended. ``OPEN`` means that it has not."""
+
+    OPEN = 0
+    AGREE = 1
+    END = 2
+    DISAGREE = 3
+    TURN_LIMIT = 4
+    ILLEGAL = 5  # a seat broke a rule where the face forfeits instead of raising
+
+
+class IllegalAct(ValueError):
+    """An act that the rules forbid here. The message names the rule; the state is unchanged."""
+
+
+class Action(NamedTuple):
+    """One dialogue act. ``oA`` is what the acting seat keeps; it counts only for PROPOSE and INSIST."""
+
+    act_type: Act
+    oA: Triple = (0, 0, 0)
+
+
+def _triple(name: str, given: object, low: int, high: int) -> Triple:
+    try:
+        values = tuple(int(v) for v in given)  # type: ignore[attr-defined]
+        exact = all(v == w for v, w in zip(values, given, strict=True))  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        values, exact = (), False
+    if not exact or len(values) != len(ITEMS) or not all(low <= v <= high for v in values):
+        raise ValueError(
+            f"{name} must be {len(ITEMS)} integers in {low}..{high}, one per {'/'.join(ITEMS)}; got {given!r}"
+        )
+    return values  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """The pool and both seats' private values.
+
+    ``counts``: items of each type, 0..10, at least one in all. ``utilities[seat]``: points per item, 0..10.
+    """
+
+    counts: Triple
+    utilities: tuple[Triple, Triple]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", _triple("counts", self.counts, 0, MAX_COUNT))
+        if len(self.utilities) != len(SEATS):
+            raise ValueError(f"utilities must hold one vector per seat ({len(SEATS)}); got {self.utilities!r}")
+        pair = tuple(
+            _triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in zip(SEATS, self.utilities, strict=True)
+        )
+        object.__setattr__(self, "utilities", pair)
+        if not any(self.counts):
+            raise ValueError("counts must hold at least one item; got (0, 0, 0)")
+
+    def whole(self, seat: int) -> int:
+        """What the whole pool is worth to ``seat``, in points."""
+        return worth(self.utilities[seat], self.counts)
+
+    def swapped(self) -> Scenario:
+        """The same pool with the seats' values exchanged."""
+        return Scenario(self.counts, (self.utilities[1], self.utilities[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The variant played.
+
+    ``max_turns``: acts of both seats together, at least 1. ``disagree``: ``"ends"`` the game or only ``"rejects"`` the
+    offer on the table.
+    """
+
+    max_turns: int = DEFAULT_MAX_TURNS
+    disagree: Disagree = "ends"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.max_turns, bool) or not isinstance(self.max_turns, int) or not 1 <= self.max_turns <= 100:
+            raise ValueError(f"max_turns must be an integer in 1..100; got {self.max_turns!r}")
+        if self.disagree not in ("ends", "rejects"):
+            raise ValueError(f"disagree must be 'ends' or 'rejects'; got {self.disagree!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a game ended, what each seat got (``None`` without a deal) and both scores in points."""
+
+    ending: Ending
+    allocation: tuple[Triple, Triple] | None
+    scores: tuple[int, int]
+    rule_broken: str | None = None  # what made an ILLEGAL ending
+
+    @property
+    def deal(self) -> bool:
+        """Whether a deal closed."""
+        return self.allocation is not None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A whole negotiation: nothing but the scenario, the rules and what was said, in order.
+
+    The fields after ``history`` follow from it; ``apply`` carries them along so that nothing is searched twice.
+    ``claims[seat]`` is the seat's latest own claim, ``None`` before its first offer.
+    """
+
+    scenario: Scenario
+    rules: Rules = Rules()
+    history: tuple[Action, ...] = ()
+    claims: tuple[Triple | None, Triple | None] = (None, None)
+    outcome: Outcome | None = None
+
+    @property
+    def mover(self) -> int:
+        """The seat to speak: 0 opens, then strictly alternating."""
+        return len(self.history) % 2
+
+    @property
+    def turns_remaining(self) -> int:
+        """Acts left to both seats together."""
+        return self.rules.max_turns - len(self.history)
+
+    @property
+    def over(self) -> bool:
+        """Whether the game has ended."""
+        return self.outcome is not None
+
+    def last_act(self, seat: int) -> Act | None:
+        """The latest act of ``seat``, ``None`` before its first."""
+        taken = len(self.history)
+        index = taken - 1 if (taken - 1) % 2 == seat else taken - 2
+        return self.history[index].act_type if index >= 0 else None
+
+
+def worth(utilities: Triple, items: Triple) -> int:
+    """The points that ``items`` are worth under ``utilities``."""
+    return utilities[0] * items[0] + utilities[1] * items[1] + utilities[2] * items[2]
+
+
+def rest(counts: Triple, oA: Triple) -> Triple:
+    """What is left of the pool for the other seat."""
+    return counts[0] - oA[0], counts[1] - oA[1], counts[2] - oA[2]
+
+
+def may_agree(state: State, seat: int) -> bool:
+    """Whether AGREE is open to ``seat``: the partner's last act was an offer."""
+    last = state.last_act(1 - seat)
+    return last is not None and last <= Act.INSIST
+
+
+def rule_against(state: State, action: Action) -> str | None:
+    """The rule that forbids ``action`` to the seat to move, in words, or ``None`` if it is legal."""
+    act, oA = action
+    if state.outcome is not None:
+        return "the game is over: no act is legal after it"
+    if act <= Act.INSIST:
+        counts = state.scenario.counts
+        if not (0 <= oA[0] <= counts[0] and 0 <= oA[1] <= counts[1] and 0 <= oA[2] <= counts[2]):
+            return f"{Act(act).name} must keep between (0, 0, 0) and the pool {counts}; got oA={tuple(oA)}"
+    elif act == Act.AGREE and not may_agree(state, state.mover):
+        last = state.last_act(1 - state.mover)
+        said = "has not spoken yet" if last is None else f"last said {last.name}"
+        return f"AGREE needs the partner's last act to be PROPOSE or INSIST; the partner {said}"
+    return None
+
+
+def legal_actions(state: State) -> tuple[Action, ...]:
+    """Every legal action of the seat to move, in the order of the act numbers, each ``oA`` counting up from zeros."""
+    if state.over:
+        return ()
+    n0, n1, n2 = state.scenario.counts
+    shares = [(a, b, c) for a in range(n0 + 1) for b in range(n1 + 1) for c in range(n2 + 1)]
+    offers = [Action(act, oA) for act in (Act.PROPOSE, Act.INSIST) for oA in shares]
+    agree = [Action(Act.AGREE)] if may_agree(state, state.mover) else []
+    return (*offers, *agree, Action(Act.DISAGREE), Action(Act.END))
+
+
+def apply(state: State, action: Action) -> State:
+    """The negotiation after the seat to move has said ``action``. Raises :class:`IllegalAct` and changes nothing."""
+    rule = rule_against(state, action)
+    if rule is not None:
+        raise IllegalAct(rule)
+    seat = len(state.history) % 2
+    act = Act(action.act_type)
+    if act <= Act.INSIST:
+        said = Action(act, (int(action.oA[0]), int(action.oA[1]), int(action.oA[2])))
+        claims = (said.oA, state.claims[1]) if seat == 0 else (state.claims[0], said.oA)
+    else:
+        said = Action(act)  # oA is ignored: canonically zeros
+        claims = state.claims
+    outcome = _outcome(state, act, seat, claims)
+    return State(state.scenario, state.rules, (*state.history, said), claims, outcome)
+
+
+def forfeit(state: State, rule_broken: str) -> State:
+    """The negotiation ended by an act that broke a rule: nobody is paid."""
+    return State(
+        state.scenario, state.rules, state.history, state.claims, Outcome(Ending.ILLEGAL, None, (0, 0), rule_broken)
+    )
+
+
+def _outcome(state: State, act: Act, seat: int, claims: tuple[Triple | None, Triple | None]) -> Outcome | None:
+    """How the game stands after ``act``: an outcome, or ``None`` while it goes on."""
+    counts = state.scenario.counts
+    if act is Act.AGREE:
+        offered = claims[1 - seat]
+        assert offered is not None  # AGREE was legal
+        mine = rest(counts, offered)
+        return _deal(state.scenario, Ending.AGREE, (mine, offered) if seat == 0 else (offered, mine))
+    if act is Act.DISAGREE and state.rules.disagree == "ends":
+        return Outcome(Ending.DISAGREE, None, (0, 0))
+    if act is not Act.END and state.turns_remaining > 1:
+        return None
+    ending = Ending.END if act is Act.END else Ending.TURN_LIMIT
+    first, second = claims
+    if first is not None and second is not None and rest(counts, first) == second:
+        return _deal(state.scenario, ending, (first, second))
+    return Outcome(ending, None, (0, 0))
+
+
+def _deal(scenario: Scenario, ending: Ending, allocation: tuple[Triple, Triple]) -> Outcome:
+    scores = worth(scenario.utilities[0], allocation[0]), worth(scenario.utilities[1], allocation[1])
+    return Outcome(ending, allocation, scores)

@@ -1,0 +1,117 @@
+"""From a name to an occupant: ``"heuristic"``, ``"boulware(exponent=4)"``, ``{"kind": "boulware", "exponent": 4}``.
+
+Names resolve through the entry-point group ``dond_marl.partners``. An entry is either a dict of factories, as the
+built-in catalogue of the package ``partners`` is, or one factory under its own name. Without an installation the
+built-in catalogue is found by its module name. A factory takes its parameters by keyword and returns a partner.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from dond_marl.seats import Partner
+
+GROUP = "dond_marl.partners"
+BUILTIN = "partners.catalogue"
+Factory = Callable[..., Partner]
+Spec = str | Mapping[str, Any]
+
+
+class OccupantNameError(ValueError):
+    """A name that no occupant has, or parameters that it does not take."""
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> dict[str, Factory]:
+    """Every known occupant by name, sorted; a third party's entry may not take a built-in's name."""
+    found: dict[str, Factory] = dict(importlib.import_module(BUILTIN).PARTNERS)
+    for entry in entry_points(group=GROUP):
+        if entry.value.split(":")[0] == BUILTIN:
+            continue
+        loaded = entry.load()
+        new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
+        taken = sorted(found.keys() & new.keys())
+        if taken:
+            raise OccupantNameError(f"{entry.value} registers {', '.join(taken)} in {GROUP}, which is taken already")
+        found.update(new)
+    return dict(sorted(found.items()))
+
+
+def seat_occupant(spec: Spec | Partner) -> Partner:
+    """The partner that ``spec`` names; a partner is returned as it is. Raises :class:`OccupantNameError`."""
+    if not isinstance(spec, str | Mapping):
+        if isinstance(spec, Partner):
+            return spec
+        raise OccupantNameError(
+            f"an occupant is a name, a mapping with 'kind', or a partner; got {type(spec).__name__}: {spec!r}"
+        )
+    kind, parameters = parse_spec(spec)
+    known = catalogue()
+    if kind not in known:
+        near = difflib.get_close_matches(kind, known, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise OccupantNameError(f"no occupant is called {kind!r}{hint}; known: {', '.join(known)}")
+    factory = known[kind]
+    allowed = inspect.signature(factory).parameters
+    unknown = [name for name in parameters if name not in allowed]
+    if unknown:
+        takes = ", ".join(allowed) or "no parameters"
+        raise OccupantNameError(f"{kind!r} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
+    try:
+        return factory(**parameters)
+    except (TypeError, ValueError) as error:
+        raise OccupantNameError(f"{kind!r} cannot be made with {parameters}: {error}") from error
+
+
+def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
+    """The kind and the parameters of a spec, without looking whether they exist."""
+    if isinstance(spec, Mapping):
+        parameters = dict(spec)
+        kind = parameters.pop("kind", None)
+        if not isinstance(kind, str) or not all(isinstance(name, str) for name in parameters):
+            raise OccupantNameError(
+                f"an occupant given as a mapping needs a text 'kind' and named parameters; got {dict(spec)!r}"
+            )
+        return kind, parameters
+    try:
+        node = ast.parse(spec.strip(), mode="eval").body
+        return _call(node)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise OccupantNameError(
+            f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}"
+        ) from None
+
+
+def spec_name(spec: Spec) -> str:
+    """The one way to write a spec: ``boulware(exponent=4)``, parameters sorted."""
+    kind, parameters = parse_spec(spec)
+    inside = ", ".join(f"{name}={_written(value)}" for name, value in sorted(parameters.items()))
+    return f"{kind}({inside})" if inside else kind
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) and value.isidentifier() else repr(value)
+
+
+def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
+    if isinstance(node, ast.Name):
+        return node.id, {}
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+        raise ValueError("not a call with keywords")
+    if any(keyword.arg is None for keyword in node.keywords):
+        raise ValueError("no ** here")
+    return node.func.id, {keyword.arg: _value(keyword.value) for keyword in node.keywords if keyword.arg is not None}
+
+
+def _value(node: ast.expr) -> Any:
+    """A literal, or a bare name or nested occupant, which stays text: ``best_response(to=heuristic)``."""
+    if isinstance(node, ast.Name | ast.Call):
+        return ast.unparse(node)
+    return ast.literal_eval(node)

@@ -1,0 +1,79 @@
+"""The one play loop: two occupants, a block of scenarios, one after the other until every game has ended.
+
+Training, tournaments, evaluation, transcripts and human play all come through here, so what is measured is what is
+played.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dond_marl.batch import Games, OnIllegal, Table
+from dond_marl.game import SEATS, Rules
+from dond_marl.randomness import NOISE_WIDTH, generator
+from dond_marl.scenarios import Scenarios
+from dond_marl.seats import Doubles, Partner, Turns
+
+
+class OccupantError(RuntimeError):
+    """An occupant raised, or answered what cannot be played; ``seat`` says which, ``__cause__`` why."""
+
+    def __init__(self, seat: int, cause: Exception) -> None:
+        super().__init__(f"the occupant of {SEATS[seat]} failed: {type(cause).__name__}: {cause}")
+        self.seat = seat
+
+
+class Noise:
+    """The uniforms of a block of games, a function of (seed, index, turn, game): who else plays changes nothing."""
+
+    def __init__(self, seed: int, index: tuple[int, ...], size: int) -> None:
+        self._seed, self._index, self._size = seed, index, size
+        self._of_game: dict[int, Doubles] = {}
+
+    def of_turn(self, turn: int) -> Doubles:
+        """Fresh uniforms of one turn, ``[N, 8]``."""
+        return generator(self._seed, "turn noise", *self._index, turn).random((self._size, NOISE_WIDTH))
+
+    def of_game(self, seat: int) -> Doubles:
+        """The seat's private uniforms, constant through each game, ``[N, 8]``."""
+        if seat not in self._of_game:
+            rng = generator(self._seed, "game noise", *self._index, seat)
+            self._of_game[seat] = rng.random((self._size, NOISE_WIDTH))
+        return self._of_game[seat]
+
+
+def rollout(
+    occupants: tuple[Partner, Partner],
+    scenarios: Scenarios,
+    rules: Rules = Rules(),
+    *,
+    seed: int,
+    index: tuple[int, ...] = (),
+    prior: str = "",
+    reveal_partner_utilities: bool = False,
+    illegal: OnIllegal = "raise",
+) -> Games:
+    """Play every scenario once, ``occupants[0]`` opening. Raises :class:`OccupantError`.
+
+    ``(seed, index)`` names the block's randomness; ``prior`` is the scenario distribution as the seats know it.
+    """
+    table = Table(scenarios, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities, illegal=illegal)
+    noise = Noise(seed, index, scenarios.size)
+    while table.open:
+        occupant = occupants[table.seat]
+        turns = see(table, noise, deterministic=occupant.traits.deterministic)
+        try:
+            table.step(occupant.act(turns))
+        except Exception as error:  # whatever a seat's occupant does wrong is the occupant's, not ours
+            raise OccupantError(table.seat, error) from error
+    return table.games()
+
+
+def see(table: Table, noise: Noise, *, deterministic: bool) -> Turns:
+    """What the seat to move sees, with its noise; an occupant that declares itself deterministic is given none."""
+    if deterministic:
+        return table.turns()
+    live = table.live
+    return table.turns(
+        np.take(noise.of_turn(table.taken), live, axis=0), np.take(noise.of_game(table.seat), live, axis=0)
+    )

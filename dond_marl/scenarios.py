@@ -1,0 +1,269 @@
+"""Where the table comes from: scenario sources, the legal space of the paper, and its held-out part.
+
+``uniform``    counts 1..max_count, values 0..10, each seat values something; a whole pool may be worth up to 120 points.
+``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
+``self_play``  the 4,086 published self-play games; ``dialogues`` the published human ones (:mod:`dond_marl.data`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl import data
+from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario
+from dond_marl.heldout import HELDOUT_LEWIS
+from dond_marl.randomness import generator
+
+SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
+SOURCES: tuple[str, ...] = get_args(SourceName)
+DATASETS = ("self_play", "dialogues")
+SPLITS: dict[str, tuple[str, ...]] = {
+    "uniform": (),
+    "lewis": ("train", "heldout", "all"),
+    "self_play": (),
+    "dialogues": data.DIALOGUE_SPLITS,
+}
+LEWIS_MAX_COUNT = 4  # items of one type in every published pool
+LEWIS_POOL = range(5, 8)  # items in all: 5 to 7 (Lewis et al. 2017, section 2.1)
+LEWIS_WHOLE = 10  # points that the whole pool is worth to each seat (Lewis et al. 2017, section 2.1)
+
+
+class ScenarioError(ValueError):
+    """A scenario source that does not exist, cannot be read, or holds nothing that was asked for."""
+
+
+class Scenarios(NamedTuple):
+    """N scenarios as arrays: ``counts[N, 3]`` items, ``utilities[N, 2, 3]`` points per item and seat, both int8."""
+
+    counts: NDArray[np.int8]
+    utilities: NDArray[np.int8]
+
+    @property
+    def size(self) -> int:
+        """How many scenarios."""
+        return len(self.counts)
+
+    @property
+    def wholes(self) -> NDArray[np.int16]:
+        """What the whole pool is worth to each seat, ``[N, 2]`` points."""
+        return np.einsum("ni,nsi->ns", self.counts, self.utilities, dtype=np.int16)
+
+    def rows(self, index: NDArray[np.int64] | slice) -> Scenarios:
+        """Some of them, in the order of ``index``."""
+        return Scenarios(self.counts[index], self.utilities[index])
+
+    def swapped(self) -> Scenarios:
+        """The same pools with the seats' values exchanged."""
+        return Scenarios(self.counts, self.utilities[:, ::-1])
+
+    def scenario(self, index: int) -> Scenario:
+        """One of them as a value of :mod:`dond_marl.game`."""
+        return Scenario(tuple(self.counts[index].tolist()), tuple(map(tuple, self.utilities[index].tolist())))
+
+
+def pack(scenarios: Iterator[Scenario] | list[Scenario]) -> Scenarios:
+    """Arrays from single scenarios; the inverse of :meth:`Scenarios.scenario`."""
+    rows = list(scenarios)
+    counts = np.array([s.counts for s in rows], dtype=np.int8).reshape(-1, 3)
+    return Scenarios(counts, np.array([s.utilities for s in rows], dtype=np.int8).reshape(-1, 2, 3))
+
+
+@lru_cache(maxsize=1)
+def lewis_space() -> Scenarios:
+    """All 5,295 legal ordered scenarios, in lexicographic order of (counts, seat_0's values, seat_1's values).
+
+    Legal: counts 1..4, 5 to 7 items, the pool worth exactly 10 to each seat, every item worth something to somebody, and
+    some item worth something to both (Lewis et al. 2017, section 2.1).
+    """
+    tables = []
+    for counts in itertools.product(range(1, LEWIS_MAX_COUNT + 1), repeat=3):
+        if sum(counts) not in LEWIS_POOL:
+            continue
+        vectors = value_vectors(counts, LEWIS_WHOLE)
+        first, second = np.repeat(vectors, len(vectors), axis=0), np.tile(vectors, (len(vectors), 1))
+        valued, shared = (first | second) > 0, (first > 0) & (second > 0)
+        legal = valued.all(axis=1) & shared.any(axis=1)
+        utilities = np.stack([first[legal], second[legal]], axis=1)
+        tables.append(Scenarios(np.tile(np.array(counts, dtype=np.int8), (len(utilities), 1)), utilities))
+    return Scenarios(*(_frozen(np.concatenate(arrays)) for arrays in zip(*tables, strict=True)))
+
+
+@lru_cache(maxsize=4096)
+def value_vectors(counts: tuple[int, ...], whole: int) -> NDArray[np.int8]:
+    """Every value vector in 0..10 under which the pool is worth exactly ``whole``, ``[K, 3]``, counting up."""
+    values = np.arange(MAX_VALUE + 1)
+    every = np.stack(np.meshgrid(values, values, values, indexing="ij"), axis=-1).reshape(-1, 3)
+    return _frozen(every[every @ np.array(counts) == whole].astype(np.int8))
+
+
+@dataclass(frozen=True)
+class ScenarioSource:
+    """A distribution of scenarios: a finite ``table``, each row equally likely, or (``None``) the uniform source.
+
+    ``name`` and ``split`` say which; ``prior`` is the name under which a seat knows where its scenario came from.
+    """
+
+    name: str
+    split: str | None = None
+    table: Scenarios | None = None
+    max_count: int = LEWIS_MAX_COUNT
+    budget: int | None = None  # points; only scenarios worth exactly this to both seats
+    _singles: dict[int, Scenario] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def prior(self) -> str:
+        """The distribution as a seat knows it: never the split, which would make an evaluation subset known."""
+        return self.name if self.budget is None else f"{self.name}(budget={self.budget})"
+
+    @property
+    def label(self) -> str:
+        """Name, split and budget, for people."""
+        return self.prior if self.split is None else f"{self.prior}, split {self.split}"
+
+    def draw(self, rng: np.random.Generator, n: int) -> Scenarios:
+        """``n`` independent scenarios."""
+        if self.table is not None:
+            return self.table.rows(rng.integers(self.table.size, size=n))
+        if self.budget is not None:
+            return _draw_budgeted(rng, n, self.max_count, self.budget)
+        counts = rng.integers(1, self.max_count + 1, size=(n, 3), dtype=np.int8)
+        utilities = rng.integers(0, MAX_VALUE + 1, size=(n, 2, 3), dtype=np.int8)
+        while (worthless := ~utilities.any(axis=2)).any():
+            utilities[worthless] = rng.integers(0, MAX_VALUE + 1, size=(int(worthless.sum()), 3), dtype=np.int8)
+        return Scenarios(counts, utilities)
+
+    def one(self, rng: np.random.Generator) -> Scenario:
+        """One scenario as a value."""
+        if self.table is None:
+            return self.draw(rng, 1).scenario(0)
+        index = int(rng.integers(self.table.size))
+        if index not in self._singles:
+            self._singles[index] = self.table.scenario(index)
+        return self._singles[index]
+
+    def block(self, seed: int, start: int, n: int) -> Scenarios:
+        """Scenarios ``start`` to ``start + n`` of the endless sequence of ``seed``.
+
+        A table is dealt in shuffled passes, so that every scenario comes up equally often; the uniform source is drawn
+        in independent blocks, which ``start`` names.
+        """
+        if self.table is None:
+            return self.draw(generator(seed, "scenarios", start), n)
+        size = self.table.size
+        first, last = start // size, (start + n - 1) // size
+        passes = [generator(seed, "scenarios", number).permutation(size) for number in range(first, last + 1)]
+        offset = start - first * size
+        return self.table.rows(np.concatenate(passes)[offset : offset + n])
+
+
+def open_source(
+    scenarios: str = "uniform",
+    *,
+    use_dataset: bool = False,
+    dataset: str = "self_play",
+    split: str | None = None,
+    data_dir: str | Path | None = None,
+    normalize: bool = False,
+    points_budget: int = LEWIS_WHOLE,
+    max_count: int = LEWIS_MAX_COUNT,
+) -> ScenarioSource:
+    """The source that these settings name. Raises :class:`ScenarioError` or :class:`dond_marl.data.DataError`.
+
+    ``use_dataset=True`` is the specification's way of saying ``scenarios=dataset``. ``normalize=True`` keeps only the
+    scenarios worth exactly ``points_budget`` to both seats.
+    """
+    name = source_name(scenarios, use_dataset, dataset)
+    split = check_split(name, split)
+    if not 1 <= max_count <= MAX_COUNT:
+        raise ScenarioError(f"max_count must be in 1..{MAX_COUNT}; got {max_count}")
+    table = None
+    if name == "lewis":
+        table = _lewis(split or "train")
+    elif name == "self_play":
+        table = Scenarios(*data.load_self_play(data_dir))
+    elif name == "dialogues":
+        table = Scenarios(*data.load_dialogue_scenarios(split or "train", data_dir))
+    if table is not None and int(table.counts.max()) > max_count:
+        raise ScenarioError(
+            f"{name} holds pools with {int(table.counts.max())} items of one type, more than max_count={max_count}; "
+            f"raise max_count or take another source"
+        )
+    if normalize and table is not None:
+        table = table.rows(np.flatnonzero((table.wholes == points_budget).all(axis=1)))
+    source = ScenarioSource(name, split, table, max_count, points_budget if normalize else None)
+    empty = (
+        table.size == 0 if table is not None else normalize and not len(_budget_weights(max_count, points_budget)[0])
+    )
+    if empty:
+        raise ScenarioError(
+            f"normalize=True left no scenario of {name!r} worth exactly points_budget={points_budget} to both seats; "
+            f"the published files and 'lewis' are worth {LEWIS_WHOLE}"
+        )
+    return source
+
+
+def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
+    """The source that the three settings name together; a contradiction or an unknown name is a :class:`ScenarioError`."""
+    if scenarios not in SOURCES:
+        raise ScenarioError(f"scenarios must be one of {', '.join(SOURCES)}; got {scenarios!r}")
+    if dataset not in DATASETS:
+        raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {dataset!r}")
+    if use_dataset and scenarios not in ("uniform", dataset):
+        raise ScenarioError(
+            f"use_dataset=True with dataset={dataset!r} contradicts scenarios={scenarios!r}; give one of the two"
+        )
+    return dataset if use_dataset else scenarios
+
+
+def check_split(name: str, split: str | None) -> str | None:
+    """The split to use: ``split`` if the source has it, its first one if none is given. Raises :class:`ScenarioError`."""
+    known = SPLITS[name]
+    if split is None:
+        return known[0] if known else None
+    if split not in known:
+        choices = f"one of {', '.join(known)}" if known else "left out: this source has no splits"
+        raise ScenarioError(f"split of scenarios={name!r} must be {choices}; got {split!r}")
+    return split
+
+
+def _lewis(split: str) -> Scenarios:
+    space = lewis_space()
+    if split == "all":
+        return space
+    heldout = np.zeros(space.size, dtype=bool)
+    heldout[list(HELDOUT_LEWIS)] = True
+    return space.rows(np.flatnonzero(heldout if split == "heldout" else ~heldout))
+
+
+def _draw_budgeted(rng: np.random.Generator, n: int, max_count: int, budget: int) -> Scenarios:
+    """Uniform over every (counts, values, values) whose pool is worth ``budget`` to both: counts first, then each seat."""
+    pools, weights = _budget_weights(max_count, budget)
+    chosen = rng.choice(len(pools), size=n, p=weights)
+    picks = rng.random((n, 2))
+    utilities = np.empty((n, 2, 3), dtype=np.int8)
+    for pool in np.unique(chosen):
+        rows = chosen == pool
+        vectors = value_vectors(pools[pool], budget)
+        utilities[rows] = vectors[(picks[rows] * len(vectors)).astype(np.int64)]
+    return Scenarios(np.array(pools, dtype=np.int8)[chosen], utilities)
+
+
+@lru_cache(maxsize=16)
+def _budget_weights(max_count: int, budget: int) -> tuple[tuple[tuple[int, ...], ...], NDArray[np.float64]]:
+    pools = tuple(itertools.product(range(1, max_count + 1), repeat=3))
+    ways = np.array([len(value_vectors(pool, budget)) if budget > 0 else 0 for pool in pools], dtype=np.float64) ** 2
+    possible = tuple(pool for pool, number in zip(pools, ways, strict=True) if number)
+    return possible, ways[ways > 0] / max(ways.sum(), 1.0)
+
+
+def _frozen(array: NDArray[np.int8]) -> NDArray[np.int8]:
+    array.flags.writeable = False
+    return array

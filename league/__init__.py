@@ -1,0 +1,1 @@
+"""Who meets whom, the rounds, and the ledger that remembers them."""

@@ -1,0 +1,1 @@
+"""Who can sit in a seat, and how it learns."""

@@ -1,0 +1,114 @@
+"""The batched engine plays exactly the rules of game.py, under every variant, turn by turn."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dond_marl.batch import Table
+from dond_marl.game import Act, Action, IllegalAct, Rules, State, apply, forfeit, may_agree, rule_against
+from dond_marl.scenarios import open_source, pack
+from dond_marl.seats import Turns, decide
+
+VARIANTS = list(itertools.product((1, 2, 3, 4, 7, 10), ("ends", "rejects"), ("raise", "forfeit"), (False, True)))
+GAMES = 600  # per variant and source: 48 tables of 600 games
+
+
+def assert_same_view(turns: Turns, row: int, state: State, reveal: bool) -> None:
+    """Every field of a row of turns says what the state says."""
+    seat, scenario = state.mover, state.scenario
+    claim = state.claims[1 - seat]
+    assert turns.seat == seat
+    assert tuple(turns.counts[row]) == scenario.counts
+    assert tuple(turns.my_utilities[row]) == scenario.utilities[seat]
+    assert tuple(turns.partner_utilities[row]) == (scenario.utilities[1 - seat] if reveal else (0, 0, 0))
+    last = state.last_act(1 - seat)
+    assert turns.last_partner_act[row] == (Act.END if last is None else last)
+    offered = (0, 0, 0) if claim is None else tuple(c - k for c, k in zip(scenario.counts, claim, strict=True))
+    assert tuple(turns.last_partner_offer_for_me[row]) == offered
+    assert turns.turns_remaining[row] == state.turns_remaining
+    assert turns.act_mask[row].tolist() == [True, True, may_agree(state, seat), True, True]
+    assert turns.history.act[row].tolist() == [a.act_type for a in state.history]
+    assert turns.history.oA[row].tolist() == [list(a.oA) for a in state.history]
+
+
+@pytest.mark.parametrize("source", ["uniform", "lewis"])
+@pytest.mark.parametrize(("max_turns", "disagree", "illegal", "reveal"), VARIANTS)
+def test_random_play_is_the_same_in_both_engines(source, max_turns, disagree, illegal, reveal):
+    rng = np.random.default_rng([max_turns, disagree == "ends", illegal == "raise", reveal])
+    scenarios, rules = open_source(source).draw(rng, GAMES), Rules(max_turns, disagree)
+    table = Table(scenarios, rules, reveal_partner_utilities=reveal, illegal=illegal)
+    states = [State(scenarios.scenario(i), rules) for i in range(GAMES)]
+    while table.open:
+        turns, live = table.turns(), table.live
+        for row in rng.choice(len(live), size=min(len(live), 5), replace=False):
+            assert_same_view(turns, int(row), states[live[row]], reveal)
+        weights = turns.act_mask * np.array([6, 3, 1, 1, 0.5])  # long games, every ending
+        act = (rng.random((turns.size, 5)) * weights).argmax(axis=1).astype(np.int8)
+        oA = rng.integers(0, turns.counts + 1, dtype=np.int8)
+        # Half of the final claims complement the partner's, so that selections close deals too.
+        fits = rng.random(turns.size) < 0.3
+        oA[fits] = turns.last_partner_offer_for_me[fits]
+        if illegal == "forfeit":
+            wild = rng.random(turns.size) < 0.05
+            act[wild] = rng.integers(0, 5, size=int(wild.sum()))
+            oA[wild] = rng.integers(0, 5, size=(int(wild.sum()), 3))
+        for row, game in enumerate(live):
+            action = Action(Act(int(act[row])), tuple(oA[row].tolist()))
+            broken = rule_against(states[game], action)
+            states[game] = apply(states[game], action) if broken is None else forfeit(states[game], broken)
+        table.step(decide(act, oA))
+        assert set(table.live.tolist()) == {i for i, s in enumerate(states) if not s.over}
+    games = table.games()
+    for i, state in enumerate(states):
+        outcome = state.outcome
+        assert outcome is not None
+        assert games.ending[i] == outcome.ending
+        assert tuple(games.scores[i]) == outcome.scores
+        assert bool(games.deal[i]) == outcome.deal
+        assert tuple(map(tuple, games.allocation[i])) == (outcome.allocation or ((0, 0, 0), (0, 0, 0)))
+        assert games.turns[i] == len(state.history)
+        assert games.act[i, : games.turns[i]].tolist() == [a.act_type for a in state.history]
+        assert games.oA[i, : games.turns[i]].tolist() == [list(a.oA) for a in state.history]
+        assert (games.act[i, games.turns[i] :] == -1).all()
+        assert not games.oA[i, games.turns[i] :].any()
+
+
+def test_an_illegal_act_of_one_game_names_it_and_changes_no_game():
+    scenarios = open_source("lewis").draw(np.random.default_rng(0), 8)
+    table = Table(scenarios)
+    act, oA = np.zeros(8, dtype=np.int8), scenarios.counts.copy()
+    oA[5, 1] += 1
+    with pytest.raises(IllegalAct, match="first in game 5: PROPOSE"):
+        table.step(decide(act, oA))
+    assert table.taken == 0 and table.open == 8
+    table.step(decide(act, scenarios.counts))
+    assert table.taken == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "oA", "complaint"),
+    [
+        (np.zeros(3, dtype=np.int8), np.zeros((2, 3), dtype=np.int8), "need act_type"),
+        (np.zeros(2, dtype=np.int8), np.zeros((2, 2), dtype=np.int8), "need act_type"),
+        (np.zeros(2), np.zeros((2, 3), dtype=np.int8), "whole numbers"),
+        (np.array([0, 5]), np.zeros((2, 3), dtype=np.int8), "0..4"),
+        (np.array([0, -1]), np.zeros((2, 3), dtype=np.int8), "0..4"),
+    ],
+)
+def test_decisions_outside_the_action_space_raise_in_every_mode(act, oA, complaint):
+    scenarios = pack([open_source("lewis").table.scenario(0)] * 2)
+    for mode in ("raise", "forfeit"):
+        table = Table(scenarios, illegal=mode)
+        with pytest.raises(ValueError, match=complaint):
+            table.step(decide(np.zeros(2), np.zeros((2, 3)))._replace(act_type=act, oA=oA))
+
+
+def test_huge_and_negative_claims_are_illegal_not_wrapped_around():
+    scenarios = pack([open_source("lewis").table.scenario(0)])
+    for claim in (-1, 5, 127, 128, 256, 257, 2**40, -(2**40)):
+        table = Table(scenarios)
+        with pytest.raises(IllegalAct):
+            table.step(decide(np.zeros(1), np.zeros((1, 3)))._replace(oA=np.full((1, 3), claim)))
