@@ -127,6 +127,7 @@ class Table:
         """All games, once none is open."""
         assert self.open == 0, f"{self.open} games are still open"
         allocation = self._allocation.transpose(2, 0, 1)
+        deal: Bools = self._allocation.reshape(6, -1).max(axis=0) > 0  # a pool is never empty
         scores = np.einsum("nsi,nsi->ns", allocation, self._scenarios.utilities, dtype=np.int16)
         return Games(
             scenarios=self._scenarios,
@@ -135,7 +136,7 @@ class Table:
             oA=self._offers.transpose(2, 0, 1),
             turns=self._turns,
             ending=self._ending,
-            deal=self._allocation.any(axis=(0, 1)),  # a pool is never empty
+            deal=deal,
             allocation=allocation,
             scores=scores,
             cause=self._causes.T,

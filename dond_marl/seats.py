@@ -186,7 +186,8 @@ def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
 def worth(utilities: Int8s, items: Int8s) -> NDArray[np.int16]:
     """The points that ``items[..., 3]`` are worth under ``utilities[..., 3]``, without overflow."""
     product = utilities * items  # at most 100 each: fits int8
-    return product[..., 0].astype(np.int16) + product[..., 1] + product[..., 2]
+    total: NDArray[np.int16] = product[..., 0].astype(np.int16) + product[..., 1] + product[..., 2]
+    return total
 
 
 def constant(value: float, dtype: type, *shape: int) -> NDArray:  # type: ignore[type-arg]

@@ -1,7 +1,8 @@
 """The ways to split a pool, and the numbering of all acts, as arrays.
 
-A *grid* lists every ``oA`` with each entry in 0..max_count, counting up with the last type fastest; what exceeds a pool's
-counts is masked per row. An act has one number: PROPOSE of grid row k is k, INSIST of it K + k, then AGREE, DISAGREE, END.
+A *grid* lists every ``oA`` with each entry in 0..max_count, counting up with the last type fastest; what exceeds a
+pool's counts is masked per row. An act has one number: PROPOSE of grid row k is k, INSIST of it K + k, then AGREE,
+DISAGREE, END.
 """
 
 from __future__ import annotations

@@ -1,0 +1,72 @@
+"""What ``scripts/league.py`` does with its arguments: settings, a run folder, the league, the tables, an exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from dond_marl.data import DataError
+from dond_marl.occupants import OccupantNameError
+from dond_marl.scenarios import ScenarioError
+from league.config import Config, ConfigError, LoggingConfig, load_config
+from league.ledger import LedgerError
+from league.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
+from league.runner import run_league
+from league.show import LiveWatcher, PlainWatcher, console_for_people, print_results
+
+USAGE_ERROR, RUN_ERROR, INTERRUPTED = 2, 1, 130
+USER_ERRORS = (ConfigError, ScenarioError, DataError, OccupantNameError)
+RUN_ERRORS = (RunError, LedgerError, OSError)
+
+
+def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None) -> int:
+    """Run or resume a league; the exit code is 0, 1 (the run), 2 (the settings) or 130 (interrupted).
+
+    ``resume`` is ``None`` for a new run, a run's folder, or an empty path for the newest one.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
+    directory = None
+    try:
+        config = None if config_path is None else load_config(config_path, overrides)
+        if config is not None:
+            config.env.open_source()  # before a folder is made: a missing data file is the settings' fault
+        directory = _directory(config, resume)
+        _run(config, directory)
+    except USER_ERRORS as error:
+        return _failed(error, USAGE_ERROR)
+    except RUN_ERRORS as error:
+        return _failed(error, RUN_ERROR)
+    except KeyboardInterrupt:
+        go_on = f"; go on with: python scripts/league.py --resume {directory.path}" if directory else ""
+        print(f"\ninterrupted: the round in flight is dropped, the others are safe{go_on}", file=sys.stderr)  # noqa: T201  # the command talks to a person
+        return INTERRUPTED
+    return 0
+
+
+def _directory(config: Config | None, resume: Path | None) -> RunDirectory:
+    output_dir = Path((config.logging if config is not None else LoggingConfig()).output_dir)
+    if resume is None:
+        return new_run(output_dir)
+    return newest_run(output_dir) if resume == Path() else named_run(resume)
+
+
+def _run(config: Config | None, directory: RunDirectory) -> None:
+    console = console_for_people()
+    if console.is_terminal:
+        with LiveWatcher(console) as watcher:
+            settings, cross = run_league(config, directory, watcher)
+    else:
+        settings, cross = run_league(config, directory, PlainWatcher(console))
+    print_results(console, settings.league.confidence, cross, directory.path)
+
+
+def _failed(error: Exception, code: int) -> int:
+    print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    return code
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

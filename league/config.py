@@ -1,0 +1,174 @@
+"""Reading settings: a YAML file of differences from the defaults, with ``--set a.b=c`` options over it.
+
+Whatever is wrong is told at once, with file, line, key, what was given and what may be given: :class:`ConfigError`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from league.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
+from league.scenario_choice import Choice, agreeing, choose, clear
+from league.settings import Config, EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, repeated
+from league.yaml_source import LEFT_OUT, Path, shown, write
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "EnvConfig",
+    "LeagueConfig",
+    "LoggingConfig",
+    "MemberConfig",
+    "differences",
+    "dump",
+    "load_config",
+    "parse",
+]
+
+SECTIONS = ("env", "league", "logging")  # merged by key; whatever else is replaced whole
+
+
+class ConfigError(ValueError):
+    """Settings that cannot be used; ``complaints`` says everything that is wrong, in the order of reading."""
+
+    def __init__(self, complaints: Iterable[Complaint]) -> None:
+        self.complaints = tuple(sorted(complaints))
+        super().__init__("\n".join(f"{place.label}: {text}" for place, text in self.complaints))
+
+
+def load_config(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Config:
+    """The settings in a file under ``--set a.b=c`` options. Raises :class:`ConfigError`.
+
+    Paths inside are relative to the current directory. ``use_dataset``, ``dataset`` or ``scenarios`` of an option
+    replaces the file's source and its split.
+    """
+    return _built([file_layer(os.fspath(path)), command_line_layer(overrides)])
+
+
+def parse(text: str, label: str = "settings") -> Config:
+    """The settings in a YAML text; ``label`` names it in a message. Raises :class:`ConfigError`."""
+    return _built([text_layer(text, label)])
+
+
+def dump(config: Config) -> str:
+    """Every setting as YAML, the same text for the same settings; :func:`parse` reads it back."""
+    return write({**config.model_dump(exclude={"members"}), "members": [member.written() for member in config.members]})
+
+
+def differences(old: Config, new: Config) -> list[str]:
+    """What changed, a line per key or member: ``env.max_turns: 10 -> 6``."""
+    before, after = dict(_flat(old)), dict(_flat(new))
+    lines = []
+    for key in dict.fromkeys((*before, *after)):
+        was, now = before.get(key, "absent"), after.get(key, "absent")
+        if was != now:
+            lines.append(f"{key}: {was} -> {now}")
+    names = [[member.name for member in config.members] for config in (old, new)]
+    if not lines and names[0] != names[1]:
+        lines.append(f"members: another order, {', '.join(names[0])} -> {', '.join(names[1])}")
+    return lines
+
+
+def _flat(config: Config) -> Iterator[tuple[str, str]]:
+    for section, values in config.model_dump(exclude={"members"}).items():
+        for key, value in values.items():
+            yield f"{section}.{key}", "none" if value is None else str(value)
+    for member in config.members:
+        yield f"members, {member.name}", member.spec
+
+
+def _built(layers: list[Layer]) -> Config:
+    """The settings that all layers say together, or every complaint about them."""
+    merged = merge(layers, SECTIONS)
+    _choose_scenarios(layers, merged)
+    _seat_members(merged)
+    config = None
+    try:
+        config = Config.model_validate(merged.data)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            merged.complain(*_told(details))
+    if config is None or merged.complaints:
+        raise ConfigError(merged.complaints)
+    return config
+
+
+def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
+    """Replace what the layers say of the source by what they mean together, or complain where one contradicts itself."""
+    choice = Choice()
+    sections = [(layer, layer.data["env"]) for layer in layers if isinstance(layer.data.get("env"), Mapping)]
+    if not all(clear(said) for _, said in sections):
+        return  # the values are refused one by one
+    for layer, said in sections:
+        choice, contradiction = choose(choice, said)
+        if contradiction is not None:
+            place = layer.place(("env", contradiction.key))
+            merged.complaints.append(Complaint(place, f"env.{contradiction.key}: {contradiction.text}"))
+    merged.data["env"] = agreeing(merged.data.get("env", {}), choice)
+
+
+def _seat_members(merged: Layer) -> None:
+    """Validate each member by itself, so that one mistake does not hide the others."""
+    given = merged.data.get("members")
+    if not isinstance(given, list) or not given:
+        return
+    seated: list[MemberConfig | None] = []
+    for place, item in enumerate(given):
+        seated.append(None)
+        if _left_out(item):
+            continue
+        try:
+            seated[-1] = MemberConfig.model_validate(item)
+        except ValidationError as error:
+            text = _told(error.errors(include_url=False)[0])[1]
+            if isinstance(item, str) and item.count("(") != item.count(")"):
+                text += " (in a list in [...] put quotes around it)"
+            merged.complain(("members", place), text)
+    for place, text in repeated(seated):
+        merged.complain(("members", place), text)
+    if merged.complaints:
+        del merged.data["members"]  # it has been told
+    else:
+        merged.data["members"] = [member for member in seated if member is not None]
+
+
+def _left_out(item: object) -> bool:
+    """Whether something in ``item`` could not be read, which has been told already."""
+    if isinstance(item, Mapping):
+        return any(map(_left_out, item.values()))
+    return any(map(_left_out, item)) if isinstance(item, list) else item is LEFT_OUT
+
+
+def _told(details: ErrorDetails) -> tuple[Path, str]:
+    """Path and words of an error of pydantic's."""
+    path: Path = tuple(details["loc"])
+    if details["type"] == "wrong":
+        context = details["ctx"]
+        return (*path, context["key"]) if context["key"] is not None else path, str(context["text"])
+    fields = _fields(path[:-1])
+    key, given = str(path[-1]) if path else "", details["input"]
+    if details["type"] == "extra_forbidden":
+        return path, f"unknown key{_near(key, fields)}; known: {', '.join(fields)}"
+    field = fields.get(key)
+    choices = [str(choice) for choice in get_args(field.annotation)] if field else []
+    expected = field.description if field and field.description else f"one of {', '.join(choices)}"
+    return path, f"must be {expected}; got {shown(given)}{_near(given, choices)}"
+
+
+def _fields(path: Path) -> dict[str, Any]:
+    """The fields of the section at ``path``."""
+    model: Any = Config
+    for step in path:
+        model = model.model_fields[step].annotation
+    return dict(model.model_fields) if issubclass(model, BaseModel) else {}
+
+
+def _near(given: object, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(given, list(known), n=1) if isinstance(given, str) and len(given) < 100 else []
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,0 +1,160 @@
+"""Settings in layers, a file under the command line: merged key by key, each value remembering where it was given.
+
+``env``, ``league`` and ``logging`` are merged by key; everything else a later layer replaces whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from league.yaml_source import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, read, shown
+
+
+class Place(NamedTuple):
+    """Where something was given; places sort as a person reads them: the file from top to bottom, then the options."""
+
+    layer: int
+    number: int  # line of a file, position of an option
+    label: str  # "configs/league.yaml:3", "--set env.max_turns=6"
+
+
+class Complaint(NamedTuple):
+    """What is wrong with something that was given at a place."""
+
+    place: Place
+    text: str
+
+
+@dataclass
+class Layer:
+    """What one file or one command line says, ``places`` of every key, and what could not be read."""
+
+    start: Place  # for what has no place of its own
+    data: dict[str, Any] = field(default_factory=dict)
+    places: dict[Path, Place] = field(default_factory=dict)
+    complaints: list[Complaint] = field(default_factory=list)
+
+    def place(self, path: Path) -> Place:
+        """Where ``path`` was given, or else what holds it."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.places:
+                return self.places[path[:length]]
+        return self.start
+
+    def complain(self, path: Path, text: str) -> None:
+        """Note that what stands at ``path`` is wrong."""
+        self.complaints.append(Complaint(self.place(path), f"{dotted(path)}: {text}"))
+
+
+def file_layer(path: str) -> Layer:
+    """What a file says."""
+    start = Place(0, 0, path)
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  # the message shows the path as it was given
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return Layer(start, complaints=[Complaint(start, "no such file")])
+    except IsADirectoryError:
+        return Layer(start, complaints=[Complaint(start, "a folder; name a YAML file in it")])
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Layer(start, complaints=[Complaint(start, f"cannot be read ({reason})")])
+    return text_layer(content, path)
+
+
+def text_layer(content: bytes | str, label: str) -> Layer:
+    """What a YAML text says; an empty one says nothing."""
+
+    def at(line: int) -> Place:
+        return Place(0, line, f"{label}:{line}")
+
+    layer = Layer(at(1))
+    try:
+        source = read(content)
+    except YamlError as error:
+        layer.complaints.append(Complaint(at(error.problem.line), error.problem.text))
+        return layer
+    layer.places = {path: at(line) for path, line in source.lines.items()}
+    layer.complaints = [Complaint(at(problem.line), problem.text) for problem in source.problems]
+    if isinstance(source.data, dict):
+        layer.data = source.data
+    elif source.data is not None and source.data is not LEFT_OUT:
+        place = layer.places[()]
+        layer.complaints.append(Complaint(place, f"the file must hold keys and values; got {shown(source.data)}"))
+    return layer
+
+
+def command_line_layer(overrides: Sequence[str]) -> Layer:
+    """What ``--set a.b=c`` options say together; one key may be given once."""
+    layer = Layer(Place(1, 0, "--set"))
+    for number, override in enumerate(overrides, start=1):
+        place = Place(1, number, f"--set {override}" if override.isprintable() else f"--set {shown(override)}")
+        key, equals, value = override.partition("=")
+        keys = tuple(part.strip() for part in key.split("."))
+        if not equals or not all(keys):
+            layer.complaints.append(Complaint(place, "an option is written --set key.key=value"))
+            continue
+        try:
+            source = read(value)
+        except YamlError as error:
+            layer.complaints.append(Complaint(place, error.problem.text))
+            continue
+        layer.complaints += [Complaint(place, problem.text) for problem in source.problems]
+        if source.data is not LEFT_OUT:
+            _insert(layer, keys, source.data, place)
+    return layer
+
+
+def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
+    """All layers as one, later ones over earlier ones. A section that says nothing is left to its defaults."""
+    layers = list(layers)
+    merged = Layer(layers[0].start)
+    for layer in layers:
+        merged.complaints += layer.complaints
+        for key, value in layer.data.items():
+            if key not in sections:
+                _replace(merged, layer, (key,), value)
+            elif isinstance(value, dict):
+                merged.places.setdefault((key,), layer.place((key,)))
+                merged.data.setdefault(key, {})
+                for name, inner in value.items():
+                    _replace(merged, layer, (key, name), inner)
+            elif value is not None:
+                text = f"{dotted((key,))}: a section of keys and values; got {shown(value)}"
+                merged.complaints.append(Complaint(layer.place((key,)), text))
+    return merged
+
+
+def _replace(merged: Layer, layer: Layer, path: Path, value: Any) -> None:
+    holder: Any = merged.data if len(path) == 1 else merged.data[str(path[0])]
+    holder[path[-1]] = value
+    for old in [old for old in merged.places if old[: len(path)] == path]:
+        del merged.places[old]
+    merged.places[path] = layer.place(path)
+    merged.places.update({new: place for new, place in layer.places.items() if new[: len(path)] == path})
+
+
+def _insert(layer: Layer, keys: tuple[str, ...], value: Any, place: Place) -> None:
+    """Put one option's value where it belongs among the options before it."""
+    holder = layer.data
+    for depth, key in enumerate(keys[:-1], start=1):
+        layer.places.setdefault(keys[:depth], place)
+        inner = holder.setdefault(key, {})
+        if not isinstance(inner, dict):
+            earlier = layer.place(keys[:depth]).label
+            layer.complaints.append(Complaint(place, f"{dotted(keys[:depth])}: given twice, before by {earlier}"))
+            return
+        holder = inner
+    last = keys[-1]
+    if isinstance(value, dict) and isinstance(holder.get(last, {}), dict):
+        layer.places.setdefault(keys, place)
+        holder.setdefault(last, {})
+        for name, inner in value.items():
+            _insert(layer, (*keys, name), inner, place)
+    elif last in holder:
+        layer.complaints.append(Complaint(place, f"{dotted(keys)}: given twice, before by {layer.place(keys).label}"))
+    else:
+        holder[last] = value
+        layer.places[keys] = place

@@ -1,0 +1,200 @@
+"""The league's memory: one SQLite file of raw facts, written one whole round at a time.
+
+Everything the league shows is a fold over these rows. A round is one transaction, so a kill at any moment loses at most
+the round in flight. What depends on when and where a run was made lies in the tables ``clock`` and ``notes``;
+:meth:`Ledger.fingerprint` covers every other row, and is the same for the same settings and seed however often the run
+was interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dond_marl.scenarios import Scenarios
+from league.tasks import FACTS, Block, Leg, MatchResult, Member
+
+SCHEMA_VERSION = 1
+SCHEMA = """
+CREATE TABLE meta    (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, spec TEXT NOT NULL,
+                      role TEXT NOT NULL, split TEXT NOT NULL) STRICT;
+-- One row per committed round. scenarios: int8 [size, 9], counts then the values of seat_0 and of seat_1.
+CREATE TABLE rounds  (round INTEGER PRIMARY KEY, start INTEGER NOT NULL, size INTEGER NOT NULL,
+                      scenarios BLOB NOT NULL) STRICT;
+-- What was decided, with which probability and why, and what became of it.
+CREATE TABLE tasks   (round INTEGER NOT NULL REFERENCES rounds, task INTEGER NOT NULL,
+                      member_a TEXT NOT NULL REFERENCES members, member_b TEXT NOT NULL REFERENCES members,
+                      probability REAL NOT NULL, reason TEXT NOT NULL,
+                      failed TEXT REFERENCES members, cause TEXT, PRIMARY KEY (round, task)) STRICT;
+-- One row per seat order of a match. facts: a league.tasks.FACTS record per game, in the order of the scenarios.
+CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
+                      seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
+                      facts BLOB NOT NULL, PRIMARY KEY (round, task, leg),
+                      FOREIGN KEY (round, task) REFERENCES tasks) STRICT;
+CREATE TABLE clock   (round INTEGER PRIMARY KEY, seconds REAL NOT NULL) STRICT;
+CREATE TABLE notes   (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+"""
+FINGERPRINTED = {
+    "meta": "key",
+    "members": "position",
+    "rounds": "round",
+    "tasks": "round, task",
+    "matches": "round, task, leg",
+}
+
+
+class LedgerError(RuntimeError):
+    """The ledger cannot be opened, read or written; the message says what to do. What was committed is safe."""
+
+
+class Ledger:
+    """An open ledger. One process writes it at a time (see :mod:`league.run_directory`)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._translated("opened"):
+            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA foreign_keys = ON")
+            self._check()
+
+    def begin(self, meta: Mapping[str, str], notes: Mapping[str, str], members: Sequence[Member]) -> None:
+        """Write who takes part, under which settings: a run starts with this, or has not started.
+
+        ``meta`` is what the rows are a function of, ``notes`` where and with what the run was made.
+        """
+        rows = [(m.name, place, m.spec, m.role, m.split) for place, m in enumerate(members)]
+        with self._transaction():
+            for statement in SCHEMA.split(";\n"):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._db.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
+            self._db.executemany("INSERT INTO notes VALUES (?, ?)", sorted(notes.items()))
+            self._db.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?)", rows)
+
+    def commit_round(self, block: Block, scenarios: Scenarios, results: Sequence[MatchResult], seconds: float) -> None:
+        """Write a whole round, or nothing of it. ``results`` are in the order of their tasks."""
+        number = results[0].task.round
+        tasks, legs = [], []
+        for result in results:
+            task = result.task
+            names = task.members[0].name, task.members[1].name
+            tasks.append((number, task.number, *names, task.probability, task.reason, result.failed, result.cause))
+            legs += [
+                (number, task.number, order, *leg.seats, leg.facts.tobytes()) for order, leg in enumerate(result.legs)
+            ]
+        packed = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).tobytes()
+        with self._transaction():
+            self._db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?)", (number, block.start, block.size, packed))
+            self._db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", tasks)
+            self._db.executemany("INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?)", legs)
+            self._db.execute("INSERT INTO clock VALUES (?, ?)", (number, seconds))
+
+    @property
+    def begun(self) -> bool:
+        """Whether the run has started."""
+        return bool(self._one("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"))
+
+    @property
+    def next_round(self) -> int:
+        """The first round that is not committed."""
+        number: int = self._one("SELECT coalesce(max(round) + 1, 0) FROM rounds")
+        return number
+
+    def meta(self) -> dict[str, str]:
+        """What the rows are a function of: settings and source."""
+        return dict(self._rows("SELECT key, value FROM meta"))
+
+    def notes(self) -> dict[str, str]:
+        """Where and with what the run was made: settings with their paths, versions, machine."""
+        return dict(self._rows("SELECT key, value FROM notes"))
+
+    def members(self) -> tuple[Member, ...]:
+        """Who takes part, in the order of the config."""
+        return tuple(
+            Member(*row) for row in self._rows("SELECT member, spec, role, split FROM members ORDER BY position")
+        )
+
+    def scenarios(self, number: int) -> Scenarios:
+        """The scenarios of a committed round."""
+        packed = self._one("SELECT scenarios FROM rounds WHERE round = ?", number)
+        table = np.frombuffer(packed, dtype=np.int8).reshape(-1, 9)
+        return Scenarios(table[:, :3], table[:, 3:].reshape(-1, 2, 3))
+
+    def legs(self, number: int) -> Iterator[Leg]:
+        """Every seat order of every match of a committed round, in the order played."""
+        rows = self._rows("SELECT seat_0, seat_1, facts FROM matches WHERE round = ? ORDER BY task, leg", number)
+        for first, second, facts in rows:
+            yield Leg((first, second), np.frombuffer(facts, dtype=FACTS))
+
+    def at_fault(self, number: int) -> list[str]:
+        """The member at fault in each failed match of a committed round."""
+        rows = self._rows("SELECT failed FROM tasks WHERE round = ? AND failed IS NOT NULL ORDER BY task", number)
+        return [member for (member,) in rows]
+
+    def fingerprint(self) -> str:
+        """SHA-256 over every row but the clock's and the notes, in a fixed order."""
+        digest = hashlib.sha256()
+        for table, order in FINGERPRINTED.items():
+            for row in self._rows(f"SELECT * FROM {table} ORDER BY {order}"):  # noqa: S608  # both are constants of this file
+                cells = [hashlib.sha256(cell).hexdigest() if isinstance(cell, bytes) else cell for cell in row]
+                digest.update(json.dumps([table, *cells]).encode())
+        return digest.hexdigest()
+
+    def close(self) -> None:
+        """Close the file; what is committed stays."""
+        self._db.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check(self) -> None:
+        found = self._one("PRAGMA user_version")
+        if self.begun and found != SCHEMA_VERSION:
+            raise LedgerError(
+                f"{self.path}: written with ledger schema {found}, this is {SCHEMA_VERSION}; start a new run"
+            )
+        verdict = self._one("PRAGMA quick_check(1)")
+        if verdict != "ok":
+            raise LedgerError(f"{self.path}: the ledger is damaged ({verdict}); restore a copy or start a new run")
+
+    def _rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        with self._translated("read"):
+            yield from self._db.execute(query, values)
+
+    def _one(self, query: str, *values: object) -> Any:
+        return next(self._rows(query, *values))[0]
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._translated("written"):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # SQLite has rolled back by itself where it could not go on
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _translated(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
+            raise LedgerError(
+                f"{self.path}: the ledger could not be {verb}: {error}. Committed rounds are safe; "
+                f"see that the disk has room, the folder is writable and the file is whole, then go on with --resume"
+            ) from error

@@ -1,0 +1,103 @@
+"""Where a run lives: a numbered folder with its ledger, its settings and its lock.
+
+``logging.output_dir`` holds runs ``0001``, ``0002``, ...; a new run takes the next number, so that nothing is ever
+overwritten. The lock is held by the one process that writes, and dies with it.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+LEDGER = "ledger.sqlite"
+LOCK = "run.lock"
+PINS = ("numpy", "torch", "dond-marl")  # what the figures may depend on
+
+
+class RunError(RuntimeError):
+    """A run that cannot be started or taken up again; the message says why and what to do."""
+
+
+class RunDirectory:
+    """A locked run folder; use it as a context."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.ledger = path / LEDGER
+        self._lock = FileLock(path / LOCK)
+
+    def __enter__(self) -> RunDirectory:
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise RunError(
+                f"{self.path} is in use by another process; wait for it, stop it, or start another run without --resume"
+            ) from None
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be locked ({error.strerror}); is the folder writable?") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def new_run(output_dir: Path) -> RunDirectory:
+    """The next free numbered folder under ``output_dir``. Raises :class:`RunError`."""
+    try:
+        output_dir.mkdir(parents=True, exist_ok=True)
+        number = max((int(path.name) for path in runs_in(output_dir)), default=0) + 1
+        while True:
+            path = output_dir / f"{number:04d}"
+            try:
+                path.mkdir()
+                return RunDirectory(path)
+            except FileExistsError:  # somebody else was faster
+                number += 1
+    except OSError as error:
+        raise RunError(
+            f"{output_dir}: no run folder can be made there ({error.strerror}); "
+            f"name another with --set logging.output_dir=FOLDER"
+        ) from error
+
+
+def newest_run(output_dir: Path) -> RunDirectory:
+    """The run under ``output_dir`` with the highest number. Raises :class:`RunError` if there is none."""
+    runs = runs_in(output_dir)
+    if not runs:
+        raise RunError(f"{output_dir} holds no run to resume; start one without --resume")
+    return RunDirectory(max(runs, key=lambda path: int(path.name)))
+
+
+def named_run(path: Path) -> RunDirectory:
+    """The run in folder ``path``. Raises :class:`RunError` if it is none."""
+    if not (path / LEDGER).is_file():
+        raise RunError(
+            f"{path} is no run folder: it holds no {LEDGER}; known runs end in a number, such as runs/league/0001"
+        )
+    return RunDirectory(path)
+
+
+def runs_in(output_dir: Path) -> list[Path]:
+    """The numbered folders under ``output_dir``."""
+    if not output_dir.is_dir():
+        return []
+    return [path for path in output_dir.iterdir() if path.name.isascii() and path.name.isdigit() and path.is_dir()]
+
+
+def machine() -> str:
+    """The versions and the instruction set that figures may depend on, as JSON."""
+    simd = np.show_config(mode="dicts")["SIMD Extensions"]
+    return json.dumps(
+        {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "instructions": sorted({*simd.get("baseline", []), *simd.get("found", [])}),
+            **{name: version(name) for name in PINS},
+        },
+        sort_keys=True,
+    )

@@ -1,0 +1,151 @@
+"""The league's loop: plan a round, play it, commit it, show it; from the start or from where a run was left."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from dond_marl.scenarios import ScenarioSource
+from league.config import Config, LoggingConfig, differences, dump, parse
+from league.crossplay import CrossPlay, Standing, fold, write_crossplay, write_ladder
+from league.ledger import Ledger
+from league.planner import block_of, members_of, plan_round
+from league.run_directory import RunDirectory, RunError, machine
+from league.tasks import MatchResult, block_scenarios, open_source, play
+
+
+class Progress(NamedTuple):
+    """How far a run is: rounds committed, matches of the round in flight, games and seconds of this process."""
+
+    first_round: int  # where this process began
+    rounds: int
+    rounds_in_all: int
+    matches: int
+    matches_in_round: int
+    games: int
+    seconds: float
+
+    @property
+    def games_per_second(self) -> float:
+        """Games that this process has played per second, ledger and folds included."""
+        return self.games / max(self.seconds, 1e-9)
+
+    @property
+    def seconds_left(self) -> float:
+        """Time left at this process's pace so far; ``inf`` before its first match."""
+        done = self.rounds + self.matches / self.matches_in_round
+        played = done - self.first_round
+        return self.seconds / played * (self.rounds_in_all - done) if played else math.inf
+
+
+class Watcher(Protocol):
+    """Who is shown the run."""
+
+    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
+        """A run begins or goes on."""
+        ...
+
+    def warned(self, message: str) -> None:
+        """Something that the user should know, and that stops nothing."""
+        ...
+
+    def played(self, _progress: Progress, result: MatchResult) -> None:
+        """A match is played, not yet committed."""
+        ...
+
+    def committed(self, progress: Progress, standings: list[Standing]) -> None:
+        """A round is in the ledger."""
+        ...
+
+
+def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher) -> tuple[Config, CrossPlay]:
+    """Play a league to its end in ``directory``, from the first round that its ledger does not hold.
+
+    Without a ``config`` the run's own settings are used. Raises :class:`RunError` or
+    :class:`league.ledger.LedgerError`.
+    """
+    with directory, Ledger(directory.ledger) as ledger:
+        config = _begin_or_take_up(config, directory, ledger, watcher)
+        cross = _play_rounds(config, directory, ledger, watcher)
+        write_ladder(directory.path / "ladder.csv", cross.ladder(config.league.confidence))
+        write_crossplay(directory.path / "crossplay.csv", cross, config.league.confidence)
+        return config, cross
+
+
+def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
+    """The settings to play under: new ones written down, or those that the ledger holds."""
+    if not ledger.begun:  # a new run, or one killed before it had written anything
+        if config is None:
+            raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
+        notes = {"config": dump(config), "machine": machine()}
+        ledger.begin({"settings": dump(portable(config)), "source": _drawn_from(config)}, notes, members_of(config))
+        (directory.path / "config.yaml").write_text(notes["config"], encoding="utf-8")
+        return config
+    meta, notes = ledger.meta(), ledger.notes()
+    if config is None:
+        config = parse(notes["config"], f"settings in {directory.ledger}")
+    changed = differences(parse(meta["settings"]), portable(config))
+    if changed:
+        lines = "\n  ".join(changed)
+        raise RunError(
+            f"{directory.path} was started with other settings:\n  {lines}\n"
+            f"resume it with its own (--resume {directory.path} without --config), or start a new run without --resume"
+        )
+    if meta["source"] != _drawn_from(config):
+        raise RunError(f"{directory.path} was started with other scenarios than its source holds now; start a new run")
+    if notes["machine"] != machine():
+        watcher.warned(
+            f"this run was started elsewhere: {_moved(notes['machine'], machine())}; its last digits may differ "
+            f"from an uninterrupted run's"
+        )
+    return config
+
+
+def portable(config: Config) -> Config:
+    """The settings without where things lie, which changes nothing in a ledger."""
+    return config.model_copy(
+        update={"logging": LoggingConfig(), "env": config.env.model_copy(update={"data_dir": None})}
+    )
+
+
+def _drawn_from(config: Config) -> str:
+    source = open_source(config.env)
+    return f"{source.label}: {source.digest()}"
+
+
+def _play_rounds(config: Config, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> CrossPlay:
+    members, cross = ledger.members(), fold(ledger)
+    first, last, started, games = ledger.next_round, config.league.rounds, time.perf_counter(), 0
+    matches = len(members) * (len(members) + 1) // 2
+
+    def progress(rounds: int, done: int) -> Progress:
+        return Progress(first, rounds, last, done, matches, games, time.perf_counter() - started)
+
+    watcher.opened(config, open_source(config.env), directory.path, progress(first, 0))
+    for number in range(first, last):
+        began, results = time.perf_counter(), []
+        for task in plan_round(config, members, number):
+            result = play(task)
+            results.append(result)
+            games += result.games
+            watcher.played(progress(number, len(results)), result)
+        block = block_of(config, number)
+        scenarios = block_scenarios(config.env, config.league.seed, block)
+        ledger.commit_round(block, scenarios, results, time.perf_counter() - began)
+        cross.add_round(
+            scenarios,
+            [leg for result in results for leg in result.legs],
+            [result.failed for result in results if result.failed is not None],
+        )
+        watcher.committed(progress(number + 1, 0), cross.ladder(config.league.confidence))
+    return cross
+
+
+def _moved(then: str, now: str) -> str:
+    """What differs between two descriptions of a machine, in words."""
+    before, after = json.loads(then), json.loads(now)
+    changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+    return ", ".join(f"{key} {before.get(key)} then, {after.get(key)} now" for key in changed)

@@ -1,0 +1,214 @@
+"""What may be set: one tree of frozen models, each a section of ``configs/*.yaml``; :mod:`league.config` reads them.
+
+Occupants are seated once while the models are built: an unknown name or parameter is found before anything is played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
+from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant, spec_name
+from dond_marl.scenarios import DATASETS, ScenarioError, ScenarioSource, SourceName, open_source
+from league.scenario_choice import Choice, agreeing, choose, clear
+from league.yaml_source import shown
+
+MAX_TEXT = 1_000  # characters of one occupant or path
+MAX_NAME = 80  # characters of a member's name
+ZOO = "zoo"  # in place of a list of members: every scripted occupant of the catalogue
+
+
+def wrong(text: str, key: str | int | None = None) -> PydanticCustomError:
+    """An error whose words are ours; ``key`` is the key or item below the one being validated that it is about."""
+    return PydanticCustomError("wrong", "{text}", {"text": text, "key": key})
+
+
+def _occupant(given: object) -> object:
+    """The one way to write an occupant, once it is known that it can be seated."""
+    if not isinstance(given, str | Mapping) or len(str(given)) > MAX_TEXT:
+        raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {shown(given)}")
+    try:
+        spec = spec_name(given)
+        seat_occupant(spec)
+    except OccupantNameError as error:
+        raise wrong(str(error)) from None
+    return spec
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or not 1 <= len(text) <= MAX_TEXT:
+        raise ValueError
+    return text
+
+
+Occupant = Annotated[str, BeforeValidator(_occupant)]
+PathText = Annotated[str, AfterValidator(_printable)]
+
+
+class Section(BaseModel):
+    """A part of the settings: nothing else is allowed in, nothing is converted, nothing changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class EnvConfig(Section):
+    """The game that is played; ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` always agree."""
+
+    id: Literal["DealOrNoDialog-v0"] = "DealOrNoDialog-v0"
+    partner: Occupant = "heuristic"
+    max_turns: int = Field(default=10, ge=1, le=100, description="an integer in 1..100")
+    disagree: Disagree = "ends"
+    scenarios: SourceName = "uniform"
+    use_dataset: bool = Field(default=False, description="true or false")
+    dataset: Literal["self_play", "dialogues"] = "self_play"
+    split: str | None = Field(default=None, description="text, or left out")
+    data_dir: PathText | None = Field(default=None, description="the path of a folder, or left out")
+    normalize: bool = Field(default=False, description="true or false")
+    points_budget: int = Field(
+        default=10, ge=1, le=3 * MAX_COUNT * MAX_VALUE, description=f"an integer in 1..{3 * MAX_COUNT * MAX_VALUE}"
+    )
+    max_count: int = Field(default=4, ge=1, le=MAX_COUNT, description=f"an integer in 1..{MAX_COUNT}")
+    reveal_partner_utilities: bool = Field(default=False, description="true or false")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_source(cls, given: Any) -> Any:
+        """Make the four keys that name the source agree, or say how they contradict each other."""
+        if not isinstance(given, Mapping) or not clear(given):
+            return given
+        choice, contradiction = choose(Choice(), given)
+        if contradiction is not None:
+            raise wrong(contradiction.text, contradiction.key)
+        return agreeing(given, choice)
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> EnvConfig:
+        if self.scenarios not in DATASETS:  # a data set is opened when it is used
+            try:
+                self.open_source()
+            except ScenarioError as error:
+                raise wrong(str(error), "points_budget" if "points_budget" in str(error) else "max_count") from None
+        return self
+
+    def open_source(self) -> ScenarioSource:
+        """The scenarios. Raises :class:`dond_marl.scenarios.ScenarioError` or :class:`dond_marl.data.DataError`."""
+        return open_source(
+            self.scenarios,
+            use_dataset=self.use_dataset,
+            dataset=self.dataset,
+            split=self.split,
+            data_dir=self.data_dir,
+            normalize=self.normalize,
+            points_budget=self.points_budget,
+            max_count=self.max_count,
+        )
+
+    def rules(self) -> Rules:
+        """The rules."""
+        return Rules(self.max_turns, self.disagree)
+
+
+class LeagueConfig(Section):
+    """How much is played, and how sure the figures are."""
+
+    seed: int = Field(default=0, ge=0, lt=2**63, description="an integer in 0..2**63 - 1")
+    rounds: int = Field(default=10, ge=1, le=100_000, description="an integer in 1..100000")
+    block_size: int = Field(default=512, ge=1, le=65_536, description="an integer in 1..65536, scenarios per match")
+    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
+
+
+class MemberConfig(Section):
+    """Who takes part: a unique name, by default the spec itself, and the occupant's spec."""
+
+    name: str
+    spec: Occupant
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_spec(cls, given: Any) -> Any:
+        """``boulware(exponent=4)`` or ``{kind: boulware, exponent: 4, name: stubborn Bob}``."""
+        if isinstance(given, Mapping):
+            if given.keys() == {"name", "spec"}:
+                return given
+            spec = _occupant({key: value for key, value in given.items() if key != "name"})
+            name = given.get("name", spec)
+        else:
+            name = spec = _occupant(given)
+        if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name.strip()) == len(name) <= MAX_NAME:
+            advice = "" if name is not spec else "; give it one with {kind: ..., name: ...}"
+            raise wrong(f"a member's name is 1..{MAX_NAME} printable characters; got {shown(name)}{advice}")
+        return {"name": name, "spec": spec}
+
+    def written(self) -> str | dict[str, Any]:
+        """The shortest way to write it in YAML."""
+        if self.name == self.spec:
+            return self.spec
+        kind, parameters = parse_spec(self.spec)
+        return {"kind": kind, **parameters, "name": self.name}
+
+
+def zoo() -> list[str]:
+    """Every scripted occupant of the catalogue that needs no parameters, by name."""
+    names = []
+    for name in catalogue():
+        try:
+            traits = seat_occupant(name).traits
+        except OccupantNameError:  # it needs parameters
+            continue
+        if not (traits.learned or traits.remote or traits.human or traits.privileged):
+            names.append(name)
+    return names
+
+
+def repeated(members: Sequence[MemberConfig | None]) -> Iterator[tuple[int, str]]:
+    """The members that are named or written like an earlier one: place and complaint."""
+    names: dict[str, int] = {}
+    specs: dict[str, int] = {}
+    for place, member in enumerate(members):
+        if member is None:
+            continue
+        if member.name in names:
+            yield place, f"the name {shown(member.name)} is taken by members[{names[member.name]}]; give it another"
+        elif member.name == member.spec and member.spec in specs:
+            yield place, f"{member.spec} plays already as members[{specs[member.spec]}]; give it a name to play twice"
+        names.setdefault(member.name, place)
+        specs.setdefault(member.spec, place)
+
+
+def _members(given: Any) -> Any:
+    if given == ZOO:
+        return tuple(zoo())
+    if not isinstance(given, list | tuple) or not given:
+        raise wrong(f"must be a list of occupants, at least one, or {ZOO} for all scripted ones; got {shown(given)}")
+    return tuple(given)
+
+
+def _unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
+    for place, text in repeated(members):
+        raise wrong(text, place)
+    return members
+
+
+class LoggingConfig(Section):
+    """Where a run is kept."""
+
+    output_dir: PathText = Field(default="runs/league", description="the path of a folder")
+
+
+class Config(Section):
+    """All settings of a run."""
+
+    env: EnvConfig = Field(default_factory=EnvConfig)
+    league: LeagueConfig = Field(default_factory=LeagueConfig)
+    members: Annotated[tuple[MemberConfig, ...], BeforeValidator(_members), AfterValidator(_unrepeated)] = Field(
+        default=ZOO, validate_default=True
+    )
+    logging: LoggingConfig = Field(default_factory=LoggingConfig)
+
+    def roster(self) -> tuple[MemberConfig, ...]:
+        """Who takes part."""
+        return self.members

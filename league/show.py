@@ -1,0 +1,174 @@
+"""What a person sees of a league: a live view on a terminal, plain lines elsewhere, and the tables at the end."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
+
+from dond_marl.metrics import Estimate
+from dond_marl.scenarios import ScenarioSource
+from league.config import Config
+from league.crossplay import CrossPlay, Standing
+from league.runner import Progress
+from league.tasks import MatchResult
+
+WIDE = 120  # columns that the tables want; used where there is no terminal to ask
+LIVE_ROWS = 12  # of the ladder while the league runs
+
+
+def console_for_people() -> Console:
+    """Standard output, wide enough for the tables where it is no terminal."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+
+
+class PlainWatcher:
+    """A line per round."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
+        """Say what begins or goes on."""
+        self._say(opening(config, source, directory, progress))
+
+    def warned(self, message: str) -> None:
+        """Pass a warning on."""
+        self._say(f"warning: {message}", "yellow")
+
+    def played(self, _progress: Progress, result: MatchResult) -> None:
+        """Say only what went wrong."""
+        if result.failed is not None:
+            names = " and ".join(member.name for member in result.task.members)
+            self._say(f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow")
+
+    def committed(self, progress: Progress, standings: list[Standing]) -> None:
+        """One line."""
+        self._say(f"{status(progress)} · first: {standings[0].member} {figure(standings[0].points)}")
+
+    def _say(self, line: str, style: str = "") -> None:
+        self._console.print(Text(line, style=style), soft_wrap=True)
+
+
+class LiveWatcher(PlainWatcher):
+    """A bar and the ladder, redrawn in place; warnings scroll by above. Use it as a context."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._bars = Bars(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console)
+        self._rounds, self._matches = self._bars.add_task("rounds"), self._bars.add_task("matches")
+        self._status, self._ladder = Text(""), Table()
+        self._live = Live(console=console, transient=True, refresh_per_second=8)
+
+    def __enter__(self) -> LiveWatcher:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def played(self, _progress: Progress, result: MatchResult) -> None:
+        """Move the bars."""
+        super().played(_progress, result)
+        self._draw(_progress)
+
+    def committed(self, progress: Progress, standings: list[Standing]) -> None:
+        """Redraw the ladder."""
+        self._ladder = ladder_table(standings[:LIVE_ROWS], "ladder so far")
+        self._draw(progress)
+
+    def _draw(self, progress: Progress) -> None:
+        self._bars.update(self._rounds, completed=progress.rounds, total=progress.rounds_in_all)
+        self._bars.update(self._matches, completed=progress.matches, total=progress.matches_in_round)
+        parts: list[RenderableType] = [self._bars, Text(status(progress))]
+        self._live.update(Group(*parts, self._ladder) if self._ladder.columns else Group(*parts))
+
+
+def opening(config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> str:
+    """What is about to be played, in one line."""
+    verb = f"going on after round {progress.rounds}" if progress.rounds else "starting"
+    held = "drawn without end" if source.table is None else f"{source.table.size:,} scenarios"
+    return (
+        f"{verb}: {len(config.roster())} members, {config.league.rounds} rounds of {config.league.block_size:,} "
+        f"scenarios from {source.label} ({held}), seed {config.league.seed}; run folder {directory}"
+    )
+
+
+def status(progress: Progress) -> str:
+    """Round, games per second and time left, in one line."""
+    left = progress.seconds_left
+    time_left = "?" if math.isinf(left) else f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min"
+    return (
+        f"round {progress.rounds}/{progress.rounds_in_all} · {progress.games:,} games · "
+        f"{progress.games_per_second:,.0f} games/s · {time_left} left"
+    )
+
+
+def figure(estimate: Estimate) -> str:
+    """A mean with half its interval."""
+    if math.isnan(estimate.mean):
+        return "-"
+    return f"{estimate.mean:.2f}" if math.isnan(estimate.margin) else f"{estimate.mean:.2f} ±{estimate.margin:.2f}"
+
+
+def ladder_table(standings: list[Standing], title: str) -> Table:
+    """The ladder, best own points first."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    troubled = any(row.fallbacks or row.failed for row in standings)
+    table.add_column("#", justify="right")
+    table.add_column("member", overflow="fold")
+    headings = ["points of ten", "as seat_0", "as seat_1", "agreed", "left", "deals", "turns", "self-play"]
+    for heading in [*headings, *(["fallbacks", "failed"] if troubled else [])]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for rank, row in enumerate(standings, start=1):
+        cells = [
+            figure(row.points),
+            *(f"{seat.mean:.2f}" for seat in row.as_seat),
+            f"{row.agreed:.2f}",
+            f"{row.left:.2f}",
+        ]
+        cells += [f"{row.deals:.1%}", f"{row.turns:.1f}", f"{row.self_play:.2f}"]
+        trouble = [str(row.fallbacks), str(row.failed)] if troubled else []
+        table.add_row(str(rank), Text(row.member), *cells, *trouble)
+    return table
+
+
+def crossplay_table(cross: CrossPlay, standings: list[Standing], confidence: float, width: int) -> Table:
+    """What each row's member scores against each column's, columns numbered by rank."""
+    names = [row.member for row in standings]
+    digits = 2 if width >= 26 + 5 * len(names) else 1
+    table = Table(title="cross-play: points of ten of the row against the column", title_justify="left", box=None)
+    table.padding, table.pad_edge = (0, 1, 0, 0), False
+    table.add_column("#", justify="right")
+    table.add_column("member", overflow="ellipsis", no_wrap=True)
+    for rank in range(1, len(names) + 1):
+        table.add_column(str(rank), justify="right", no_wrap=True)
+    for rank, name in enumerate(names, start=1):
+        cells = [cross.cell(name, other, confidence).mean for other in names]
+        table.add_row(str(rank), Text(name), *("-" if math.isnan(cell) else f"{cell:.{digits}f}" for cell in cells))
+    return table
+
+
+def print_results(console: Console, confidence: float, cross: CrossPlay, directory: Path) -> None:
+    """Both tables, what their figures mean, and where they lie."""
+    standings = cross.ladder(confidence)
+    console.print()
+    console.print(ladder_table(standings, "ladder"))
+    console.print()
+    console.print(crossplay_table(cross, standings, confidence, console.width))
+    widest = max((row.points.n for row in standings), default=0)
+    console.print(
+        Text(
+            f"\npoints of ten: own score as tenths of what the whole pool is worth to the seat; no deal is 0. Mean "
+            f"over all other members in both seats, n = {widest:,} games a member; ± is the {confidence:.0%} interval over "
+            f"scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
+            f"{cross.total_games:,} games in {directory}: ladder.csv, crossplay.csv, ledger.sqlite"
+        )
+    )

@@ -1,0 +1,138 @@
+"""The unit of work: a match, two members over one block of scenarios in both seat orders.
+
+A task is a value and its result a function of it, so that it may run anywhere, twice, and in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.batch import Games
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios import Scenarios, ScenarioSource
+from league.config import EnvConfig
+
+# One game as the ledger keeps it: both scores in points, how it ended (an Ending), whether a deal closed, acts said,
+# and how many of them each seat played as a fallback instead of its own choice.
+FACTS = np.dtype(
+    [
+        ("scores", "<i2", (2,)),
+        ("ending", "<i1"),
+        ("deal", "<i1"),
+        ("turns", "<i1"),
+        ("fallbacks", "<i1", (2,)),
+    ]
+)
+CAUSE_LENGTH = 300  # characters of a failure's cause that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Who takes part: a unique name and the occupant's spec."""
+
+    name: str
+    spec: str
+    role: str = "fixed"
+    split: str = "train"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Scenarios ``start`` to ``start + size`` of the run's sequence, common to all matches of a round."""
+
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchTask:
+    """Two members over a block, both seat orders (one, where a member meets itself)."""
+
+    round: int
+    number: int  # within the round
+    members: tuple[Member, Member]
+    block: Block
+    env: EnvConfig
+    seed: int
+    probability: float  # with which the planner chose this match
+    reason: str  # why it did
+
+    @property
+    def legs(self) -> tuple[tuple[Member, Member], ...]:
+        """Who sits in seat_0 and seat_1 of each leg."""
+        first, second = self.members
+        return ((first, second),) if first == second else ((first, second), (second, first))
+
+
+class Leg(NamedTuple):
+    """One seat order of a match: names in seat order and the facts of each game, in the order of the block."""
+
+    seats: tuple[str, str]
+    facts: NDArray[np.void]  # [size] of FACTS
+
+
+class MatchResult(NamedTuple):
+    """What came of a task: its legs, or no leg at all and whose fault that was."""
+
+    task: MatchTask
+    legs: tuple[Leg, ...]
+    failed: str | None = None  # the member at fault
+    cause: str | None = None
+
+    @property
+    def games(self) -> int:
+        """Games played."""
+        return sum(len(leg.facts) for leg in self.legs)
+
+
+def play(task: MatchTask) -> MatchResult:
+    """Play a match. A member that raises or answers what cannot be played fails the whole match, with the cause."""
+    scenarios = block_scenarios(task.env, task.seed, task.block)
+    prior, legs = open_source(task.env).prior, []
+    for order, leg in enumerate(task.legs):
+        try:
+            games = rollout(
+                (seat_occupant(leg[0].spec), seat_occupant(leg[1].spec)),
+                scenarios,
+                task.env.rules(),
+                seed=task.seed,
+                index=(task.round, task.number, order),
+                prior=prior,
+                reveal_partner_utilities=task.env.reveal_partner_utilities,
+            )
+        except OccupantError as error:
+            cause = f"{type(error.__cause__).__name__}: {error.__cause__}"[:CAUSE_LENGTH]
+            return MatchResult(task, (), leg[error.seat].name, cause)
+        legs.append(Leg((leg[0].name, leg[1].name), facts_of(games)))
+    return MatchResult(task, tuple(legs))
+
+
+def facts_of(games: Games) -> NDArray[np.void]:
+    """The raw facts of finished games, ``[N]`` of FACTS."""
+    facts = np.zeros(games.size, dtype=FACTS)
+    facts["scores"] = games.scores
+    facts["ending"] = games.ending
+    facts["deal"] = games.deal
+    facts["turns"] = games.turns
+    if games.cause.any():
+        for seat in (0, 1):
+            facts["fallbacks"][:, seat] = (games.cause[:, seat::2] > 0).sum(axis=1)
+    return facts
+
+
+@lru_cache(maxsize=8)
+def open_source(env: EnvConfig) -> ScenarioSource:
+    """The scenario source of an environment, opened once per process."""
+    return env.open_source()
+
+
+@lru_cache(maxsize=2)
+def block_scenarios(env: EnvConfig, seed: int, block: Block) -> Scenarios:
+    """The scenarios of a block; the matches of a round share one."""
+    return open_source(env).block(seed, block.start, block.size)

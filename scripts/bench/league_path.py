@@ -1,0 +1,92 @@
+"""The whole league path against the bare play loop, and what the default league and our imports cost.
+
+One unit is one game. Both sides play the very same matches of the scripted zoo; the league adds planning, facts, the
+ledger's transactions and the folds.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from league.config import load_config
+
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from league.planner import members_of, plan_round
+from league.run_directory import new_run
+from league.runner import Progress, run_league
+from league.tasks import block_scenarios, open_source
+from scripts.bench.report import Timed
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = ROOT / "configs" / "league.yaml"
+HEAVY = ("torch", "transformers", "groq", "ray")
+
+
+class _Silent:
+    """A watcher that shows nothing."""
+
+    def opened(self, *_: object) -> None: ...
+    def warned(self, *_: object) -> None: ...
+    def played(self, progress: Progress, *_: object) -> None: ...
+    def committed(self, *_: object) -> None: ...
+
+
+def through_the_league() -> Timed:
+    """One round of the default league from settings to CSV."""
+    folder = tempfile.TemporaryDirectory()
+
+    def work() -> int:
+        config = load_config(CONFIG, ["league.rounds=1", f"logging.output_dir={folder.name}"])
+        _, cross = run_league(config, new_run(Path(folder.name)), _Silent())
+        return cross.total_games
+
+    return work
+
+
+def bare_loop() -> Timed:
+    """The same matches by ``rollout`` alone."""
+    config = load_config(CONFIG, [])
+    prior, rules = open_source(config.env).prior, config.env.rules()
+
+    def work() -> int:
+        games = 0
+        for task in plan_round(config, members_of(config), 0):
+            scenarios = block_scenarios(config.env, task.seed, task.block)
+            for order, leg in enumerate(task.legs):
+                occupants = seat_occupant(leg[0].spec), seat_occupant(leg[1].spec)
+                rollout(occupants, scenarios, rules, seed=task.seed, index=(0, task.number, order), prior=prior)
+                games += scenarios.size
+        return games
+
+    return work
+
+
+def default_league_megabytes() -> float:
+    """The largest resident size of the default league as a user runs it, in MB."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", str(CONFIG)]
+        subprocess.run([*command, "--set", f"logging.output_dir={folder}"], check=True, capture_output=True)  # noqa: S603
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def import_seconds(repeats: int) -> float:
+    """Median seconds of ``import dond_marl`` in a fresh interpreter, its start not counted."""
+    code = "import time; t = time.perf_counter(); import dond_marl; print(time.perf_counter() - t)"
+    return median(float(_python(code)) for _ in range(repeats))
+
+
+def heavy_modules() -> list[str]:
+    """Which heavy libraries importing our light packages loads; should be none."""
+    code = "import sys, dond_marl, partners, hints; print(*[m for m in sys.modules if m.split('.')[0] in %r])"
+    return _python(code % (HEAVY,)).split()
+
+
+def _python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603
+    return done.stdout

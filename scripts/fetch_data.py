@@ -1,0 +1,34 @@
+#!/usr/bin/env python
+"""Download the four published data files (Lewis et al. 2017, CC BY-NC 4.0) and verify them by SHA-256."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)  # this folder holds league.py, which would hide the package league
+
+import argparse
+
+from dond_marl.data import BASE_URL, DEFAULT_DATA_DIR
+from dond_marl.fetch import FetchError, fetch
+
+
+def main() -> int:
+    """Exit code 0 once every file is there and verified, 1 otherwise."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-dir", default=str(DEFAULT_DATA_DIR), help="folder for the files (default: %(default)s)")
+    parser.add_argument("--url", default=BASE_URL, help="where the files lie (default: %(default)s)")
+    options = parser.parse_args()
+    try:
+        fetch(options.data_dir, options.url)
+    except FetchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("stopped; files that were not complete have been removed", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

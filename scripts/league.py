@@ -1,0 +1,48 @@
+r"""Run a league: who meets whom, round by round, to a cross-play table and a ladder with intervals.
+
+examples:
+  python scripts/league.py --config configs/league.yaml
+  python scripts/league.py --config configs/league.yaml --set league.rounds=2 --set members=[heuristic,tough]
+  python scripts/league.py --config configs/league.yaml --set env.use_dataset=true --set env.dataset=self_play \
+                           --set env.data_dir=FOLDER
+  python scripts/league.py --resume                      # the newest run under runs/league
+  python scripts/league.py --resume runs/league/0001     # that run, with its own settings
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
+
+from league.command import main
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line."""
+    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
+    parser = argparse.ArgumentParser(
+        description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a YAML file, such as configs/league.yaml")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override one setting; may be repeated"
+    )
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        metavar="RUN",
+        help="go on with a run (a folder), or with the newest one",
+    )
+    arguments = parser.parse_args()
+    if arguments.config is None and (arguments.resume is None or arguments.set):
+        parser.error("--config FILE is needed (only --resume alone takes the run's own settings)")
+    return arguments
+
+
+if __name__ == "__main__":
+    given = parse_arguments()
+    sys.exit(main(given.config, given.set, given.resume))

@@ -1,0 +1,100 @@
+"""Folds over raw facts: cells, ladder, tables."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dond_marl.game import Ending, Scenario
+from dond_marl.scenarios import open_source, pack
+from league.crossplay import CrossPlay, write_crossplay, write_ladder
+from league.tasks import FACTS, Leg
+
+# Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
+SCENARIOS = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((5, 5, 5), (2, 3, 3)))])
+
+
+def leg(first: str, second: str, scores: list[tuple[int, int]], turns: int = 2) -> Leg:
+    facts = np.zeros(len(scores), dtype=FACTS)
+    facts["scores"] = scores
+    facts["deal"] = [sum(pair) > 0 for pair in scores]
+    facts["ending"] = [Ending.AGREE if sum(pair) else Ending.TURN_LIMIT for pair in scores]
+    facts["turns"] = turns
+    return Leg((first, second), facts)
+
+
+def test_a_ladder_worked_by_hand():
+    cross = CrossPlay(["ann", "bob"])
+    ann_opens = leg("ann", "bob", [(8, 3), (10, 6)], turns=2)  # ann 8 and 5 of ten, bob 3 and 6
+    bob_opens = leg("bob", "ann", [(6, 7), (0, 0)], turns=10)  # bob 6 and 0, ann 7 and 0: no deal in the second game
+    alone = leg("ann", "ann", [(4, 6), (20, 0)])  # seat_0 4 and 10, seat_1 6 and 0
+    cross.add_round(SCENARIOS, [alone, ann_opens, bob_opens], at_fault=["bob"])
+    ann, bob = cross.ladder(0.95)
+    assert (ann.member, bob.member) == ("ann", "bob")
+    assert ann.points.mean == pytest.approx((8 + 5 + 7 + 0) / 4) and ann.points.n == 4
+    assert [seat.mean for seat in ann.as_seat] == pytest.approx([6.5, 3.5])
+    assert bob.points.mean == pytest.approx((3 + 6 + 6 + 0) / 4)
+    assert ann.left == pytest.approx(bob.points.mean) and bob.left == pytest.approx(ann.points.mean)
+    assert ann.deals == bob.deals == 0.75
+    assert ann.agreed == pytest.approx(20 / 3) and bob.agreed == pytest.approx(5)
+    assert ann.turns == bob.turns == 6
+    assert ann.self_play == pytest.approx((4 + 10 + 6 + 0) / 4) and math.isnan(bob.self_play)
+    assert (ann.failed, bob.failed) == (0, 1)
+    assert cross.cell("ann", "bob", 0.95).mean == ann.points.mean
+    assert cross.total_games == 6
+
+
+def test_a_match_that_failed_counts_for_nobodys_points_and_an_unplayed_cell_is_nan():
+    cross = CrossPlay(["ann", "bob", "eve"])
+    cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)])], at_fault=["eve"])
+    last = cross.ladder(0.95)[-1]
+    assert last.member == "eve" and math.isnan(last.points.mean) and last.failed == 1
+    assert math.isnan(cross.cell("ann", "eve", 0.95).mean)
+    assert cross.ladder(0.95)[0].points.n == 2
+
+
+def test_adding_rounds_one_by_one_equals_counting_every_game_again():
+    rng, names = np.random.default_rng(0), ["ann", "bob", "eve"]
+    cross, games = CrossPlay(names), []
+    for _ in range(4):
+        scenarios = open_source("uniform").draw(rng, 30)
+        wholes, legs = scenarios.wholes, []
+        for pair in itertools.product(names, repeat=2):
+            scores = np.floor(rng.random((30, 2)) * wholes * rng.integers(0, 2, size=(30, 1))).astype(int)
+            legs.append(leg(*pair, [tuple(row) for row in scores.tolist()]))
+            games += [(pair, row, whole) for row, whole in zip(scores.tolist(), wholes.tolist(), strict=True)]
+        cross.add_round(scenarios, legs, [])
+    for row, column in itertools.product(names, repeat=2):
+        by_seat = [
+            [10 * scores[s] / whole[s] for pair, scores, whole in games if (pair[s], pair[1 - s]) == (row, column)]
+            for s in (0, 1)
+        ]
+        assert cross.cell(row, column, 0.95).mean == pytest.approx(np.mean([np.mean(points) for points in by_seat]))
+    for standing in cross.ladder(0.95):
+        others = [cross.cell(standing.member, name, 0.95).mean for name in names if name != standing.member]
+        assert standing.points.mean == pytest.approx(np.mean(others))
+        assert standing.points.low < standing.points.mean < standing.points.high
+
+
+def test_equal_members_are_ordered_by_name_so_that_the_ladder_is_the_same_every_time():
+    cross = CrossPlay(["zoe", "ann"])
+    cross.add_round(SCENARIOS, [leg("zoe", "ann", [(4, 4), (8, 4)]), leg("ann", "zoe", [(4, 4), (8, 4)])], [])
+    assert [row.member for row in cross.ladder(0.95)] == ["ann", "zoe"]
+
+
+def test_the_tables_written_hold_every_figure(tmp_path):
+    cross = CrossPlay(["ann", "bob, the\nsecond"])
+    cross.add_round(SCENARIOS, [leg("ann", "bob, the\nsecond", [(8, 3), (10, 6)])], [])
+    write_ladder(tmp_path / "ladder.csv", cross.ladder(0.95))
+    write_crossplay(tmp_path / "crossplay.csv", cross, 0.95)
+    with (tmp_path / "ladder.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["member"] for row in rows] == ["ann", "bob, the\nsecond"]
+    assert float(rows[0]["points"]) == 6.5 and rows[0]["games"] == "2"
+    with (tmp_path / "crossplay.csv").open(newline="") as file:
+        cells = {(row["member"], row["against"]): row for row in csv.DictReader(file)}
+    assert len(cells) == 4 and float(cells["bob, the\nsecond", "ann"]["points"]) == 4.5

@@ -1,0 +1,73 @@
+"""Figures carry their doubt."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.scenarios import lewis_space, open_source
+
+
+def test_points_of_ten_are_tenths_of_the_own_whole_pool():
+    scores = np.array([[6, 4], [30, 0], [0, 7]], dtype=np.int16)
+    wholes = np.array([[10, 10], [60, 40], [0, 14]], dtype=np.int16)
+    assert points_of_ten(scores, wholes).tolist() == [[6, 4], [5, 0], [0, 5]]
+
+
+def test_a_scenario_and_its_swap_are_one_unit_of_doubt_and_units_spread_over_all_groups():
+    space = lewis_space()
+    groups = scenario_groups(space)
+    assert (groups == scenario_groups(space.swapped())).all()
+    sizes = np.bincount(groups, minlength=GROUPS)
+    assert groups.min() >= 0 and len(sizes) == GROUPS
+    assert sizes.max() < 6 * space.size / GROUPS
+    wide = scenario_groups(open_source("uniform", max_count=10).draw(np.random.default_rng(0), 20_000))
+    assert np.bincount(wide, minlength=GROUPS).min() > 0
+
+
+def _groups(values: dict[int, list[float]]) -> tuple[np.ndarray, np.ndarray]:
+    sums, games = np.zeros(GROUPS), np.zeros(GROUPS)
+    for group, points in values.items():
+        sums[group], games[group] = sum(points), len(points)
+    return sums, games
+
+
+def test_mean_and_interval_worked_by_hand():
+    # One cell; group 3 holds games worth 4 and 6, group 9 one game worth 8: mean 18 / 3 = 6.
+    # Influences: (10 - 6 * 2) / 3 = -2/3 and (8 - 6) / 3 = 2/3; variance 2 / 1 * (4/9 + 4/9) = 16/9,
+    # standard error 4/3.
+    # Two groups leave one degree of freedom: Student's 97.5 % quantile is 12.7062.
+    sums, games = _groups({3: [4, 6], 9: [8]})
+    estimate = mean_of_cells(sums[None], games[None], 0.95)
+    assert estimate.mean == 6 and estimate.n == 3
+    assert estimate.margin == pytest.approx(12.7062 * 4 / 3, rel=1e-4)
+
+
+def test_cells_weigh_the_same_however_many_games_they_hold():
+    a, b = _groups({0: [2] * 30, 1: [2] * 30}), _groups({0: [8], 1: [8]})
+    assert mean_of_cells(np.array([a[0], b[0]]), np.array([a[1], b[1]]), 0.95).mean == 5
+
+
+def test_too_little_to_tell_says_so_instead_of_guessing():
+    nothing = mean_of_cells(np.zeros((2, GROUPS)), np.zeros((2, GROUPS)), 0.95)
+    assert nothing.n == 0 and math.isnan(nothing.mean) and math.isnan(nothing.low)
+    sums, games = _groups({4: [1, 2, 3]})
+    one = mean_of_cells(sums[None], games[None], 0.95)
+    assert one.mean == 2 and math.isnan(one.low) and math.isnan(one.high)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says_though_games_of_a_scenario_go_together():
+    # Scenario effects (standard deviation 2) dwarf the noise within (1): an interval over games would cover far less.
+    rng, covered, runs = np.random.default_rng(0), 0, 1000
+    for _ in range(runs):
+        effects = 5 + 2 * rng.standard_normal(300)
+        groups = rng.integers(GROUPS, size=300)
+        points = effects[:, None] + rng.standard_normal((300, 8))
+        sums = np.bincount(np.repeat(groups, 8), weights=points.ravel(), minlength=GROUPS)
+        games = np.bincount(np.repeat(groups, 8), minlength=GROUPS).astype(float)
+        estimate = mean_of_cells(sums[None], games[None], 0.95)
+        covered += estimate.low <= 5 <= estimate.high
+    assert 0.93 <= covered / runs <= 0.97

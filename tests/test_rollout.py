@@ -1,0 +1,111 @@
+"""The one play loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios import open_source
+from dond_marl.seats import Traits, decide
+
+
+class Recorder:
+    """Proposes everything and remembers what it was shown."""
+
+    def __init__(self, deterministic: bool) -> None:
+        self.traits = Traits(deterministic=deterministic)
+        self.seen = []
+
+    def act(self, turns):
+        self.seen.append(turns)
+        return decide(np.zeros(turns.size), turns.counts)
+
+
+class Breaks(Recorder):
+    """Answers three turns and then raises, or answers what cannot be played."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(deterministic=True)
+        self.how = how
+
+    def act(self, turns):
+        decisions = super().act(turns)
+        if self.how == "raises":
+            raise ZeroDivisionError("out of ideas")
+        if self.how == "illegal":
+            return decisions._replace(oA=turns.counts + 1)
+        if self.how == "shape":
+            return decisions._replace(act_type=decisions.act_type[:-1])
+        return None
+
+
+SCENARIOS = open_source("lewis").draw(np.random.default_rng(0), 200)
+
+
+def test_every_game_is_played_to_its_end_in_the_order_of_its_scenario():
+    games = rollout((seat_occupant("random"), seat_occupant("heuristic")), SCENARIOS, seed=1, prior="lewis")
+    assert games.size == SCENARIOS.size and (games.ending > 0).all()
+    assert (games.scenarios.counts == SCENARIOS.counts).all()
+    claimed = games.act <= Act.INSIST
+    assert (games.oA[claimed] <= np.repeat(SCENARIOS.counts[:, None], 10, axis=1)[claimed]).all()
+
+
+def test_the_same_seed_and_index_give_the_same_games_and_others_do_not():
+    random = seat_occupant("random"), seat_occupant("random")
+    first = rollout(random, SCENARIOS, seed=1, index=(0, 5))
+    again = rollout(random, SCENARIOS, seed=1, index=(0, 5))
+    assert all((getattr(first, name) == getattr(again, name)).all() for name in ("act", "oA", "scores", "ending"))
+    for seed, index in ((2, (0, 5)), (1, (0, 6)), (1, (0,))):
+        other = rollout(random, SCENARIOS, seed=seed, index=index)
+        assert (other.act != first.act).any()
+
+
+def test_a_games_noise_does_not_depend_on_which_other_games_have_ended():
+    quiet, lasting = Recorder(deterministic=False), Recorder(deterministic=False)
+    rollout((quiet, seat_occupant("random")), SCENARIOS, seed=3)  # random partners end many games early
+    rollout((lasting, Recorder(deterministic=True)), SCENARIOS, seed=3)
+    for some, every in zip(quiet.seen, lasting.seen, strict=False):
+        assert every.size == SCENARIOS.size
+        assert {tuple(row) for row in some.noise.tolist()} <= {tuple(row) for row in every.noise.tolist()}
+
+
+def test_turn_noise_is_fresh_game_noise_stays_and_both_are_private_to_the_seat():
+    first, second = Recorder(deterministic=False), Recorder(deterministic=False)
+    rollout((first, second), SCENARIOS, seed=3)
+    assert len(first.seen) == len(second.seen) == 5
+    for seen in (first.seen, second.seen):
+        assert all((turns.game_noise == seen[0].game_noise).all() for turns in seen)
+    noises = [turns.noise for turns in (*first.seen, *second.seen)] + [
+        first.seen[0].game_noise,
+        second.seen[0].game_noise,
+    ]
+    stacked = np.concatenate(noises).ravel()
+    assert len(np.unique(stacked)) == stacked.size
+    assert stacked.min() >= 0 and stacked.max() < 1
+
+
+def test_a_partner_that_declares_itself_deterministic_is_given_no_noise():
+    seat = Recorder(deterministic=True)
+    rollout((seat, seat), SCENARIOS, seed=3)
+    assert all(np.isnan(turns.noise).all() and np.isnan(turns.game_noise).all() for turns in seat.seen)
+
+
+def test_the_prior_and_the_rules_reach_both_seats():
+    seat, rules = Recorder(deterministic=True), Rules(4, "rejects")
+    rollout((seat, seat), SCENARIOS, rules, seed=0, prior="lewis", reveal_partner_utilities=True)
+    assert {(t.prior, t.rules) for t in seat.seen} == {("lewis", rules)}
+    assert [t.seat for t in seat.seen] == [0, 1, 0, 1]
+    assert (seat.seen[0].partner_utilities == SCENARIOS.utilities[:, 1]).all()
+
+
+@pytest.mark.parametrize("how", ["raises", "illegal", "shape", "nothing"])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_what_an_occupant_does_wrong_is_told_with_its_seat(how, seat):
+    occupants = [seat_occupant("tough"), seat_occupant("tough")]
+    occupants[seat] = Breaks(how)
+    with pytest.raises(OccupantError, match=f"seat_{seat}") as caught:
+        rollout(tuple(occupants), SCENARIOS, seed=0)
+    assert caught.value.seat == seat and caught.value.__cause__ is not None
