@@ -1,1 +1,42 @@
-"""Deal or No Deal over dialogue acts: the game, and playing it."""
+"""Deal or No Deal over dialogue acts: the game, and playing it.
+
+Importing the package enters the environment's names in the registries of Gymnasium and PettingZoo; everything else is
+imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dond_marl.registration import register
+
+if TYPE_CHECKING:
+    from dond_marl import deal_or_no_dialog_v0
+    from dond_marl.env import NegotiationEnv
+    from dond_marl.single_agent import SingleAgentView
+
+__all__ = ["NegotiationEnv", "SingleAgentView", "__version__", "deal_or_no_dialog_v0"]
+
+_HOMES = {"NegotiationEnv": "dond_marl.env", "SingleAgentView": "dond_marl.single_agent"}
+
+register()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name == "deal_or_no_dialog_v0":
+        return importlib.import_module("dond_marl.deal_or_no_dialog_v0")
+    if name == "__version__":
+        return _version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("dond-marl")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "0+unknown"

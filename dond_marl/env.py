@@ -1,0 +1,282 @@
+"""Deal or No Deal as a PettingZoo AEC environment: a thin shell over :mod:`dond_marl.game`.
+
+Both seats are agents. Order and bounds are checked here, so no wrapper stack slows the environment down. Observations,
+actions and masks: :mod:`dond_marl.spaces`; rewards are the seats' own points, paid once, when the game ends.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from gymnasium import logger, spaces
+from gymnasium.utils import seeding
+from pettingzoo.utils.env import AECEnv, AECIterable
+
+from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
+from dond_marl.scenarios import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
+from dond_marl.spaces import (
+    Info,
+    InvalidAction,
+    Observation,
+    action_space,
+    brief,
+    inform,
+    observation_space,
+    observe,
+    read_action,
+)
+from dond_marl.transcript import transcript_lines
+
+Illegal = Literal["raise", "forfeit"]
+RenderMode = Literal["human", "ansi"]
+METADATA: dict[str, Any] = {
+    "name": "deal_or_no_dialog_v0",
+    "render_modes": list(get_args(RenderMode)),
+    "render_fps": 2,
+    "is_parallelizable": False,  # seats alternate: parallel_env() is the parallel face, not a wrapper around this one
+}
+AHEAD = 64  # scenarios drawn at once where each must be made: one by one takes twice as long
+_SEAT_OF = {agent: seat for seat, agent in enumerate(SEATS)}
+
+
+class OrderError(RuntimeError):
+    """A call that comes too early (before ``reset``) or too late (after the end)."""
+
+
+class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
+    """One negotiation between ``seat_0``, which opens, and ``seat_1``.
+
+    ``max_turns``: acts of both seats together, 1..100. ``disagree``: whether DISAGREE ``"ends"`` the game or only
+    ``"rejects"`` the offer. ``illegal``: whether an act that the rules forbid raises :class:`IllegalAct` (``"raise"``,
+    the default, state unchanged) or ends the game unpaid (``"forfeit"``). ``scenarios``, ``use_dataset``, ``dataset``,
+    ``split``, ``data_dir``, ``normalize``, ``points_budget``, ``max_count``: where the table comes from, see
+    :func:`dond_marl.scenarios.open_source`. ``reveal_partner_utilities``: show each seat the other's values.
+    ``render_mode``: ``"human"`` prints the talk as it goes on, ``"ansi"`` returns it.
+
+    Raises ``ValueError`` (and its kinds :class:`ScenarioError`, :class:`DataError`) for settings that make no game.
+    """
+
+    metadata = METADATA
+
+    def __init__(
+        self,
+        *,
+        max_turns: int = 10,
+        disagree: Disagree = "ends",
+        illegal: Illegal | None = None,
+        scenarios: SourceName = "uniform",
+        use_dataset: bool = False,
+        dataset: Literal["self_play", "dialogues"] = "self_play",
+        split: str | None = None,
+        data_dir: str | Path | None = None,
+        normalize: bool = False,
+        points_budget: int = LEWIS_WHOLE,
+        max_count: int = LEWIS_MAX_COUNT,
+        reveal_partner_utilities: bool = False,
+        render_mode: RenderMode | None = None,
+    ) -> None:
+        super().__init__()
+        self.rules = Rules(max_turns, disagree)
+        self.source = open_source(
+            scenarios,
+            use_dataset=use_dataset,
+            dataset=dataset,
+            split=split,
+            data_dir=data_dir,
+            normalize=normalize,
+            points_budget=points_budget,
+            max_count=max_count,
+        )
+        _check("illegal", illegal, (None, *get_args(Illegal)))
+        _check("render_mode", render_mode, (None, *get_args(RenderMode)))
+        self.max_count = max_count
+        self.reveal_partner_utilities = bool(reveal_partner_utilities)
+        self.illegal: Illegal = illegal or "raise"
+        self.render_mode = render_mode
+        self._illegal_asked = illegal is not None
+        self._state: State | None = None
+        self._rng: np.random.Generator | None = None
+        self._ahead: Scenarios | None = None
+        self._dealt = 0  # how many of those drawn ahead are used
+        self._printed = 0  # lines of the transcript already shown to a person
+        self.possible_agents = list(SEATS)
+        self.agents: list[str] = []
+        # One object per seat: seeding one seat's space leaves the other's alone.
+        self.observation_spaces = {agent: observation_space(max_count, max_turns) for agent in SEATS}
+        self.action_spaces = {agent: action_space(max_count) for agent in SEATS}
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """What ``agent`` sees; always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Dict:
+        """What ``agent`` may say; always the same object."""
+        return self.action_spaces[agent]
+
+    @property
+    def negotiation(self) -> State:
+        """The negotiation so far, as a value of :mod:`dond_marl.game`; it holds both seats' values."""
+        if self._state is None:
+            raise OrderError("there is no game yet: call reset() first")
+        return self._state
+
+    def prefer_illegal(self, mode: Illegal) -> None:
+        """Play ``mode`` unless the environment was built with an ``illegal`` of its own."""
+        if not self._illegal_asked:
+            self.illegal = mode
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """Start a new game. Without a ``seed`` the random numbers go on where they were.
+
+        ``options={"scenario": ...}`` sets the table by hand: a :class:`Scenario`, or ``{"counts": [3 integers],
+        "utilities": [[3 integers], [3 integers]]}``. Other options are ignored. Raises ``ValueError`` if it does not
+        fit the spaces.
+        """
+        given = None if options is None else options.get("scenario")
+        scenario = None if given is None else _scenario(given, self.max_count)
+        if seed is not None or self._rng is None:
+            self._rng, _ = seeding.np_random(seed)
+            self._ahead = None
+        state = State(self._drawn(self._rng) if scenario is None else scenario, self.rules)
+        self._state = state
+        self._printed = 0
+        self.agents = list(SEATS)
+        self.agent_selection = SEATS[0]
+        self.rewards = dict.fromkeys(SEATS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(SEATS, 0.0)
+        self.terminations = dict.fromkeys(SEATS, False)
+        self.truncations = dict.fromkeys(SEATS, False)
+        self.infos: dict[str, Info] = {agent: inform(state, _SEAT_OF[agent], self.max_count) for agent in SEATS}
+        if self.render_mode == "human":
+            self.render()
+
+    def observe(self, agent: str) -> Observation:
+        """What ``agent`` sees now, whoever is to move; fresh arrays. The partner's values never change it."""
+        return observe(self.negotiation, _SEAT_OF[agent], reveal_partner_utilities=self.reveal_partner_utilities)
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, Info]:
+        """Observation, points since its last act, terminated, truncated (never) and info of the seat to move."""
+        if not self.agents:
+            raise self._no_agents()
+        agent = self.agent_selection
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
+        """The seats in turn, until both have left the finished game."""
+        self.negotiation  # noqa: B018  # raises before the first reset
+        return super().agent_iter(max_iter)
+
+    def step(self, action: object) -> None:
+        """The seat to move says ``action``; after the end each seat leaves with ``None``.
+
+        Raises :class:`InvalidAction` for an action outside the action space, :class:`IllegalAct` for one that the
+        rules forbid (unless ``illegal="forfeit"``), :class:`OrderError` before ``reset`` and after the end. Whatever
+        raises leaves the game as it was.
+        """
+        state = self._state
+        if state is None or not self.agents:
+            raise self._no_agents()
+        if state.outcome is not None:
+            self._leave(action)
+            return
+        after = self._played(state, read_action(action, self.max_count))
+        self._state = after
+        other = 1 - len(state.history) % 2
+        self.agent_selection = SEATS[other]
+        if after.outcome is not None:
+            self._end(after)
+        else:  # the mover's own info rests on what its partner said, so only the other's changes
+            self.infos[SEATS[other]] = inform(after, other, self.max_count)
+        if self.render_mode == "human":
+            self.render()
+
+    def render(self) -> str | None:
+        """``ansi``: the transcript so far. ``human``: print what has been said since the last time."""
+        if self.render_mode is None:
+            logger.warn("render() does nothing without a render mode: build the environment with 'human' or 'ansi'")
+            return None
+        lines = transcript_lines(self.negotiation)
+        if self.render_mode == "ansi":
+            return "\n".join(lines)
+        sys.stdout.writelines(f"{line}\n" for line in lines[self._printed :])
+        sys.stdout.flush()
+        self._printed = len(lines)
+        return None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _drawn(self, rng: np.random.Generator) -> Scenario:
+        if self.source.table is not None:
+            return self.source.one(rng)
+        if self._ahead is None or self._dealt == AHEAD:
+            self._ahead, self._dealt = self.source.draw(rng, AHEAD), 0
+        self._dealt += 1
+        return self._ahead.scenario(self._dealt - 1)
+
+    def _played(self, state: State, action: Action) -> State:
+        try:
+            return apply(state, action)
+        except IllegalAct as broken:
+            if self.illegal == "raise":
+                raise
+            return forfeit(state, str(broken))
+
+    def _end(self, state: State) -> None:
+        assert state.outcome is not None
+        for seat, agent in enumerate(SEATS):
+            self.rewards[agent] = self._cumulative_rewards[agent] = float(state.outcome.scores[seat])
+            self.terminations[agent] = True  # the turn limit is part of the game and is observed: no truncation
+            self.infos[agent] = inform(state, seat, self.max_count)
+
+    def _leave(self, action: object) -> None:
+        """A seat of the finished game leaves the table; PettingZoo's loop steps it with ``None``."""
+        agent = self.agent_selection
+        if action is not None:
+            raise InvalidAction(f"the game is over: {agent} can only leave, with step(None); got {brief(action)}")
+        for kept in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
+            del kept[agent]
+        self.agents.remove(agent)
+        for other in self.agents:
+            self.rewards[other] = 0.0
+            self.agent_selection = other
+
+    def _no_agents(self) -> OrderError:
+        if self._state is None:
+            return OrderError("there is no game yet: call reset() first")
+        return OrderError("the game is over and both seats have left it: call reset() for a new one")
+
+
+def _check(name: str, given: object, allowed: tuple[object, ...]) -> None:
+    if given not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {given!r}")
+
+
+def _scenario(given: object, max_count: int) -> Scenario:
+    """The table set by hand."""
+    if isinstance(given, Mapping) and given.keys() == {"counts", "utilities"}:
+        try:
+            given = Scenario(given["counts"], tuple(given["utilities"]))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"options['scenario']: {error}") from None
+    if not isinstance(given, Scenario):
+        raise ValueError(
+            "options['scenario'] must be a Scenario or {'counts': 3 integers, 'utilities': one vector of 3 integers "
+            f"per seat}}; got {brief(given)}"
+        )
+    if max(given.counts) > max_count:
+        raise ValueError(
+            f"options['scenario'] has counts {given.counts}, more of one type than max_count={max_count}, which the "
+            f"spaces are made for; build the environment with max_count={max(given.counts)}"
+        )
+    return given

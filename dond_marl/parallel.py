@@ -1,0 +1,83 @@
+"""The same game as a PettingZoo parallel environment: both seats are asked, the active one is heard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gymnasium import spaces
+from pettingzoo.utils.env import ParallelEnv
+
+from dond_marl.env import METADATA, Illegal, NegotiationEnv, OrderError
+from dond_marl.game import SEATS
+from dond_marl.spaces import Info, InvalidAction, Observation, brief
+
+Results = tuple[
+    dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]
+]  # observations, rewards, terminations, truncations, infos
+
+
+class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+    """One negotiation, both seats stepped at once.
+
+    ``info["active_agent"]`` names the seat to move (``None`` at the end); only its action is used, whatever the other
+    one gives. Takes the settings of :class:`NegotiationEnv`; ``illegal`` is ``"forfeit"`` by default, because those who
+    step both seats at once sample without masks.
+    """
+
+    metadata = METADATA
+
+    def __init__(self, *, illegal: Illegal = "forfeit", **settings: Any) -> None:
+        self.negotiation_env = NegotiationEnv(illegal=illegal, **settings)
+        self.render_mode = self.negotiation_env.render_mode
+        self.possible_agents = list(SEATS)
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """What ``agent`` sees; always the same object."""
+        return self.negotiation_env.observation_space(agent)
+
+    def action_space(self, agent: str) -> spaces.Dict:
+        """What ``agent`` may say; always the same object."""
+        return self.negotiation_env.action_space(agent)
+
+    def reset(
+        self, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, Info]]:
+        """Start a new game, as :meth:`NegotiationEnv.reset`; observations and infos of both seats."""
+        self.negotiation_env.reset(seed, options)
+        self.agents = list(SEATS)
+        return self._observations(), self._infos()
+
+    def step(self, actions: Mapping[str, object]) -> Results:
+        """The active seat says its action. Raises as :meth:`NegotiationEnv.step`, and where that action is missing."""
+        env = self.negotiation_env
+        if not self.agents:
+            env.negotiation  # noqa: B018  # raises before the first reset
+            raise OrderError("the game is over: call reset() for a new one")
+        active = env.agent_selection
+        if not isinstance(actions, Mapping) or active not in actions:
+            raise InvalidAction(
+                f"it is {active}'s turn: actions must be a dict with its action; got {brief(actions)}; "
+                "info['active_agent'] names the seat to move"
+            )
+        env.step(actions[active])
+        if env.negotiation.over:
+            self.agents = []
+        ended, cut = dict(env.terminations), dict(env.truncations)
+        return self._observations(), dict(env.rewards), ended, cut, self._infos()
+
+    def render(self) -> str | None:
+        """As :meth:`NegotiationEnv.render`."""
+        return self.negotiation_env.render()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _observations(self) -> dict[str, Observation]:
+        return {agent: self.negotiation_env.observe(agent) for agent in SEATS}
+
+    def _infos(self) -> dict[str, Info]:
+        env = self.negotiation_env
+        active = env.agent_selection if self.agents else None
+        return {agent: {**env.infos[agent], "active_agent": active} for agent in SEATS}

@@ -1,0 +1,282 @@
+"""One finished game, written down: for transcripts, replay and export.
+
+A record holds the scenario, the rules, who sat where, what was said and how it ended; replaying it through
+:mod:`dond_marl.game` must lead to the stated outcome. In JSON it is one line with the acts by name::
+
+    {"version": 1, "scenario": {"counts": [1, 2, 2], "utilities": [[4, 1, 2], [0, 4, 1]]},
+     "rules": {"max_turns": 10, "disagree": "ends"}, "occupants": ["tough", "heuristic"],
+     "actions": [["PROPOSE", [1, 0, 2]], ["AGREE"]],
+     "outcome": {"ending": "AGREE", "allocation": [[1, 0, 2], [0, 2, 0]], "scores": [8, 8], "rule_broken": null}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from dond_marl.batch import Games
+from dond_marl.game import (
+    ITEMS,
+    SEATS,
+    Act,
+    Action,
+    Ending,
+    IllegalAct,
+    Outcome,
+    Rules,
+    Scenario,
+    State,
+    Triple,
+    apply,
+    forfeit,
+)
+from dond_marl.seats import Cause
+
+VERSION = 1  # raised whenever an older reader would misread a record
+NOT_RECORDED = "an act that the rules forbid"  # the batched engine keeps no words about it
+Kind = TypeVar("Kind")
+_REQUIRED = frozenset(("version", "scenario", "rules", "occupants", "actions", "outcome"))
+_OPTIONAL = frozenset(("causes", "source", "seed"))
+
+
+class RecordError(ValueError):
+    """A record that cannot be read, or that does not replay to the outcome it states."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """One finished game. ``actions[i]`` was said by seat ``i % 2``."""
+
+    scenario: Scenario
+    rules: Rules
+    occupants: tuple[str, str]  # names, seat_0's first
+    actions: tuple[Action, ...]
+    outcome: Outcome
+    causes: tuple[int, ...] = ()  # why each act was played, a seats.Cause each; empty: all of free choice
+    source: str | None = None  # the scenario source's label
+    seed: int | None = None  # the seed of the run that the game is from
+    version: int = VERSION
+
+
+def to_json(record: GameRecord) -> dict[str, Any]:
+    """The record as plain JSON values; optional fields only where they say something."""
+    outcome = record.outcome
+    value: dict[str, Any] = {
+        "version": record.version,
+        "scenario": {
+            "counts": list(record.scenario.counts),
+            "utilities": [list(values) for values in record.scenario.utilities],
+        },
+        "rules": {"max_turns": record.rules.max_turns, "disagree": record.rules.disagree},
+        "occupants": list(record.occupants),
+        "actions": [
+            [a.act_type.name, list(a.oA)] if a.act_type.is_offer else [a.act_type.name] for a in record.actions
+        ],
+        "outcome": {
+            "ending": outcome.ending.name,
+            "allocation": None if outcome.allocation is None else [list(share) for share in outcome.allocation],
+            "scores": list(outcome.scores),
+            "rule_broken": outcome.rule_broken,
+        },
+    }
+    if record.causes:
+        value["causes"] = list(record.causes)
+    if record.source is not None:
+        value["source"] = record.source
+    if record.seed is not None:
+        value["seed"] = record.seed
+    return value
+
+
+def to_line(record: GameRecord) -> str:
+    """The record as one line of JSON, without the line end."""
+    return json.dumps(to_json(record), separators=(", ", ": "))
+
+
+def from_json(given: str | Mapping[str, Any]) -> GameRecord:
+    """The record in a line of JSON or in its plain value. Raises :class:`RecordError`, saying where it is wrong.
+
+    What it states is not replayed: see :func:`replay`.
+    """
+    value = _parsed(given) if isinstance(given, str) else given
+    if not isinstance(value, Mapping):
+        raise RecordError(f"a record is an object; got {type(value).__name__}")
+    version = value.get("version")
+    if type(version) is not int or version != VERSION:
+        raise RecordError(f"version must be {VERSION}, the only one this reader knows; got {version!r}")
+    _keys("the record", value, _REQUIRED, _OPTIONAL)
+    scenario, rules, outcome = value["scenario"], value["rules"], value["outcome"]
+    actions = tuple(_action(i, said) for i, said in enumerate(_list("actions", value["actions"])))
+    _keys("scenario", scenario, {"counts", "utilities"})
+    _keys("rules", rules, {"max_turns", "disagree"})
+    try:
+        return GameRecord(
+            scenario=Scenario(
+                _triple("scenario.counts", scenario["counts"]),
+                _pair_of_triples("scenario.utilities", scenario["utilities"]),
+            ),
+            rules=Rules(rules["max_turns"], rules["disagree"]),
+            occupants=_names(value["occupants"]),
+            actions=actions,
+            outcome=_outcome(outcome),
+            causes=_causes(value.get("causes", []), len(actions)),
+            source=_optional("source", value.get("source"), str),
+            seed=_optional("seed", value.get("seed"), int),
+        )
+    except RecordError:
+        raise
+    except (TypeError, ValueError) as error:  # the values of game.py say what is wrong with them
+        raise RecordError(str(error)) from None
+
+
+def replay(record: GameRecord) -> State:
+    """The finished negotiation. Raises :class:`RecordError` where it does not lead to the stated outcome."""
+    state = State(record.scenario, record.rules)
+    for turn, action in enumerate(record.actions, start=1):
+        try:
+            state = apply(state, action)
+        except IllegalAct as error:
+            raise RecordError(f"turn {turn} cannot be played: {error}") from None
+    stated = record.outcome
+    if stated.ending is Ending.ILLEGAL and not state.over:
+        state = forfeit(state, stated.rule_broken or NOT_RECORDED)
+    if state.outcome is None:
+        raise RecordError(f"the game is not over after its {len(record.actions)} acts; the record states {stated}")
+    if state.outcome != stated:
+        raise RecordError(f"the game replays to {state.outcome}; the record states {stated}")
+    return state
+
+
+def record_of(
+    state: State, names: tuple[str, str], *, source: str | None = None, seed: int | None = None
+) -> GameRecord:
+    """A finished negotiation; ``names`` are the occupants', seat_0's first. An open one is a :class:`RecordError`."""
+    if state.outcome is None:
+        raise RecordError("only a finished game has a record; this one goes on")
+    return GameRecord(state.scenario, state.rules, names, state.history, state.outcome, (), source, seed)
+
+
+def records(
+    games: Games, names: tuple[str, str], *, source: str | None = None, seed: int | None = None
+) -> list[GameRecord]:
+    """Every game of the batched engine; ``names`` are the occupants', seat_0's first."""
+    found = []
+    for row in range(games.size):
+        taken = int(games.turns[row])
+        acts, offers = games.act[row, :taken].tolist(), games.oA[row, :taken].tolist()
+        actions = tuple(Action(Act(act), tuple(oA)) for act, oA in zip(acts, offers, strict=True))
+        ending = Ending(int(games.ending[row]))
+        first, second = (tuple(share) for share in games.allocation[row].tolist())
+        low, high = games.scores[row].tolist()
+        broken = NOT_RECORDED if ending is Ending.ILLEGAL else None
+        outcome = Outcome(ending, (first, second) if games.deal[row] else None, (low, high), broken)
+        causes = tuple(games.cause[row, :taken].tolist())
+        scenario, said_why = games.scenarios.scenario(row), causes if any(causes) else ()
+        found.append(GameRecord(scenario, games.rules, names, actions, outcome, said_why, source, seed))
+    return found
+
+
+def _parsed(text: str) -> object:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            raise RecordError("a record names each key once")
+        return value
+
+    def refuse(constant: str) -> None:
+        raise RecordError(f"a record holds integers, no {constant}")
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+    except RecordError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"a record is one line of JSON; {error}; got {text[:80]!r}") from None
+
+
+def _keys(
+    what: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
+) -> None:
+    if not isinstance(value, Mapping):
+        raise RecordError(f"{what} must be an object; got {value!r}")
+    missing, unknown = sorted(required - value.keys()), sorted(map(str, value.keys() - required - optional))
+    if missing or unknown:
+        problem = f"lacks {', '.join(missing)}" if missing else f"has unknown keys {', '.join(unknown)}"
+        raise RecordError(f"{what} {problem}; its keys are {', '.join(sorted(required | optional))}")
+
+
+def _list(where: str, value: object) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise RecordError(f"{where} must be a list; got {value!r}")
+    return value
+
+
+def _integer(where: str, value: object) -> int:
+    if type(value) is not int:
+        raise RecordError(f"{where} must hold integers; got {value!r}")
+    return value
+
+
+def _triple(where: str, value: object) -> Triple:
+    items = _list(where, value)
+    if len(items) != len(ITEMS):
+        raise RecordError(f"{where} must be {len(ITEMS)} integers, one per {'/'.join(ITEMS)}; got {value!r}")
+    return _integer(where, items[0]), _integer(where, items[1]), _integer(where, items[2])
+
+
+def _pair_of_triples(where: str, value: object) -> tuple[Triple, Triple]:
+    pair = _list(where, value)
+    if len(pair) != len(SEATS):
+        raise RecordError(f"{where} must hold one list per seat; got {value!r}")
+    return _triple(where, pair[0]), _triple(where, pair[1])
+
+
+def _names(value: object) -> tuple[str, str]:
+    names = _list("occupants", value)
+    if len(names) != len(SEATS) or not all(isinstance(name, str) for name in names):
+        raise RecordError(f"occupants must be two names, seat_0's first; got {value!r}")
+    return names[0], names[1]
+
+
+def _action(index: int, value: object) -> Action:
+    where = f"actions[{index}]"
+    said = _list(where, value)
+    if not said or not isinstance(said[0], str) or said[0] not in Act.__members__:
+        raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {value!r}")
+    act = Act[said[0]]
+    if len(said) != (2 if act.is_offer else 1):
+        raise RecordError(f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {value!r}")
+    return Action(act, _triple(where, said[1])) if act.is_offer else Action(act)
+
+
+def _causes(value: object, size: int) -> tuple[int, ...]:
+    causes = tuple(_integer("causes", cause) for cause in _list("causes", value))
+    known = list(Cause)
+    if causes and (len(causes) != size or not all(cause in known for cause in causes)):
+        raise RecordError(f"causes must be empty or one of 0..{len(known) - 1} per act, {size} in all; got {value!r}")
+    return causes
+
+
+def _outcome(value: object) -> Outcome:
+    _keys("outcome", value, {"ending", "allocation", "scores", "rule_broken"})
+    assert isinstance(value, Mapping)
+    ending, allocation, scores = value["ending"], value["allocation"], _list("outcome.scores", value["scores"])
+    endings = [name for name in Ending.__members__ if name != Ending.OPEN.name]
+    if not isinstance(ending, str) or ending not in endings:
+        raise RecordError(f"outcome.ending must be one of {', '.join(endings)}; got {ending!r}")
+    if len(scores) != len(SEATS):
+        raise RecordError(f"outcome.scores must be two integers; got {value['scores']!r}")
+    return Outcome(
+        Ending[ending],
+        None if allocation is None else _pair_of_triples("outcome.allocation", allocation),
+        (_integer("outcome.scores", scores[0]), _integer("outcome.scores", scores[1])),
+        _optional("outcome.rule_broken", value["rule_broken"], str),
+    )
+
+
+def _optional(where: str, value: object, kind: type[Kind]) -> Kind | None:
+    if value is not None and type(value) is not kind:
+        raise RecordError(f"{where} must be {kind.__name__} or null; got {value!r}")
+    return value

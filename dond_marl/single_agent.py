@@ -1,0 +1,157 @@
+"""One seat of the game as a Gymnasium environment; a partner sits in the other."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+
+from dond_marl.env import METADATA, NegotiationEnv, OrderError, RenderMode
+from dond_marl.game import SEATS, Action, rule_against
+from dond_marl.occupants import Spec, seat_occupant, spec_name
+from dond_marl.rollout import Noise
+from dond_marl.seats import Partner
+from dond_marl.spaces import Info, Observation
+from dond_marl.turn import only_action, turn_of
+
+PATIENCE = 100  # games in a row that may end before the agent moves, before we say that it never will
+
+
+class PartnerError(RuntimeError):
+    """The partner failed, answered something illegal, or never lets the agent move. The message names it."""
+
+
+class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
+    """Play one seat of ``env`` against ``partner``.
+
+    ``env``: a :class:`NegotiationEnv`, wrapped or not. It forfeits on illegal acts unless it was built with an
+    ``illegal`` of its own. ``partner``: a name, a mapping with ``kind``, or a partner object
+    (:func:`dond_marl.occupants.seat_occupant`). ``seat``: 0 or 1, or ``None`` to draw it in every episode;
+    ``info["seat"]`` names it. Observations, actions and info are the seat's own, see :mod:`dond_marl.spaces`; the
+    reward is what the seat earned since its last act, in points.
+    """
+
+    metadata = METADATA
+
+    def __init__(self, env: NegotiationEnv, partner: Spec | Partner = "heuristic", seat: int | None = None) -> None:
+        if seat is not None and (isinstance(seat, bool) or seat not in (0, 1)):
+            raise ValueError(f"seat must be 0, 1 or None (drawn per episode); got {seat!r}")
+        self.env = env
+        self.game: NegotiationEnv = env.unwrapped
+        if not isinstance(self.game, NegotiationEnv):
+            raise TypeError(
+                f"SingleAgentView takes the AEC environment of dond_marl (deal_or_no_dialog_v0.env()), wrapped or not; "
+                f"got {type(env).__name__}"
+            )
+        if not isinstance(env.action_space(SEATS[0]), gymnasium.spaces.Dict):
+            raise TypeError("SingleAgentView plays with the Dict actions; take the view of it, not the other way round")
+        self.game.prefer_illegal("forfeit")
+        self.partner = seat_occupant(partner)
+        self.partner_name = spec_name(partner) if isinstance(partner, str | Mapping) else type(partner).__name__
+        self.render_mode = self.game.render_mode
+        self._fixed_seat = seat
+        self._seat = seat or 0
+        self._playing = False
+        # The seats' spaces are alike; a copy, so that seeding ours leaves the environment's alone.
+        self.observation_space = copy.deepcopy(env.observation_space(SEATS[0]))
+        self.action_space = copy.deepcopy(env.action_space(SEATS[0]))
+
+    @property
+    def agent(self) -> str:
+        """The agent's seat in this episode, by name."""
+        return SEATS[self._seat]
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start a new game and let the partner speak if it opens. Options as :meth:`NegotiationEnv.reset`.
+
+        Games that end before the agent has moved are played again with new numbers and counted in
+        ``info["skipped_games"]``; raises :class:`PartnerError` after 100 of them in a row.
+        """
+        super().reset(seed=seed)
+        env_seed = None if seed is None else int(self.np_random.integers(2**32))
+        for skipped in range(PATIENCE):
+            if self._fixed_seat is None:
+                self._seat = int(self.np_random.integers(2))
+            self._noise = Noise(int(self.np_random.integers(2**63)), (), 1)
+            self.env.reset(seed=env_seed, options=options)
+            env_seed = None  # the environment's own numbers go on
+            self._partner_speaks()
+            if not self.game.negotiation.over:
+                self._playing = True
+                return self.env.observe(self.agent), self._info(skipped)
+        raise PartnerError(
+            f"{PATIENCE} games in a row ended before {self.agent} could move: {self.partner_name} ends them at once; "
+            f"take another partner, or seat=0"
+        )
+
+    def step(self, action: dict[str, Any]) -> tuple[Observation, float, bool, bool, Info]:
+        """Say ``action`` and let the partner answer.
+
+        Raises as :meth:`NegotiationEnv.step` does, and :class:`PartnerError`.
+        """
+        if not self._playing:
+            raise OrderError("there is no game to step: call reset() first")
+        self.env.step(action)
+        reward = self.env.rewards[self.agent] + self._partner_speaks()
+        over = self.game.negotiation.over
+        self._playing = not over
+        return self.env.observe(self.agent), float(reward), over, False, self._info()
+
+    def render(self) -> str | None:
+        """As :meth:`NegotiationEnv.render`."""
+        return self.game.render()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+        self.env.close()
+
+    def _partner_speaks(self) -> float:
+        """Ask the partner until the agent is to move; what the agent earned meanwhile, in points."""
+        earned = 0.0
+        while not (state := self.game.negotiation).over and state.mover != self._seat:
+            said = self._answer()
+            self.env.step({"act_type": int(said.act_type), "oA": said.oA})
+            earned += self.env.rewards[self.agent]
+        return earned
+
+    def _answer(self) -> Action:
+        game, state = self.game, self.game.negotiation
+        free = not self.partner.traits.deterministic
+        turn = turn_of(
+            state,
+            prior=game.source.prior,
+            reveal_partner_utilities=game.reveal_partner_utilities,
+            noise=self._noise.of_turn(len(state.history)) if free else None,
+            game_noise=self._noise.of_game(state.mover) if free else None,
+        )
+        where = f"the partner {self.partner_name} in {SEATS[state.mover]}"
+        try:
+            said = only_action(self.partner.act(turn))
+        except Exception as error:  # whatever the partner does wrong is the partner's
+            raise PartnerError(f"{where} failed: {type(error).__name__}: {error}") from error
+        rule = rule_against(state, said)
+        if rule is not None:
+            raise PartnerError(f"{where} answered an illegal act: {rule}")
+        return said
+
+    def _info(self, skipped: int | None = None) -> Info:
+        """The seat's info as objects of its own: Gymnasium's users keep and change what they are given."""
+        info: Info = copy.deepcopy(self.env.infos[self.agent])
+        info["seat"] = self.agent
+        if skipped is not None:
+            info["skipped_games"] = skipped
+        return info
+
+
+def make(
+    partner: Spec | Partner = "heuristic",
+    seat: int | None = None,
+    render_mode: RenderMode | None = None,
+    **settings: Any,
+) -> SingleAgentView:
+    """What ``gymnasium.make("DealOrNoDialog-v0", ...)`` makes; ``settings`` are those of :class:`NegotiationEnv`."""
+    return SingleAgentView(NegotiationEnv(render_mode=render_mode, **settings), partner, seat)

@@ -1,0 +1,184 @@
+"""What a seat sees and may say, as Gymnasium spaces, masks and checked actions.
+
+Every face of the game (AEC, parallel, single-seat, the views) shares these definitions.
+
+Observation, a ``Dict``: ``counts``, ``my_utilities``, ``partner_utilities`` (zeros unless revealed),
+``last_partner_act`` (END stands for "none yet"), ``last_partner_offer_for_me`` (zeros before the first),
+``turns_remaining``. Action, a ``Dict``: ``act_type`` and ``oA``, what the acting seat keeps.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from dond_marl.game import ITEMS, MAX_VALUE, Act, Action, State, Triple, may_agree
+from dond_marl.seats import NO_ACT_YET
+
+Observation = dict[str, Any]
+Info = dict[str, Any]
+_ACTS = tuple(Act)
+_INTEGERS = tuple(np.int64(number) for number in range(101))  # immutable, so one of each is enough
+_PARTS = frozenset(("act_type", "oA"))
+_BRIEF = reprlib.Repr()
+_BRIEF.maxother = _BRIEF.maxstring = 80  # characters of an array or a text shown in an error message
+
+
+class InvalidAction(ValueError):
+    """An action that lies outside the action space. The message says what is allowed; the state is unchanged."""
+
+
+class ActionMask(dict[str, Any]):
+    """What may be said now, nested like the action space: ``space.sample(mask)`` is always legal.
+
+    ``mask["act_type"]`` is ``int8[5]``, ``mask["oA"]`` three ``int8[max_count + 1]``; all read-only. For code that only
+    wants the acts, ``np.asarray(mask)`` is the act mask and ``mask[Act.AGREE]`` its entry.
+    """
+
+    def __missing__(self, key: object) -> Any:
+        if isinstance(key, int | np.integer):
+            return self["act_type"][key]
+        raise KeyError(key)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self["act_type"], dtype=dtype, copy=copy)
+
+
+def observation_space(max_count: int, max_turns: int) -> spaces.Dict:
+    """What a seat sees in games with up to ``max_count`` items of one type and ``max_turns`` turns."""
+    items, values = [max_count + 1] * len(ITEMS), [MAX_VALUE + 1] * len(ITEMS)
+    return spaces.Dict(
+        {
+            "counts": spaces.MultiDiscrete(items),
+            "my_utilities": spaces.MultiDiscrete(values),
+            "partner_utilities": spaces.MultiDiscrete(values),
+            "last_partner_act": spaces.Discrete(len(Act)),
+            "last_partner_offer_for_me": spaces.MultiDiscrete(items),
+            "turns_remaining": spaces.Discrete(max_turns + 1),
+        }
+    )
+
+
+def action_space(max_count: int) -> spaces.Dict:
+    """What a seat may say."""
+    items = [max_count + 1] * len(ITEMS)
+    return spaces.Dict({"act_type": spaces.Discrete(len(Act)), "oA": spaces.MultiDiscrete(items)})
+
+
+def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) -> Observation:
+    """What ``seat`` sees, at any moment of the game; fresh arrays."""
+    scenario, claim, last = state.scenario, state.claims[1 - seat], state.last_act(1 - seat)
+    counts = scenario.counts
+    theirs = scenario.utilities[1 - seat] if reveal_partner_utilities else _NOTHING
+    offered = _NOTHING if claim is None else (counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2])
+    return {
+        "counts": frozen(counts).copy(),
+        "my_utilities": frozen(scenario.utilities[seat]).copy(),
+        "partner_utilities": frozen(theirs).copy(),
+        "last_partner_act": _INTEGERS[NO_ACT_YET if last is None else last],
+        "last_partner_offer_for_me": frozen(offered).copy(),
+        "turns_remaining": _INTEGERS[state.rules.max_turns - len(state.history)],
+    }
+
+
+def inform(state: State, seat: int, max_count: int) -> Info:
+    """The info of ``seat``, at any moment of the game; at the end with ``outcome`` and the rule broken, if any.
+
+    The mask follows from the public history alone: AGREE is open if the partner's last act is an offer.
+    """
+    counts = state.scenario.counts
+    act, oA = _mask_parts(counts, max_count, may_agree(state, seat))
+    info: Info = {"action_mask": ActionMask(act_type=act, oA=oA), "oA_max": frozen(counts)}
+    outcome = state.outcome
+    if outcome is not None:
+        info["outcome"] = {
+            "ending": outcome.ending.name,
+            "allocation": outcome.allocation,
+            "scores": outcome.scores,
+            "deal": outcome.deal,
+        }
+        if outcome.rule_broken is not None:
+            info["illegal"] = outcome.rule_broken
+    return info
+
+
+def read_action(action: object, max_count: int) -> Action:
+    """The action as a value of the game. Raises :class:`InvalidAction` for anything outside the action space."""
+    if not isinstance(action, Mapping) or action.keys() != _PARTS:
+        raise _invalid(action, max_count, "it must be a dict with exactly the keys 'act_type' and 'oA'")
+    act, oA = whole(action["act_type"]), wholes(action["oA"], len(ITEMS))
+    if act is None or not 0 <= act < len(_ACTS):
+        raise _invalid(action, max_count, "'act_type' is not one of these integers")
+    if oA is None:
+        raise _invalid(action, max_count, "'oA' is not three integers")
+    a, b, c = oA
+    if not (0 <= a <= max_count and 0 <= b <= max_count and 0 <= c <= max_count):
+        raise _invalid(action, max_count, "'oA' is out of range")
+    return Action(_ACTS[act], (a, b, c))
+
+
+def whole(value: object) -> int | None:
+    """The integer that ``value`` is, ``None`` if it is something else; a truth value is something else."""
+    if type(value) is int:
+        return value
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "iu":
+        return int(value)
+    return None
+
+
+def wholes(value: object, size: int) -> list[int] | None:
+    """The ``size`` integers in an array, list or tuple, ``None`` if it is something else."""
+    if isinstance(value, np.ndarray):
+        if value.shape != (size,) or value.dtype.kind not in "iu":
+            return None
+        numbers: list[int] = value.tolist()
+        return numbers
+    if not isinstance(value, list | tuple) or len(value) != size:
+        return None
+    found = [number for entry in value if (number := whole(entry)) is not None]
+    return found if len(found) == size else None
+
+
+def brief(value: object) -> str:
+    """A short ``repr`` for error messages, whatever the value."""
+    return _BRIEF.repr(value)
+
+
+@lru_cache(maxsize=8192)
+def frozen(triple: Triple) -> NDArray[np.int64]:
+    """Three integers as a shared read-only array."""
+    return _read_only(np.array(triple, dtype=np.int64))
+
+
+@lru_cache(maxsize=8192)
+def _mask_parts(counts: Triple, max_count: int, agree: bool) -> tuple[NDArray[np.int8], tuple[NDArray[np.int8], ...]]:
+    act = np.ones(len(Act), dtype=np.int8)
+    act[Act.AGREE] = agree
+    every = np.arange(max_count + 1)
+    return _read_only(act), tuple(_read_only((every <= count).astype(np.int8)) for count in counts)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _invalid(action: object, max_count: int, problem: str) -> InvalidAction:
+    acts = ", ".join(f"{act.value} {act.name}" for act in Act)
+    return InvalidAction(
+        f"an action is {{'act_type': one of {acts}; 'oA': 3 integers in 0..{max_count}, what the speaker keeps}}; "
+        f"got {brief(action)}: {problem}"
+    )
+
+
+_NOTHING: Triple = (0, 0, 0)

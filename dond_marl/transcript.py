@@ -1,0 +1,66 @@
+"""A negotiation in words, the way a bystander who sees both seats' cards would write it down."""
+
+from __future__ import annotations
+
+from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, State, Triple, rest
+from dond_marl.record import GameRecord, replay
+
+
+def transcript(game: State | GameRecord) -> str:
+    """The negotiation so far, one line per act; a record is replayed, and verified, first."""
+    return "\n".join(transcript_lines(replay(game) if isinstance(game, GameRecord) else game))
+
+
+def transcript_lines(state: State) -> list[str]:
+    """The table, what each seat values, what was said and how it ended; lines are only ever added as play goes on."""
+    scenario = state.scenario
+    lines = [f"On the table: {in_words(scenario.counts)}."]
+    for seat, name in enumerate(SEATS):
+        values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, scenario.utilities[seat], strict=True))
+        lines.append(f"{name} values: {values} (everything: {scenario.whole(seat)} points).")
+    width = len(str(state.rules.max_turns))
+    for turn, action in enumerate(state.history):
+        said = sentence(action, scenario.counts, final=state.rules.disagree == "ends")
+        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {said}")
+    if state.outcome is not None:
+        lines.append(_ending(state, state.outcome))
+    return lines
+
+
+def sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
+    """What the speaker of ``action`` says over the pool ``counts``; ``final``: DISAGREE ends the game."""
+    if action.act_type is Act.PROPOSE:
+        return f"I would keep {in_words(action.oA)}; you would get {in_words(rest(counts, action.oA))}."
+    if action.act_type is Act.INSIST:
+        return f"I insist! I keep {in_words(action.oA)}, you get {in_words(rest(counts, action.oA))}."
+    if action.act_type is Act.AGREE:
+        return "Agreed."
+    if action.act_type is Act.DISAGREE:
+        return "No, I walk away." if final else "No, not that."
+    return "Enough talk: my last claim stands."
+
+
+def in_words(items: Triple) -> str:
+    """``2 books, 1 hat``; no items are ``nothing``."""
+    named = [f"{n} {item}{'' if n == 1 else 's'}" for n, item in zip(items, ITEMS, strict=True) if n]
+    return ", ".join(named) or "nothing"
+
+
+def _ending(state: State, outcome: Outcome) -> str:
+    if outcome.allocation is not None:
+        shares = (
+            f"{name} gets {in_words(items)} ({score} point{'' if score == 1 else 's'})"
+            for name, items, score in zip(SEATS, outcome.allocation, outcome.scores, strict=True)
+        )
+        how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}.get(outcome.ending)
+        return f"{how or 'Deal, as time is up and the claims fit'}: {'; '.join(shares)}."
+    if outcome.ending is Ending.ILLEGAL:
+        why = f"{SEATS[state.mover]} broke a rule ({outcome.rule_broken})"
+    elif outcome.ending is Ending.DISAGREE:
+        why = f"{SEATS[1 - state.mover]} walked away"
+    else:
+        unclaimed = [name for name, claim in zip(SEATS, state.claims, strict=True) if claim is None]
+        why = f"{' and '.join(unclaimed)} claimed nothing" if unclaimed else "the claims do not add up to the pool"
+        if outcome.ending is Ending.TURN_LIMIT:
+            why = f"time is up and {why}"
+    return f"No deal: {why}. Both get 0 points."

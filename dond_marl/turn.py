@@ -1,0 +1,78 @@
+"""One game's turn as a batch of one: what lets any occupant play where the game is a single :class:`State`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dond_marl.game import Act, Action, Rules, State, may_agree, rest
+from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Turns, constant, no_hints, no_noise
+from dond_marl.spaces import Observation
+
+
+def turn_of(
+    state: State,
+    *,
+    prior: str = "",
+    reveal_partner_utilities: bool = False,
+    noise: Doubles | None = None,
+    game_noise: Doubles | None = None,
+) -> Turns:
+    """What the seat to move sees, one row, as :meth:`dond_marl.batch.Table.turns` gives it. The noise is ``[1, 8]``."""
+    scenario, seat = state.scenario, state.mover
+    claim, last = state.claims[1 - seat], state.last_act(1 - seat)
+    taken = len(state.history)
+    acts = np.array([action.act_type for action in state.history], dtype=np.int8).reshape(taken, 1)
+    offers = np.array([action.oA for action in state.history], dtype=np.int8).reshape(taken, 3, 1)
+    return Turns(
+        rules=state.rules,
+        prior=prior,
+        counts=_row(scenario.counts),
+        my_utilities=_row(scenario.utilities[seat]),
+        partner_utilities=_row(scenario.utilities[1 - seat] if reveal_partner_utilities else (0, 0, 0)),
+        history=History(acts, offers, taken),
+        last_partner_act=np.array([NO_ACT_YET if last is None else last], dtype=np.int8),
+        last_partner_offer_for_me=_row((0, 0, 0) if claim is None else rest(scenario.counts, claim)),
+        turns_remaining=constant(state.turns_remaining, np.int8, 1),
+        act_mask=np.array([[act is not Act.AGREE or may_agree(state, seat) for act in Act]]),
+        hint_features=no_hints(1),
+        noise=no_noise(1) if noise is None else noise,
+        game_noise=no_noise(1) if game_noise is None else game_noise,
+    )
+
+
+def turn_of_observation(seen: Observation, rules: Rules) -> Turns:
+    """The turn that an observation shows, for readers of its named pieces; it has no history, mask or noise of its own.
+
+    Unlike :func:`turn_of` it serves either seat, at any moment.
+    """
+    empty: Int8s = np.zeros((0, 3, 1), dtype=np.int8)
+    return Turns(
+        rules=rules,
+        prior="",
+        counts=_row(seen["counts"]),
+        my_utilities=_row(seen["my_utilities"]),
+        partner_utilities=_row(seen["partner_utilities"]),
+        history=History(empty[:, 0], empty, 0),
+        last_partner_act=np.array([seen["last_partner_act"]], dtype=np.int8),
+        last_partner_offer_for_me=_row(seen["last_partner_offer_for_me"]),
+        turns_remaining=np.array([seen["turns_remaining"]], dtype=np.int8),
+        act_mask=np.ones((1, len(Act)), dtype=bool),
+        hint_features=no_hints(1),
+        noise=no_noise(1),
+        game_noise=no_noise(1),
+    )
+
+
+def only_action(decisions: Decisions) -> Action:
+    """The single decision of a batch of one, as a value of the game. Raises ``ValueError`` for anything else."""
+    act, oA = np.asarray(decisions.act_type), np.asarray(decisions.oA)
+    if act.shape != (1,) or oA.shape != (1, 3):
+        raise ValueError(f"a decision of one game needs act_type[1] and oA[1, 3]; got {act.shape} and {oA.shape}")
+    if act.dtype.kind not in "iu" or oA.dtype.kind not in "iu":
+        raise ValueError(f"decisions must be whole numbers; got {act.dtype} and {oA.dtype}")
+    a, b, c = oA[0].tolist()
+    return Action(Act(int(act[0])), (a, b, c))
+
+
+def _row(triple: object) -> Int8s:
+    return np.array([triple], dtype=np.int8)

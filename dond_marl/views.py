@@ -1,0 +1,277 @@
+"""The game for libraries that take no ``Dict`` actions or observations: the same turns in flat arrays.
+
+=======================  ===========================================================================================
+``actions="flat"``       ``MultiDiscrete([5, n+1, n+1, n+1])``: act type, then ``oA``; ``n`` is ``max_count``.
+``actions="discrete"``   One ``Discrete`` number per act, as :mod:`dond_marl.splits` numbers them.
+``observations="box"``   One float32 vector in [0, 1], as :mod:`dond_marl.features` lays it out.
+``"dict"``               Actions, or observations, as the environment has them.
+=======================  ===========================================================================================
+
+:func:`view` takes the AEC environment, the parallel one or a :class:`SingleAgentView` (also out of ``gymnasium.make``)
+and keeps its API. ``info["action_mask"]`` has the shape of the view's action space, so ``space.sample(mask)`` is legal;
+``action_masks()`` gives the same as one bool vector, as sb3-contrib asks. Illegal acts forfeit unless the environment
+was built with an ``illegal`` of its own: such libraries sample without masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, get_args
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import NDArray
+from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
+from pettingzoo.utils.env import AECEnv, ParallelEnv
+
+from dond_marl.env import NegotiationEnv
+from dond_marl.features import BaseLayout, encode
+from dond_marl.game import ITEMS, SEATS, Act
+from dond_marl.parallel import Results
+from dond_marl.seats import Bools
+from dond_marl.spaces import Info, InvalidAction, Observation, brief, whole, wholes
+from dond_marl.splits import action_at, action_count, grid
+from dond_marl.turn import turn_of_observation
+
+ActionView = Literal["flat", "discrete", "dict"]
+ObservationView = Literal["box", "dict"]
+
+
+class ActionForm(Protocol):
+    """A way to write the actions of the game."""
+
+    def space(self) -> spaces.Space[Any]:
+        """A new action space."""
+        ...
+
+    def read(self, action: object) -> object:
+        """The action as the environment takes it. Raises :class:`InvalidAction`."""
+        ...
+
+    def mask(self, mask: Any) -> Any:
+        """From the environment's mask to the one that ``space().sample`` takes."""
+        ...
+
+
+class FlatActions:
+    """``[act type, oA]``. The mask is one array per entry, which says all there is to say: caps do not hang on acts."""
+
+    def __init__(self, max_count: int) -> None:
+        self._sizes = [len(Act), *[max_count + 1] * len(ITEMS)]
+
+    def space(self) -> spaces.Space[Any]:
+        """A new ``MultiDiscrete``."""
+        return spaces.MultiDiscrete(self._sizes)
+
+    def read(self, action: object) -> object:
+        """The ``Dict`` action. Raises :class:`InvalidAction`."""
+        given = wholes(action, len(self._sizes))
+        if given is None or not all(0 <= n < size for n, size in zip(given, self._sizes, strict=True)):
+            raise InvalidAction(
+                f"a flat action is 4 integers, the act type and oA, each less than {self._sizes}; got {brief(action)}"
+            )
+        return {"act_type": given[0], "oA": given[1:]}
+
+    def mask(self, mask: Any) -> tuple[NDArray[np.int8], ...]:
+        """Four ``int8`` arrays: the acts, and each entry of ``oA``."""
+        return (mask["act_type"], *mask["oA"])
+
+
+class DiscreteActions:
+    """Every act as one number, with a mask entry each."""
+
+    def __init__(self, max_count: int) -> None:
+        self._max_count, self._count = max_count, action_count(max_count)
+
+    def space(self) -> spaces.Space[Any]:
+        """A new ``Discrete``."""
+        return spaces.Discrete(self._count)
+
+    def read(self, action: object) -> object:
+        """The ``Dict`` action. Raises :class:`InvalidAction`."""
+        given = whole(action)
+        if given is None or not 0 <= given < self._count:
+            raise InvalidAction(f"a numbered action is one integer in 0..{self._count - 1}; got {brief(action)}")
+        act, oA = action_at(given, self._max_count)
+        return {"act_type": int(act), "oA": oA}
+
+    def mask(self, mask: Any) -> NDArray[np.int8]:
+        """``int8[2K + 3]``, K offers."""
+        offers = grid(self._max_count)
+        first, second, third = (mask["oA"][item][offers[:, item]] for item in range(len(ITEMS)))
+        within = first & second & third
+        return np.concatenate([within, within, mask["act_type"][Act.AGREE :]])
+
+
+class Glasses:
+    """What a view changes, for every API alike: how actions are written and observations are read."""
+
+    def __init__(self, game: NegotiationEnv, actions: ActionView, observations: ObservationView) -> None:
+        if actions not in get_args(ActionView) or observations not in get_args(ObservationView):
+            raise ValueError(
+                f"a view has actions {' or '.join(get_args(ActionView))} and observations "
+                f"{' or '.join(get_args(ObservationView))}; got actions={actions!r}, observations={observations!r}"
+            )
+        game.prefer_illegal("forfeit")
+        forms: dict[str, type[FlatActions | DiscreteActions]] = {"flat": FlatActions, "discrete": DiscreteActions}
+        self.rules = game.rules
+        self.form: ActionForm | None = forms[actions](game.max_count) if actions in forms else None
+        self.layout: BaseLayout | None = None
+        if observations == "box":
+            self.layout = BaseLayout(game.max_count, game.rules.max_turns, game.reveal_partner_utilities)
+
+    def action_space(self, space: Any) -> Any:
+        """The view's action space, given the environment's."""
+        return space if self.form is None else self.form.space()
+
+    def observation_space(self, space: Any) -> Any:
+        """The view's observation space, given the environment's."""
+        return space if self.layout is None else spaces.Box(0.0, 1.0, (self.layout.width,), np.float32)
+
+    def see(self, observation: Observation) -> Any:
+        """The view's observation; ``[width]`` in a box."""
+        if self.layout is None:
+            return observation
+        return encode(turn_of_observation(observation, self.rules), self.layout)[0]
+
+    def say(self, action: object) -> object:
+        """The environment's action."""
+        return action if self.form is None else self.form.read(action)
+
+    def tell(self, info: Info) -> Info:
+        """The info with the view's mask."""
+        return info if self.form is None else {**info, "action_mask": self.form.mask(info["action_mask"])}
+
+
+class AECView(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+    """A view of the AEC environment; made by :func:`view`."""
+
+    def __init__(self, env: Any, actions: ActionView, observations: ObservationView) -> None:
+        super().__init__(env)
+        self.glasses = Glasses(env.unwrapped, actions, observations)
+        self.action_spaces = {agent: self.glasses.action_space(env.action_space(agent)) for agent in SEATS}
+        self.observation_spaces = {
+            agent: self.glasses.observation_space(env.observation_space(agent)) for agent in SEATS
+        }
+
+    def action_space(self, agent: str) -> Any:
+        """What ``agent`` may say; always the same object."""
+        return self.action_spaces[agent]
+
+    def observation_space(self, agent: str) -> Any:
+        """What ``agent`` sees; always the same object."""
+        return self.observation_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a new game."""
+        self.env.reset(seed=seed, options=options)
+        self._tell()
+
+    def step(self, action: object) -> None:
+        """The seat to move says ``action``, ``None`` after the end."""
+        self.env.step(None if action is None else self.glasses.say(action))
+        self._tell()
+
+    def observe(self, agent: str) -> Any:
+        """What ``agent`` sees now."""
+        return self.glasses.see(self.env.observe(agent))
+
+    def action_masks(self, agent: str | None = None) -> Bools:
+        """What ``agent``, by default the seat to move, may say, as one vector."""
+        return as_bools(self.infos[agent or self.agent_selection]["action_mask"])
+
+    def _tell(self) -> None:
+        self.infos = {agent: self.glasses.tell(info) for agent, info in self.env.infos.items()}
+
+
+class ParallelView(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+    """A view of the parallel environment; made by :func:`view`."""
+
+    def __init__(self, env: Any, actions: ActionView, observations: ObservationView) -> None:
+        super().__init__(env)
+        self.glasses = Glasses(env.unwrapped.negotiation_env, actions, observations)
+        self.infos: dict[str, Info] = {}
+        self._action_spaces = {agent: self.glasses.action_space(env.action_space(agent)) for agent in SEATS}
+        self._observation_spaces = {
+            agent: self.glasses.observation_space(env.observation_space(agent)) for agent in SEATS
+        }
+
+    def action_space(self, agent: str) -> Any:
+        """What ``agent`` may say; always the same object."""
+        return self._action_spaces[agent]
+
+    def observation_space(self, agent: str) -> Any:
+        """What ``agent`` sees; always the same object."""
+        return self._observation_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Info]]:
+        """Start a new game."""
+        return self._shown(*self.env.reset(seed=seed, options=options))
+
+    def step(self, actions: Mapping[str, object]) -> Results:
+        """The active seat says its action; the other's is not read."""
+        active = self.infos.get(SEATS[0], {}).get("active_agent")
+        heard = {active: self.glasses.say(actions[active])} if active is not None and active in actions else {}
+        seen, rewards, ended, cut, infos = self.env.step(heard)
+        seen, infos = self._shown(seen, infos)
+        return seen, rewards, ended, cut, infos
+
+    def action_masks(self, agent: str | None = None) -> Bools:
+        """What ``agent``, by default the active one, may say, as one vector."""
+        return as_bools(self.infos[agent or self.infos[SEATS[0]]["active_agent"]]["action_mask"])
+
+    def _shown(self, seen: dict[str, Any], infos: dict[str, Info]) -> tuple[dict[str, Any], dict[str, Info]]:
+        self.infos = {agent: self.glasses.tell(info) for agent, info in infos.items()}
+        return {agent: self.glasses.see(observation) for agent, observation in seen.items()}, dict(self.infos)
+
+
+class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """A view of a :class:`SingleAgentView`; made by :func:`view`."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], actions: ActionView, observations: ObservationView) -> None:
+        RecordConstructorArgs.__init__(self, actions=actions, observations=observations)
+        gymnasium.Wrapper.__init__(self, env)
+        self.glasses = Glasses(env.unwrapped.game, actions, observations)  # type: ignore[attr-defined]
+        self.action_space = self.glasses.action_space(env.action_space)
+        self.observation_space = self.glasses.observation_space(env.observation_space)
+        self._mask: Any = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Start a new game."""
+        return self._shown(*self.env.reset(seed=seed, options=options))
+
+    def step(self, action: object) -> tuple[Any, Any, bool, bool, Info]:
+        """Say ``action`` and let the partner answer."""
+        seen, reward, ended, cut, info = self.env.step(self.glasses.say(action))
+        seen, info = self._shown(seen, info)
+        return seen, reward, ended, cut, info
+
+    def action_masks(self) -> Bools:
+        """What the agent may say, as one vector."""
+        return as_bools(self._mask)
+
+    def _shown(self, seen: Any, info: Info) -> tuple[Any, Info]:
+        told = self.glasses.tell(info)
+        self._mask = told["action_mask"]
+        return self.glasses.see(seen), told
+
+
+def view(env: Any, actions: ActionView = "flat", observations: ObservationView = "box") -> Any:
+    """``env`` with actions and observations written as asked, under the API it has."""
+    kinds = ((AECEnv, AECView), (ParallelEnv, ParallelView), (gymnasium.Env, SeatView))
+    for kind, made in kinds:
+        if isinstance(env, kind):
+            return made(env, actions, observations)
+    raise TypeError(f"a view takes an AEC, parallel or Gymnasium environment of dond_marl; got {type(env).__name__}")
+
+
+def as_bools(mask: Any) -> Bools:
+    """A mask of any view as one bool vector, in the order of the action space's parts."""
+    if isinstance(mask, Mapping):
+        mask = (mask["act_type"], *mask["oA"])
+    joined: Bools = np.concatenate(mask).astype(bool) if isinstance(mask, tuple) else np.asarray(mask, dtype=bool)
+    return joined

@@ -1,0 +1,487 @@
+"""The AEC environment: what a seat sees, may say and earns, and what happens to everything else."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dond_marl import deal_or_no_dialog_v0
+from dond_marl.env import NegotiationEnv, OrderError
+from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions
+from dond_marl.scenarios import ScenarioError
+from dond_marl.spaces import ActionMask, InvalidAction
+
+# What the tests below play on:
+#            book  hat  ball
+#     pool      1    2     2
+#   seat_0      4    1     2
+#   seat_1      0    4     1
+TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+VARIANTS = list(itertools.product((1, 2, 3, 10), ("ends", "rejects"), ("raise", "forfeit")))
+
+
+def say(act: Act, *oA: int) -> dict[str, object]:
+    return {"act_type": int(act), "oA": np.array(oA or (0, 0, 0))}
+
+
+def at_the_table(scenario: Scenario = TABLE, **settings: object) -> NegotiationEnv:
+    env = deal_or_no_dialog_v0.env(**settings)
+    env.reset(options={"scenario": scenario})
+    return env
+
+
+def same(one: object, other: object) -> bool:
+    """Equal in values and types, through dicts, tuples and arrays."""
+    if isinstance(one, dict):
+        return type(one) is type(other) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, tuple):
+        return isinstance(other, tuple) and len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other)
+    return type(one) is type(other) and one == other
+
+
+def everything(env: NegotiationEnv) -> tuple[object, ...]:
+    """All that callers can see of the environment."""
+    views = tuple(env.observe(agent) for agent in SEATS)
+    tables = (env.rewards, env._cumulative_rewards, env.terminations, env.truncations, env.infos)
+    return (env.negotiation, tuple(env.agents), env.agent_selection, views, copy.deepcopy(tables))
+
+
+def play(env: NegotiationEnv, rng: np.random.Generator, patience: float = 0.8) -> None:
+    """Legal play to the end, mostly offers, half of which meet what the partner left."""
+    while not env.negotiation.over:
+        step_legally(env, rng, patience)
+
+
+def step_legally(env: NegotiationEnv, rng: np.random.Generator, patience: float = 0.8) -> None:
+    seen, info = env.observe(env.agent_selection), env.infos[env.agent_selection]
+    if rng.random() < patience:
+        oA = seen["last_partner_offer_for_me"] if rng.random() < 0.5 else rng.integers(0, info["oA_max"] + 1)
+        env.step({"act_type": rng.integers(2), "oA": oA})
+    else:
+        env.step(env.action_space(env.agent_selection).sample(info["action_mask"]))
+
+
+def test_a_deal_pays_each_seat_its_own_points():
+    env = at_the_table()
+    env.step(say(Act.PROPOSE, 1, 0, 2))
+    assert env.rewards == {"seat_0": 0.0, "seat_1": 0.0} and not any(env.terminations.values())
+    env.step(say(Act.AGREE))
+    assert env.rewards == {"seat_0": 8.0, "seat_1": 8.0}  # 4 + 2 * 2, and 2 * 4
+    assert env.terminations == {"seat_0": True, "seat_1": True} and not any(env.truncations.values())
+    expected = {"ending": "AGREE", "allocation": ((1, 0, 2), (0, 2, 0)), "scores": (8, 8), "deal": True}
+    for agent in SEATS:
+        assert env.infos[agent]["outcome"] == expected and "illegal" not in env.infos[agent]
+    seen, earned = [], {}
+    for agent in env.agent_iter():
+        _, earned[agent], terminated, truncated, _ = env.last()
+        assert terminated and not truncated
+        env.step(None)
+        seen.append(agent)
+    assert sorted(seen) == list(SEATS) and earned == {"seat_0": 8.0, "seat_1": 8.0} and env.agents == []
+
+
+def test_a_seat_sees_the_table_its_own_values_and_what_the_partner_said():
+    env = at_the_table()
+    assert {name: np.asarray(value).tolist() for name, value in env.observe("seat_0").items()} == {
+        "counts": [1, 2, 2],
+        "my_utilities": [4, 1, 2],
+        "partner_utilities": [0, 0, 0],
+        "last_partner_act": 4,  # END: none yet
+        "last_partner_offer_for_me": [0, 0, 0],
+        "turns_remaining": 10,
+    }
+    env.step(say(Act.INSIST, 1, 0, 1))
+    assert {name: np.asarray(value).tolist() for name, value in env.observe("seat_1").items()} == {
+        "counts": [1, 2, 2],
+        "my_utilities": [0, 4, 1],
+        "partner_utilities": [0, 0, 0],
+        "last_partner_act": 1,
+        "last_partner_offer_for_me": [0, 2, 1],
+        "turns_remaining": 9,
+    }
+
+
+def test_the_partners_values_are_shown_where_that_is_asked_for():
+    env = at_the_table(reveal_partner_utilities=True)
+    assert env.observe("seat_0")["partner_utilities"].tolist() == [0, 4, 1]
+    assert env.observe("seat_1")["partner_utilities"].tolist() == [4, 1, 2]
+
+
+@pytest.mark.parametrize(("max_turns", "disagree", "illegal"), VARIANTS)
+def test_the_environment_plays_exactly_the_rules(max_turns, disagree, illegal):
+    rng = np.random.default_rng([max_turns, disagree == "ends"])
+    env = deal_or_no_dialog_v0.env(max_turns=max_turns, disagree=disagree, illegal=illegal)
+    for game in range(60):
+        env.reset(seed=game if game % 2 else None)
+        state = State(env.negotiation.scenario, Rules(max_turns, disagree))
+        while not state.over:
+            assert env.agent_selection == SEATS[state.mover]
+            step_legally(env, rng)
+            state = apply(state, env.negotiation.history[-1])
+            assert env.negotiation == state
+            for agent in SEATS:
+                assert env.observation_space(agent).contains(env.observe(agent))
+        for seat, agent in enumerate(SEATS):
+            assert env.rewards[agent] == state.outcome.scores[seat] and type(env.rewards[agent]) is float
+            assert 0 <= env.rewards[agent] <= state.scenario.whole(seat)
+            assert env.terminations[agent] is True and env.truncations[agent] is False
+        if state.outcome.deal:
+            kept = np.array(env.infos["seat_0"]["outcome"]["allocation"])
+            assert kept.sum(axis=0).tolist() == list(state.scenario.counts)
+
+
+@pytest.mark.parametrize("disagree", ["ends", "rejects"])
+def test_the_mask_is_the_brute_force_legality_of_both_seats_after_every_act(disagree):
+    rng = np.random.default_rng(3)
+    env = deal_or_no_dialog_v0.env(disagree=disagree, max_count=2)
+    every = [Action(act, oA) for act in Act for oA in itertools.product(range(3), repeat=3)]
+    for _ in range(40):
+        env.reset(seed=int(rng.integers(1000)))
+        while not env.negotiation.over:
+            mask, legal = env.infos[env.agent_selection]["action_mask"], set(legal_actions(env.negotiation))
+            for act, oA in every:
+                allowed = bool(mask["act_type"][act]) and (
+                    not act.is_offer or all(part[n] for part, n in zip(mask["oA"], oA, strict=True))
+                )
+                assert allowed == (Action(act, oA if act.is_offer else (0, 0, 0)) in legal)
+            for seat, agent in enumerate(SEATS):  # a function of the public history, for either seat
+                last = env.negotiation.last_act(1 - seat)
+                mask = env.infos[agent]["action_mask"]
+                assert mask[Act.AGREE] == (last is not None and last.is_offer)
+                assert env.infos[agent]["oA_max"].tolist() == list(env.negotiation.scenario.counts)
+            step_legally(env, rng)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 1), st.tuples(*[st.integers(0, 10)] * 3), st.sampled_from(VARIANTS))
+def test_the_other_seats_values_never_change_what_a_seat_sees(seed, seat, values, variant):
+    max_turns, disagree, illegal = variant
+    rng, agent = np.random.default_rng(seed), SEATS[seat]
+    env = deal_or_no_dialog_v0.env(max_turns=max_turns, disagree=disagree, illegal=illegal)
+    env.reset(seed=seed)
+    drawn = env.negotiation.scenario
+    utilities = (drawn.utilities[0], values) if seat == 0 else (values, drawn.utilities[1])
+    twin = at_the_table(Scenario(drawn.counts, utilities), max_turns=max_turns, disagree=disagree, illegal=illegal)
+    while not env.negotiation.over:
+        assert same(env.observe(agent), twin.observe(agent)) and same(env.infos[agent], twin.infos[agent])
+        step_legally(env, rng)
+        twin.step({"act_type": int(env.negotiation.history[-1].act_type), "oA": env.negotiation.history[-1].oA})
+    assert same(env.observe(agent), twin.observe(agent))
+    assert env.rewards[agent] == twin.rewards[agent]
+
+
+def test_the_mask_samples_legal_actions_reads_as_an_array_and_survives_pickling():
+    env = at_the_table()
+    env.action_space("seat_1").seed(0)
+    env.step(say(Act.PROPOSE, 0, 0, 0))
+    mask = env.infos["seat_1"]["action_mask"]
+    for copied in (mask, pickle.loads(pickle.dumps(mask)), copy.deepcopy(mask)):
+        assert isinstance(copied, ActionMask) and isinstance(copied, dict)
+        assert np.asarray(copied).tolist() == [1, 1, 1, 1, 1] and np.asarray(copied).dtype == np.int8
+        assert (
+            copied[Act.AGREE] == 1 and copied[np.int64(2)] == 1 and np.flatnonzero(copied).tolist() == [0, 1, 2, 3, 4]
+        )
+        assert np.array(copied, dtype=bool).all()
+        with pytest.raises(KeyError):
+            copied["oB"]
+        for _ in range(200):
+            action = env.action_space("seat_1").sample(copied)
+            assert (action["oA"] <= [1, 2, 2]).all()
+    assert env.infos["seat_0"]["action_mask"][Act.AGREE] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        mask["act_type"][0] = 0
+
+
+def test_observations_are_the_callers_to_change():
+    env = at_the_table()
+    for _ in range(2):
+        seen = env.observe("seat_0")
+        assert seen["counts"].tolist() == [1, 2, 2] and seen["my_utilities"].tolist() == [4, 1, 2]
+        for value in seen.values():
+            if isinstance(value, np.ndarray):
+                value += 5
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize(
+    ("action", "rule"),
+    [(say(Act.AGREE), "AGREE needs the partner's last act"), (say(Act.PROPOSE, 2, 0, 0), "PROPOSE must keep between")],
+)
+def test_an_illegal_act_raises_and_changes_nothing_or_forfeits(seat, action, rule):
+    for illegal in ("raise", "forfeit"):
+        env = at_the_table(illegal=illegal, disagree="rejects")
+        if seat == 1:
+            env.step(say(Act.DISAGREE))
+        before = everything(env)
+        if illegal == "raise":
+            with pytest.raises(IllegalAct, match=rule):
+                env.step(action)
+            assert same(before, everything(env))
+            env.step(say(Act.PROPOSE, 1, 1, 1))  # and the game goes on
+            continue
+        env.step(action)
+        assert env.negotiation.outcome.ending is Ending.ILLEGAL and all(env.terminations.values())
+        assert env.rewards == {"seat_0": 0.0, "seat_1": 0.0}
+        for agent in SEATS:
+            assert rule in env.infos[agent]["illegal"] and env.infos[agent]["outcome"]["ending"] == "ILLEGAL"
+
+
+def test_the_default_is_to_raise():
+    assert deal_or_no_dialog_v0.env().illegal == deal_or_no_dialog_v0.raw_env().illegal == "raise"
+
+
+BAD = [
+    None,
+    0,
+    2.0,
+    "AGREE",
+    [],
+    (0, [1, 1, 1]),
+    np.array([0, 1, 1, 1]),
+    {},
+    {"act_type": 0},
+    {"oA": [0, 0, 0]},
+    {"act_type": 0, "oA": [0, 0, 0], "confidence": 1.0},
+    {"act_type": True, "oA": [0, 0, 0]},
+    {"act_type": np.True_, "oA": [0, 0, 0]},
+    {"act_type": 0.0, "oA": [0, 0, 0]},
+    {"act_type": float("nan"), "oA": [0, 0, 0]},
+    {"act_type": None, "oA": [0, 0, 0]},
+    {"act_type": "0", "oA": [0, 0, 0]},
+    {"act_type": 5, "oA": [0, 0, 0]},
+    {"act_type": -1, "oA": [0, 0, 0]},
+    {"act_type": 10**40, "oA": [0, 0, 0]},
+    {"act_type": np.array([0]), "oA": [0, 0, 0]},
+    {"act_type": 0, "oA": None},
+    {"act_type": 0, "oA": 1},
+    {"act_type": 0, "oA": "111"},
+    {"act_type": 0, "oA": [1, 1]},
+    {"act_type": 0, "oA": [1, 1, 1, 1]},
+    {"act_type": 0, "oA": [1, [1], 1]},
+    {"act_type": 0, "oA": [1, 1, True]},
+    {"act_type": 0, "oA": [1, 1, 1.0]},
+    {"act_type": 0, "oA": {0: 1, 1: 1, 2: 1}},
+    {"act_type": 0, "oA": np.ones(3)},
+    {"act_type": 0, "oA": np.ones(3, dtype=bool)},
+    {"act_type": 0, "oA": np.full(3, np.nan)},
+    {"act_type": 0, "oA": np.ones((1, 3), dtype=int)},
+    {"act_type": 0, "oA": np.array([1, 1, 1], dtype=object)},
+    {"act_type": 0, "oA": [0, 0, 5]},
+    {"act_type": 0, "oA": [0, 0, -1]},
+    {"act_type": 3, "oA": [0, 0, 99]},  # oA is not read here, but it is outside the space
+    {"act_type": 0, "oA": np.array([0, 0, 2**63], dtype=np.uint64)},
+]
+
+
+@pytest.mark.parametrize("illegal", ["raise", "forfeit"])
+@pytest.mark.parametrize("action", BAD, ids=lambda action: repr(action)[:60])
+def test_an_action_outside_the_space_says_what_is_allowed_and_changes_nothing(action, illegal):
+    env = at_the_table(illegal=illegal)
+    before = everything(env)
+    with pytest.raises(InvalidAction, match=r"3 integers in 0\.\.4, what the speaker keeps; got|; got"):
+        env.step(action)
+    assert same(before, everything(env))
+
+
+def test_random_wrong_actions_have_a_documented_outcome():
+    rng = np.random.default_rng(11)
+    shapes = [(), (1,), (2,), (3,), (3,), (3,), (4,), (1, 3), (0,)]
+    dtypes = [
+        np.int8,
+        np.int64,
+        np.uint8,
+        np.uint64,
+        np.float32,
+        np.float64,
+        np.bool_,
+        np.complex64,
+        object,
+        "U3",
+        "M8[s]",
+    ]
+    loose = [None, True, "x", b"", float("nan"), float("inf"), 1j, (), {}, [1, 2, 3], [0, 0, 0], object(), 7, -1, 2, 0]
+
+    def anything() -> object:
+        if rng.random() < 0.4:
+            return loose[rng.integers(len(loose))]
+        shape, dtype = shapes[rng.integers(len(shapes))], dtypes[rng.integers(len(dtypes))]
+        return rng.integers(0, 6, size=shape).astype(dtype) if rng.random() < 0.9 else rng.integers(5)
+
+    outcomes = {"invalid": 0, "illegal": 0, "played": 0}
+    env = at_the_table(disagree="rejects", max_turns=100)
+    for _ in range(20_000):
+        action: object = {"act_type": rng.integers(-1, 6) if rng.random() < 0.6 else anything(), "oA": anything()}
+        if rng.random() < 0.15:
+            action = [anything(), {**action, "more": 1}, {"oA": action["oA"]}, list(action.values())][rng.integers(4)]
+        if env.negotiation.over:
+            env.reset()
+        before = env.negotiation
+        try:
+            env.step(action)
+        except InvalidAction:
+            outcomes["invalid"] += 1
+        except IllegalAct:
+            outcomes["illegal"] += 1
+        else:
+            outcomes["played"] += 1
+            oA = np.asarray(action["oA"])
+            assert action.keys() == {"act_type", "oA"} and oA.shape == (3,) and oA.dtype.kind in "iu"
+            continue
+        assert env.negotiation is before
+    assert min(outcomes.values()) > 100, outcomes
+
+
+def test_whole_numbers_of_every_kind_are_welcome():
+    for act in (0, Act.PROPOSE, np.int8(0), np.uint64(0), np.array(0)):
+        for oA in ([1, 0, 2], (1, 0, 2), np.array([1, 0, 2], dtype=np.uint8), [np.int64(1), 0, Act.AGREE]):
+            env = at_the_table()
+            env.step({"act_type": act, "oA": oA})
+            assert env.negotiation.history == (Action(Act.PROPOSE, (1, 0, 2)),)
+
+
+def test_calls_out_of_order_say_what_to_do():
+    env = deal_or_no_dialog_v0.env(render_mode="ansi")
+    for call in (lambda: env.step(say(Act.END)), env.last, env.agent_iter, env.render, lambda: env.observe("seat_0")):
+        with pytest.raises(OrderError, match=r"call reset\(\) first"):
+            call()
+    env.reset()
+    env.step(say(Act.END))
+    with pytest.raises(InvalidAction, match=r"can only leave, with step\(None\)"):
+        env.step(say(Act.END))
+    env.step(None)
+    env.step(None)
+    for call in (lambda: env.step(None), env.last):
+        with pytest.raises(OrderError, match=r"call reset\(\) for a new one"):
+            call()
+    env.reset()
+    assert env.agents == list(SEATS) and env.negotiation.history == ()
+
+
+def test_the_same_seed_gives_the_same_games_and_no_seed_goes_on():
+    def tables(env, first_seed):
+        env.reset(seed=first_seed)
+        found = [env.negotiation.scenario]
+        for _ in range(5):
+            env.reset()
+            found.append(env.negotiation.scenario)
+        return found
+
+    np.random.seed(0)  # noqa: NPY002  # the global generator must be left alone
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    one, other = deal_or_no_dialog_v0.env(), deal_or_no_dialog_v0.env()
+    assert tables(one, 7) == tables(other, 7) != tables(other, 8)
+    assert len(set(tables(one, 7))) == 6
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    other.action_space("seat_0").seed(1)
+    assert tables(one, 7) == tables(other, 7)
+
+
+@pytest.mark.parametrize("scenarios", ["uniform", "lewis"])
+def test_a_copy_or_a_pickle_of_a_game_in_progress_plays_on_alike(scenarios):
+    env = deal_or_no_dialog_v0.env(scenarios=scenarios, disagree="rejects")
+    env.reset(seed=5)
+    env.step(say(Act.PROPOSE, 1, 1, 1))
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert same(everything(env), everything(twin))
+        original, rng, twin_rng = copy.deepcopy(env), np.random.default_rng(1), np.random.default_rng(1)
+        for _ in range(3):
+            for agent in SEATS:
+                original.action_space(agent).seed(4)
+                twin.action_space(agent).seed(4)
+            play(original, rng)
+            play(twin, twin_rng)
+            assert same(everything(original), everything(twin))
+            original.reset()
+            twin.reset()
+
+
+def test_a_table_set_by_hand_is_played_as_given():
+    given = {"counts": [1, 2, 2], "utilities": np.array([[4, 1, 2], [0, 4, 1]])}
+    for scenario in (TABLE, given):
+        env = deal_or_no_dialog_v0.env()
+        env.reset(seed=1, options={"scenario": scenario, "something": "else"})
+        assert env.negotiation.scenario == TABLE
+    env.reset(options={"options": 1})
+    assert env.negotiation.scenario != TABLE
+
+
+@pytest.mark.parametrize(
+    ("scenario", "complaint"),
+    [
+        (Scenario((5, 1, 1), ((1, 1, 1), (1, 1, 1))), "build the environment with max_count=5"),
+        ({"counts": [1, 1, 1]}, "must be a Scenario or"),
+        ("lewis", "must be a Scenario or"),
+        ({"counts": [1, 1], "utilities": [[1, 1, 1], [1, 1, 1]]}, "counts must be 3 integers"),
+        ({"counts": [1, 1, 1], "utilities": [[1, 1, 11], [1, 1, 1]]}, "utilities of seat_0"),
+        ({"counts": [1, 1, 1], "utilities": [[1, 1, 1]]}, "one vector per seat"),
+        ({"counts": [1, 1, 1], "utilities": 3}, "options"),
+        ({"counts": [0, 0, 0], "utilities": [[1, 1, 1], [1, 1, 1]]}, "at least one item"),
+        ({"counts": [1.5, 1, 1], "utilities": [[1, 1, 1], [1, 1, 1]]}, "counts must be 3 integers"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused_and_the_game_goes_on(scenario, complaint):
+    env = at_the_table()
+    before = everything(env)
+    with pytest.raises(ValueError, match=complaint):
+        env.reset(options={"scenario": scenario})
+    assert same(before, everything(env))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"max_turns": 0}, "max_turns must be an integer in 1..100"),
+        ({"max_turns": "10"}, "max_turns"),
+        ({"disagree": "maybe"}, "disagree must be"),
+        ({"illegal": "ignore"}, "illegal must be one of None, 'raise', 'forfeit'"),
+        ({"render_mode": "rgb_array"}, "render_mode must be one of None, 'human', 'ansi'"),
+        ({"scenarios": "nowhere"}, "scenarios must be one of"),
+        ({"max_count": 11}, "max_count"),
+        ({"use_dataset": True, "scenarios": "lewis"}, "contradicts"),
+    ],
+)
+def test_settings_that_make_no_game_are_refused(wrong, complaint):
+    with pytest.raises((ValueError, ScenarioError), match=complaint):
+        deal_or_no_dialog_v0.env(**wrong)
+
+
+def test_the_spaces_follow_the_settings_and_belong_to_one_seat_each():
+    env = deal_or_no_dialog_v0.env(max_turns=3, max_count=2)
+    space = env.observation_space("seat_0")
+    assert space["counts"].nvec.tolist() == [3, 3, 3] and space["my_utilities"].nvec.tolist() == [11, 11, 11]
+    assert space["turns_remaining"].n == 4 and space["last_partner_act"].n == 5
+    assert env.action_space("seat_0")["oA"].nvec.tolist() == [3, 3, 3]
+    assert env.action_space("seat_0") is env.action_space("seat_0") is not env.action_space("seat_1")
+
+
+def test_ansi_returns_the_talk_so_far_and_human_prints_only_what_is_new(capsys):
+    env = at_the_table(render_mode="ansi")
+    env.step(say(Act.PROPOSE, 1, 0, 2))
+    assert env.render().splitlines() == [
+        "On the table: 1 book, 2 hats, 2 balls.",
+        "seat_0 values: book 4, hat 1, ball 2 (everything: 10 points).",
+        "seat_1 values: book 0, hat 4, ball 1 (everything: 10 points).",
+        " 1. seat_0: I would keep 1 book, 2 balls; you would get 2 hats.",
+    ]
+    assert capsys.readouterr().out == ""
+    env = at_the_table(render_mode="human")
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    env.step(say(Act.PROPOSE, 1, 0, 2))
+    assert capsys.readouterr().out == " 1. seat_0: I would keep 1 book, 2 balls; you would get 2 hats.\n"
+    assert env.render() is None and capsys.readouterr().out == ""
+    env.step(say(Act.AGREE))
+    assert capsys.readouterr().out.splitlines() == [
+        " 2. seat_1: Agreed.",
+        "Deal: seat_0 gets 1 book, 2 balls (8 points); seat_1 gets 2 hats (8 points).",
+    ]
+    env = at_the_table()
+    with pytest.warns(UserWarning, match="build the environment with 'human' or 'ansi'"):
+        env.render()

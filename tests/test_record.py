@@ -1,0 +1,212 @@
+"""A written game reads back the same and replays to the outcome it states; a damaged one is refused with the reason."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from dond_marl.batch import Table
+from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, forfeit
+from dond_marl.record import GameRecord, RecordError, from_json, record_of, records, replay, to_json, to_line
+from dond_marl.scenarios import open_source
+from dond_marl.seats import Cause, decide
+from dond_marl.transcript import in_words, transcript
+
+TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+
+
+def deal() -> State:
+    state = apply(State(TABLE), Action(Act.PROPOSE, (1, 1, 2)))
+    state = apply(state, Action(Act.INSIST, (0, 2, 0)))
+    return apply(state, Action(Act.AGREE))
+
+
+def test_a_record_is_one_line_that_a_person_can_read():
+    line = to_line(record_of(deal(), ("tough", "heuristic"), source="lewis", seed=3))
+    assert line == (
+        '{"version": 1, "scenario": {"counts": [1, 2, 2], "utilities": [[4, 1, 2], [0, 4, 1]]}, '
+        '"rules": {"max_turns": 10, "disagree": "ends"}, "occupants": ["tough", "heuristic"], '
+        '"actions": [["PROPOSE", [1, 1, 2]], ["INSIST", [0, 2, 0]], ["AGREE"]], '
+        '"outcome": {"ending": "AGREE", "allocation": [[1, 0, 2], [0, 2, 0]], "scores": [8, 8], "rule_broken": null}, '
+        '"source": "lewis", "seed": 3}'
+    )
+    assert (
+        from_json(line)
+        == from_json(json.loads(line))
+        == record_of(deal(), ("tough", "heuristic"), source="lewis", seed=3)
+    )
+
+
+def test_a_transcript_reads_like_a_negotiation():
+    words = """\
+On the table: 1 book, 2 hats, 2 balls.
+seat_0 values: book 4, hat 1, ball 2 (everything: 10 points).
+seat_1 values: book 0, hat 4, ball 1 (everything: 10 points).
+ 1. seat_0: I would keep 1 book, 1 hat, 2 balls; you would get 1 hat.
+ 2. seat_1: I insist! I keep 2 hats, you get 1 book, 2 balls.
+ 3. seat_0: Agreed.
+Deal: seat_0 gets 1 book, 2 balls (8 points); seat_1 gets 2 hats (8 points)."""
+    assert transcript(deal()) == transcript(record_of(deal(), ("a", "b"))) == words
+    unfinished = apply(State(TABLE), Action(Act.PROPOSE, (1, 2, 2)))
+    assert (
+        transcript(unfinished).splitlines()[-1]
+        == " 1. seat_0: I would keep 1 book, 2 hats, 2 balls; you would get nothing."
+    )
+    assert in_words((0, 0, 0)) == "nothing" and in_words((2, 0, 1)) == "2 books, 1 ball"
+
+
+@pytest.mark.parametrize(
+    ("max_turns", "disagree", "illegal"),
+    list(itertools.product((1, 2, 5, 10), ("ends", "rejects"), ("raise", "forfeit"))),
+)
+def test_every_batched_game_has_a_record_that_reads_back_and_replays(max_turns, disagree, illegal):
+    rng = np.random.default_rng([max_turns, disagree == "ends", illegal == "raise"])
+    rules, source = Rules(max_turns, disagree), open_source("uniform")
+    table = Table(source.draw(rng, 60), rules, illegal=illegal)
+    while table.open:
+        turns = table.turns()
+        act = (rng.random((turns.size, 5)) * (turns.act_mask * np.array([6, 3, 2, 1, 0.5]))).argmax(axis=1)
+        oA = rng.integers(0, turns.counts + 1)
+        fits = rng.random(turns.size) < 0.4
+        oA[fits] = turns.last_partner_offer_for_me[fits]
+        if illegal == "forfeit":
+            act[rng.random(turns.size) < 0.05] = Act.AGREE
+        cause = np.where(rng.random(turns.size) < 0.05, Cause.UNPARSABLE, Cause.FREE).astype(np.int8)
+        table.step(decide(act, oA)._replace(cause=cause))
+    games = table.games()
+    written = records(games, ("one", "other"), source=source.label, seed=5)
+    assert len(written) == 60
+    for row, record in enumerate(written):
+        assert from_json(to_line(record)) == record
+        state = replay(record)
+        assert state.outcome.scores == tuple(games.scores[row]) and state.outcome.ending == games.ending[row]
+        assert len(record.causes) in (0, len(record.actions))
+        assert transcript(record).splitlines()[-1].startswith(("Deal", "No deal"))
+
+
+def test_a_forfeited_game_replays_with_the_rule_that_was_broken():
+    state = forfeit(apply(State(TABLE), Action(Act.PROPOSE, (1, 0, 0))), "AGREE needs an offer")
+    record = from_json(to_line(record_of(state, ("a", "b"))))
+    assert replay(record) == state and record.outcome.ending is Ending.ILLEGAL
+    assert "seat_1 broke a rule (AGREE needs an offer)" in transcript(record)
+
+
+def test_a_record_that_does_not_replay_to_its_outcome_is_refused():
+    record = record_of(deal(), ("a", "b"))
+    wrong = [
+        (dataclasses.replace(record, outcome=dataclasses.replace(record.outcome, scores=(9, 8))), "replays to"),
+        (dataclasses.replace(record, actions=record.actions[:-1]), "not over after its 2 acts"),
+        (dataclasses.replace(record, actions=record.actions[2:]), "turn 1 cannot be played: AGREE needs"),
+        (
+            dataclasses.replace(record, actions=(*record.actions, Action(Act.END))),
+            "turn 4 cannot be played: the game is",
+        ),
+        (dataclasses.replace(record, scenario=TABLE.swapped()), "replays to"),
+        (dataclasses.replace(record, rules=Rules(2)), "turn 3 cannot be played"),
+    ]
+    for record, complaint in wrong:
+        with pytest.raises(RecordError, match=complaint):
+            replay(record)
+    with pytest.raises(RecordError, match="this one goes on"):
+        record_of(State(TABLE), ("a", "b"))
+
+
+def changed(**places: object) -> dict[str, object]:
+    """The record of :func:`deal` with values put at dotted places; ``...`` takes one away."""
+    value = to_json(record_of(deal(), ("a", "b")))
+    for place, new in places.items():
+        *path, last = place.split("__")
+        at = value
+        for step in path:
+            at = at[step]
+        if new is ...:
+            del at[last]
+        else:
+            at[last] = new
+    return value
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("", "one line of JSON"),
+        ("[1, 2", "one line of JSON"),
+        ("[" * 100_000, "one line of JSON"),
+        ('{"version": ' + "1" * 5000 + "}", "one line of JSON"),
+        ('{"version": NaN}', "no NaN"),
+        ('{"version": 1, "version": 1}', "each key once"),
+        ("[]", "a record is an object; got list"),
+        (None, "a record is an object; got NoneType"),
+        ({}, "version must be 1, the only one this reader knows; got None"),
+        (changed(version=2), "got 2"),
+        (changed(version=True), "got True"),
+        (changed(scenario=...), "lacks scenario"),
+        (changed(score=1), "unknown keys score"),
+        (changed(scenario=[1, 2, 2]), "scenario must be an object"),
+        (changed(scenario__pool=1), "scenario has unknown keys pool"),
+        (changed(scenario__counts=[1, 2]), "scenario.counts must be 3 integers"),
+        (changed(scenario__counts=[1, 2, "2"]), "scenario.counts must hold integers"),
+        (changed(scenario__counts=[1, 2, True]), "scenario.counts must hold integers"),
+        (changed(scenario__counts=[0, 0, 0]), "at least one item"),
+        (changed(scenario__utilities=[[1, 1, 1]]), "one list per seat"),
+        (changed(scenario__utilities=[[1, 1, 1], [1, 1, 11]]), "utilities of seat_1"),
+        (changed(rules__max_turns=0), "max_turns must be"),
+        (changed(rules__max_turns=10.0), "max_turns must be"),
+        (changed(rules__disagree="never"), "disagree must be"),
+        (changed(occupants=["a"]), "occupants must be two names"),
+        (changed(occupants=["a", 2]), "occupants must be two names"),
+        (changed(actions={}), "actions must be a list"),
+        (changed(actions=[["SHOUT"]]), r"actions\[0\] must open with one of PROPOSE"),
+        (changed(actions=[["PROPOSE"]]), r"PROPOSE is written \[name, oA\]"),
+        (changed(actions=[["AGREE", [0, 0, 0]]]), r"AGREE is written \[name\]"),
+        (changed(actions=[["PROPOSE", [0, 0]]]), r"actions\[0\] must be 3 integers"),
+        (changed(outcome__ending="OPEN"), "outcome.ending must be one of AGREE"),
+        (changed(outcome__scores=[8]), "outcome.scores must be two integers"),
+        (changed(outcome__allocation=[[1, 1, 1]]), "outcome.allocation must hold one list per seat"),
+        (changed(outcome__rule_broken=3), "outcome.rule_broken must be str or null"),
+        (changed(causes=[0]), "causes must be empty or one of 0..5 per act, 3 in all"),
+        (changed(causes=[0, 0, 9]), "causes must be"),
+        (changed(seed="3"), "seed must be int or null"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_malformed_record_is_refused_with_the_place_and_the_reason(given, complaint):
+    with pytest.raises(RecordError, match=complaint):
+        from_json(given)
+
+
+def test_damaged_records_never_raise_anything_else():
+    rng = np.random.default_rng(2)
+    junk = [None, True, -1, 1.5, "x", [], {}, [[]], 10**30, float("nan"), "AGREE", [1, 2, 3]]
+    good = to_json(record_of(deal(), ("a", "b"), seed=1))
+
+    def spoil(value: object, depth: int) -> object:
+        if depth == 0 or not isinstance(value, dict | list) or not value:
+            return junk[rng.integers(len(junk))]
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        key = keys[rng.integers(len(keys))]
+        value[key] = spoil(value[key], depth - 1)
+        return value
+
+    refused = 0
+    for _ in range(3000):
+        value = spoil(copy.deepcopy(good), int(rng.integers(5)))
+        try:
+            record = from_json(value)
+            assert isinstance(record, GameRecord)
+            replay(record)
+        except RecordError:
+            refused += 1
+    assert refused > 2000
+    line = to_line(record_of(deal(), ("a", "b")))
+    for _ in range(2000):
+        at = int(rng.integers(len(line)))
+        try:
+            from_json(line[:at] + chr(int(rng.integers(32, 127))) + line[at + int(rng.integers(2)) :])
+        except RecordError:
+            refused += 1

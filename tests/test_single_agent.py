@@ -1,0 +1,331 @@
+"""One seat as a Gymnasium environment: who sits where, what the partner is shown, what the agent earns."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import dataclass, field
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dond_marl import SingleAgentView, deal_or_no_dialog_v0
+from dond_marl.batch import Table
+from dond_marl.env import OrderError
+from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, apply
+from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import open_source, pack
+from dond_marl.seats import Decisions, Traits, Turns, decide
+from dond_marl.single_agent import PartnerError
+from dond_marl.turn import only_action, turn_of
+from dond_marl.views import view
+
+TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+SURE, FREE = Traits(deterministic=True), Traits()
+END, AGREE = {"act_type": 4, "oA": [0, 0, 0]}, {"act_type": 2, "oA": [0, 0, 0]}
+
+
+@dataclass
+class Says:
+    """Says the same in every turn, and keeps what it was shown."""
+
+    act_type: int
+    oA: tuple[int, int, int] = (0, 0, 0)
+    traits: Traits = SURE
+    seen: list[Turns] = field(default_factory=list)
+
+    def act(self, turns: Turns) -> Decisions:
+        self.seen.append(turns)
+        return decide(np.array([self.act_type]), np.array([self.oA]))
+
+
+@dataclass
+class SometimesLeaves:
+    """Ends the game at once in a share of its games, otherwise asks for everything: a persona from the game's noise."""
+
+    share: float = 0.5
+    traits: Traits = FREE
+
+    def act(self, turns: Turns) -> Decisions:
+        leaves = turns.game_noise[:, 0] < self.share
+        return decide(np.where(leaves, Act.END, Act.PROPOSE), turns.counts)
+
+
+class Wild:
+    """A random legal offer or, rarely, another act."""
+
+    traits = Traits()
+
+    def act(self, turns: Turns) -> Decisions:
+        act = np.where(turns.noise[:, 0] < 0.8, Act.PROPOSE, np.where(turns.act_mask[:, 2], Act.AGREE, Act.DISAGREE))
+        return decide(act, (turns.noise[:, 1:4] * (turns.counts + 1)).astype(np.int8))
+
+
+def against(partner: object, seat: int | None = None, **settings: object) -> SingleAgentView:
+    return SingleAgentView(deal_or_no_dialog_v0.env(**settings), partner, seat)
+
+
+def test_the_agent_opens_and_is_paid_when_the_partner_agrees():
+    env = against(Says(Act.AGREE), seat=0)
+    seen, info = env.reset(options={"scenario": TABLE})
+    assert seen["my_utilities"].tolist() == [4, 1, 2] and info["seat"] == "seat_0" and info["skipped_games"] == 0
+    seen, reward, ended, cut, info = env.step({"act_type": 0, "oA": np.array([1, 0, 2])})
+    assert (reward, ended, cut) == (8.0, True, False) and type(reward) is float
+    assert info["outcome"]["scores"] == (8, 8) and info["outcome"]["allocation"] == ((1, 0, 2), (0, 2, 0))
+
+
+def test_the_partner_opens_and_the_agent_may_agree():
+    env = against(Says(Act.PROPOSE, (1, 0, 2)), seat=1)
+    seen, info = env.reset(options={"scenario": TABLE})
+    assert seen["last_partner_offer_for_me"].tolist() == [0, 2, 0] and info["action_mask"][Act.AGREE] == 1
+    assert env.step(AGREE)[1:4] == (8.0, True, False)
+
+
+def test_the_seat_is_drawn_in_every_episode_unless_it_is_fixed():
+    env = against("heuristic")
+    seats = [env.reset(seed=1 if game == 0 else None)[1]["seat"] for game in range(40)]
+    assert 8 < seats.count("seat_0") < 32
+    assert seats == [env.reset(seed=1 if game == 0 else None)[1]["seat"] for game in range(40)]
+    for seat in (0, 1):
+        env = against("heuristic", seat)
+        assert {env.reset()[1]["seat"] for _ in range(5)} == {f"seat_{seat}"} == {env.agent}
+
+
+def test_games_that_end_before_the_agent_moves_are_skipped_and_counted():
+    env = against(SometimesLeaves(), seat=1)
+    skipped = [env.reset(seed=7 if game == 0 else None)[1]["skipped_games"] for game in range(200)]
+    assert 0.7 < np.mean(skipped) < 1.4 and min(skipped) == 0  # a fair coin: one skipped game per episode
+    env = against(SometimesLeaves(), seat=0)
+    assert env.reset(seed=7)[1]["skipped_games"] == 0
+
+
+def test_a_partner_that_never_lets_the_agent_move_is_a_clear_error():
+    env = against(Says(Act.END), seat=1)
+    with pytest.raises(PartnerError, match="100 games in a row ended before seat_1 could move: Says"):
+        env.reset()
+    assert (
+        against(Says(Act.END)).reset(seed=0)[1]["seat"] == "seat_0"
+    )  # where the seat is drawn, the other one is found
+
+
+def test_the_same_seed_gives_the_same_episodes_whatever_was_played_before():
+    def episodes(env: SingleAgentView, seed: int) -> list[object]:
+        told: list[object] = []
+        for game in range(6):
+            seen, info = env.reset(seed=seed if game == 0 else None)
+            told.append((seen["counts"].tolist(), seen["my_utilities"].tolist(), info["seat"]))
+            ended = False
+            while not ended:
+                _, reward, ended, _, _ = env.step({"act_type": 0, "oA": info["oA_max"]})
+            told.append((reward, env.game.negotiation.history))
+        return told
+
+    env = against(Wild())
+    first = episodes(env, 3)
+    assert first == episodes(env, 3) == episodes(against(Wild()), 3) != episodes(env, 4)
+
+
+def test_a_copy_or_a_pickle_of_an_episode_plays_on_alike():
+    env = against(Wild())
+    _, info = env.reset(seed=2)
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        original = copy.deepcopy(env)
+        for _ in range(3):
+            steps = [e.step({"act_type": 0, "oA": info["oA_max"]}) for e in (original, twin)]
+            assert str(steps[0]) == str(steps[1])
+            if steps[0][2]:
+                break
+        assert str(original.reset()) == str(twin.reset())
+
+
+def test_noise_is_fresh_each_turn_constant_in_a_game_and_absent_for_the_deterministic():
+    free, sure = Says(Act.PROPOSE, traits=Traits()), Says(Act.PROPOSE)
+    for partner in (free, sure):
+        env = against(partner, seat=1)
+        env.reset(seed=1)
+        for _ in range(3):
+            env.step({"act_type": 0, "oA": [0, 0, 0]})
+        env.reset()
+    turns = [turn.noise for turn in free.seen]
+    assert all(noise.shape == (1, 8) and (noise >= 0).all() and (noise < 1).all() for noise in turns)
+    assert len({noise.tobytes() for noise in turns}) == 5
+    games = [turn.game_noise.tobytes() for turn in free.seen]
+    assert len(set(games[:4])) == 1 and games[4] != games[0]
+    assert all(np.isnan(turn.noise).all() and np.isnan(turn.game_noise).all() for turn in sure.seen)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.sampled_from(["ends", "rejects"]), st.booleans())
+def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_turns, disagree, reveal):
+    rng = np.random.default_rng(seed)
+    scenarios, rules = open_source("uniform").draw(rng, 1), Rules(max_turns, disagree)
+    table = Table(scenarios, rules, prior="uniform", reveal_partner_utilities=reveal)
+    state = State(scenarios.scenario(0), rules)
+    while table.open:
+        noise, game_noise = rng.random((1, 8)), rng.random((1, 8))
+        batched = table.turns(noise, game_noise)
+        single = turn_of(state, prior="uniform", reveal_partner_utilities=reveal, noise=noise, game_noise=game_noise)
+        for name in Turns._fields:
+            one, other = getattr(single, name), getattr(batched, name)
+            if name == "history":
+                assert one.taken == other.taken
+                pairs = [(one.act, other.act), (one.oA, other.oA)]
+            elif isinstance(one, np.ndarray):
+                pairs = [(one, other)]
+            else:
+                assert one == other, name
+                continue
+            for a, b in pairs:
+                assert a.dtype == b.dtype and a.shape == b.shape and (a == b).all(), name
+        assert (single.size, single.taken, single.seat) == (batched.size, batched.taken, batched.seat)
+        act = int(
+            rng.choice(5, p=batched.act_mask[0] * [4, 2, 1, 1, 1] / (batched.act_mask[0] * [4, 2, 1, 1, 1]).sum())
+        )
+        oA = rng.integers(0, batched.counts[0] + 1)
+        table.step(decide(np.array([act]), oA[None]))
+        state = apply(state, Action(Act(act), tuple(oA.tolist())))
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_view_and_the_play_loop_play_the_same_games(seat):
+    agent, partner = seat_occupant("boulware"), seat_occupant("heuristic")
+    scenarios = open_source("lewis").draw(np.random.default_rng(4), 40)
+    games = rollout((agent, partner) if seat == 0 else (partner, agent), scenarios, seed=0, prior="lewis")
+    env = against(partner, seat, scenarios="lewis")
+    for row in range(40):
+        env.reset(options={"scenario": scenarios.scenario(row)})
+        ended = False
+        while not ended:
+            said = only_action(agent.act(turn_of(env.game.negotiation, prior="lewis")))
+            _, reward, ended, _, info = env.step({"act_type": said.act_type, "oA": said.oA})
+        assert info["outcome"]["scores"] == tuple(games.scores[row]) and reward == games.scores[row, seat]
+        assert [a.act_type for a in env.game.negotiation.history] == games.act[row, : games.turns[row]].tolist()
+
+
+LOCAL = [name for name, make in catalogue().items() if not (make().traits.remote or make().traits.human)]
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_every_local_occupant_of_the_catalogue_can_be_the_partner(name):
+    for source in ("uniform", "lewis"):
+        env = against(name, scenarios=source)
+        env.action_space.seed(1)
+        for game in range(6):
+            _, info = env.reset(seed=0 if game == 0 else None)
+            ended = False
+            while not ended:
+                _, reward, ended, _, info = env.step(env.action_space.sample(info["action_mask"]))
+            assert "illegal" not in info and reward == info["outcome"]["scores"][int(info["seat"][-1])]
+
+
+@pytest.mark.parametrize(
+    ("partner", "complaint"),
+    [
+        (Says(Act.AGREE), "the partner Says in seat_0 answered an illegal act: AGREE needs"),
+        (Says(Act.PROPOSE, (9, 0, 0)), "the partner Says in seat_0 answered an illegal act: PROPOSE must keep"),
+        (Says(7), "the partner Says in seat_0 failed: ValueError: 7 is not a valid Act"),
+    ],
+)
+@pytest.mark.parametrize("illegal", ["raise", "forfeit", None])
+def test_an_illegal_answer_of_the_partner_names_it_in_every_mode(partner, complaint, illegal):
+    env = against(partner, seat=1, illegal=illegal)
+    with pytest.raises(PartnerError, match=complaint):
+        env.reset()
+
+
+class Broken:
+    traits = Traits(deterministic=True)
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def act(self, turns: Turns) -> Decisions:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (KeyError("net"), "the partner Broken in seat_0 failed: KeyError: 'net'"),
+        (decide(np.zeros(2), np.zeros((2, 3))), r"needs act_type\[1\] and oA\[1, 3\]"),
+        (decide(np.zeros(1), np.zeros((1, 3)))._replace(oA=np.zeros((1, 3))), "must be whole numbers"),
+        (None, "failed: AttributeError"),
+    ],
+)
+def test_a_partner_that_fails_is_named(answer, complaint):
+    with pytest.raises(PartnerError, match=complaint):
+        against(Broken(answer), seat=1).reset()
+
+
+def test_an_illegal_act_of_the_agent_forfeits_unless_the_environment_was_built_to_raise():
+    env = against("heuristic", seat=0)
+    env.reset(seed=1)
+    _, reward, ended, _, info = env.step(AGREE)
+    assert (reward, ended) == (0.0, True) and "AGREE needs" in info["illegal"]
+    env = against("heuristic", seat=0, illegal="raise")
+    env.reset(seed=1)
+    with pytest.raises(IllegalAct, match="AGREE needs"):
+        env.step(AGREE)
+    assert env.step(END)[2]
+    assert gymnasium.make("DealOrNoDialog-v0", illegal="raise").unwrapped.game.illegal == "raise"
+
+
+def test_calls_out_of_order_say_what_to_do():
+    env = against("heuristic", seat=0)
+    with pytest.raises(OrderError, match=r"call reset\(\) first"):
+        env.step(END)
+    env.reset()
+    env.step(END)
+    with pytest.raises(OrderError, match=r"call reset\(\) first"):
+        env.step(END)
+
+
+def test_wrong_arguments_are_refused_with_what_is_allowed():
+    for seat in (2, -1, "0", True):
+        with pytest.raises(ValueError, match="seat must be 0, 1 or None"):
+            against("heuristic", seat)
+    with pytest.raises(TypeError, match="takes the AEC environment"):
+        SingleAgentView(deal_or_no_dialog_v0.parallel_env())
+    with pytest.raises(TypeError, match="not the other way round"):
+        SingleAgentView(view(deal_or_no_dialog_v0.env()))
+    with pytest.raises(OccupantNameError, match="did you mean 'heuristic'"):
+        against("heuristik")
+
+
+def test_parameters_of_the_partner_are_part_of_its_name():
+    env = against({"kind": "boulware", "exponent": 4})
+    assert env.partner_name == "boulware(exponent=4)"
+    assert against("boulware(exponent=4)").partner_name == env.partner_name
+
+
+def test_the_partner_is_told_the_prior_and_never_the_agents_values():
+    values = ((0, 0, 5), (3, 3, 3))
+    for mine in values:
+        partner = Says(Act.PROPOSE)
+        env = against(partner, seat=1, scenarios="lewis", normalize=True)
+        env.reset(options={"scenario": Scenario((1, 2, 2), ((4, 1, 2), mine))})
+        assert partner.seen[0].prior == env.game.source.prior and not partner.seen[0].partner_utilities.any()
+        assert partner.seen[0].my_utilities.tolist() == [[4, 1, 2]]
+
+
+def test_infos_are_the_callers_to_change():
+    env = against("heuristic", seat=0)
+    for _ in range(2):
+        _, info = env.reset(options={"scenario": TABLE})
+        assert info["oA_max"].tolist() == [1, 2, 2] and np.asarray(info["action_mask"]).tolist() == [1, 1, 0, 1, 1]
+        info["oA_max"] += 1
+        info["action_mask"]["act_type"][:] = 0
+
+
+def test_scenarios_of_a_block_can_be_set_one_by_one():
+    scenarios = pack([TABLE, TABLE.swapped()])
+    env = against("heuristic", seat=0)
+    for row in range(2):
+        seen, _ = env.reset(options={"scenario": scenarios.scenario(row)})
+        assert seen["my_utilities"].tolist() == scenarios.utilities[row, 0].tolist()

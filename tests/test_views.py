@@ -1,0 +1,227 @@
+"""Flat actions, numbered actions and box observations say the same as the Dict ones, under every API."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+import supersuit
+
+from dond_marl import SingleAgentView, deal_or_no_dialog_v0
+from dond_marl.batch import Table
+from dond_marl.env import OrderError
+from dond_marl.features import BaseLayout, encode
+from dond_marl.game import Act, IllegalAct, Scenario, legal_actions
+from dond_marl.scenarios import pack
+from dond_marl.seats import decide
+from dond_marl.spaces import InvalidAction
+from dond_marl.splits import action_count, action_index
+from dond_marl.views import AECView, ParallelView, SeatView, view
+
+TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+FORMS = ("flat", "discrete", "dict")
+
+
+def number(act: Act, *oA: int) -> int:
+    return int(action_index(np.array([act]), np.array([oA or (0, 0, 0)]), 4)[0])
+
+
+def at_the_table(actions: str, observations: str = "box", **settings: object) -> AECView:
+    env = view(deal_or_no_dialog_v0.env(**settings), actions, observations)
+    env.reset(options={"scenario": TABLE})
+    return env
+
+
+def test_the_same_game_in_every_form():
+    forms = {
+        "flat": ([0, 1, 0, 2], np.array([2, 4, 4, 4])),
+        "discrete": (number(Act.PROPOSE, 1, 0, 2), np.int64(number(Act.AGREE))),
+        "dict": ({"act_type": 0, "oA": [1, 0, 2]}, {"act_type": 2, "oA": [0, 0, 0]}),
+    }
+    for form, acts in forms.items():
+        env = at_the_table(form)
+        for act in acts:
+            env.step(act)
+        assert env.rewards == {"seat_0": 8.0, "seat_1": 8.0}
+        assert env.infos["seat_0"]["outcome"]["ending"] == "AGREE"
+        for agent in env.agent_iter():
+            seen, reward, ended, _, _ = env.last()
+            assert seen in env.observation_space(agent) and reward == 8.0 and ended
+            env.step(None)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_masked_samples_are_legal_and_every_legal_act_can_be_sampled(form):
+    env = at_the_table(form, illegal="raise", disagree="rejects")
+    env.action_space("seat_1").seed(0)
+    for opening in ([0, 1, 0, 2], [3, 0, 0, 0]):
+        said = set()
+        for _ in range(1500):
+            env.reset(options={"scenario": TABLE})
+            act, oA = Act(opening[0]), opening[1:]
+            env.step({"flat": opening, "discrete": number(act, *oA), "dict": {"act_type": act, "oA": oA}}[form])
+            legal = legal_actions(env.unwrapped.negotiation)
+            env.step(env.action_space("seat_1").sample(env.infos["seat_1"]["action_mask"]))  # raises if illegal
+            said.add(env.unwrapped.negotiation.history[-1])
+        assert said <= set(legal)
+        # 2 * 18 offers, two or three other acts: 39 numbers are all met; free samples favor the plain acts.
+        assert len(said) == len(legal)
+
+
+def test_the_mask_of_numbered_acts_is_exactly_the_legal_ones():
+    env = at_the_table("discrete")
+    for act in (number(Act.PROPOSE, 1, 0, 2), number(Act.INSIST, 1, 2, 2)):
+        legal = {number(a.act_type, *a.oA) for a in legal_actions(env.unwrapped.negotiation)}
+        mask = env.infos[env.agent_selection]["action_mask"]
+        assert mask.dtype == np.int8 and mask.shape == (action_count(4),)
+        assert set(np.flatnonzero(mask).tolist()) == legal == set(np.flatnonzero(env.action_masks()).tolist())
+        env.step(act)
+
+
+def test_action_masks_follow_the_convention_of_sb3_contrib():
+    """One bool vector, the entries of the MultiDiscrete one after the other."""
+    env = view(SingleAgentView(deal_or_no_dialog_v0.env(), "tough", seat=1))
+    _, info = env.reset(options={"scenario": TABLE})
+    expected = [*[1, 1, 1, 1, 1], *[1, 1, 0, 0, 0], *[1, 1, 1, 0, 0], *[1, 1, 1, 0, 0]]  # acts, then each of oA
+    assert env.action_masks().dtype == bool and env.action_masks().astype(int).tolist() == expected
+    assert len(expected) == env.action_space.nvec.sum()
+    assert np.concatenate(info["action_mask"]).tolist() == expected
+    for form, width in (("flat", 20), ("dict", 20), ("discrete", action_count(4))):
+        assert at_the_table(form).action_masks().shape == (width,)
+        parallel = view(deal_or_no_dialog_v0.parallel_env(), form)
+        parallel.reset(seed=0)
+        assert parallel.action_masks().shape == parallel.action_masks("seat_1").shape == (width,)
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+def test_a_box_observation_is_the_networks_features_of_the_same_turn(reveal):
+    env = at_the_table("dict", reveal_partner_utilities=reveal, max_turns=6)
+    table = Table(pack([TABLE]), env.unwrapped.rules, reveal_partner_utilities=reveal)
+    layout = BaseLayout(4, 6, reveal)
+    for oA in ([1, 1, 1], [0, 2, 0], [1, 0, 2]):
+        seen = env.observe(env.agent_selection)
+        assert seen.dtype == np.float32 and seen.shape == (layout.width,) == env.observation_space("seat_0").shape
+        assert (seen == encode(table.turns(), layout)[0]).all()
+        for agent in ("seat_0", "seat_1"):
+            assert env.observe(agent) in env.observation_space(agent)
+        env.step({"act_type": 1, "oA": oA})
+        table.step(decide(np.array([1]), np.array([oA])))
+
+
+WRONG = {
+    "flat": [None, 3, "x", [0, 0, 0], [0, 0, 0, 5], [5, 0, 0, 0], [0, 0, 0, -1], np.zeros(4), [0, 0, 0, True],
+             np.zeros((1, 4), dtype=int), [0, [0], 0, 0], {"act_type": 0, "oA": [0, 0, 0]}],
+    "discrete": [None, -1, 253, 1.0, True, "x", [3], np.array([3]), np.array(3.0), 10**30,
+                 {"act_type": 0, "oA": [0, 0, 0]}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "action"), [(form, action) for form, wrong in WRONG.items() for action in wrong])
+def test_actions_outside_a_views_space_say_what_is_allowed_and_change_nothing(form, action):
+    env = at_the_table(form)
+    with pytest.raises(InvalidAction, match="got"):
+        env.step(action)
+    parallel = view(deal_or_no_dialog_v0.parallel_env(), form)
+    parallel.reset()
+    seat = view(SingleAgentView(deal_or_no_dialog_v0.env(), "heuristic", seat=0), form)
+    seat.reset()
+    for step in (lambda: parallel.step({"seat_0": action}), lambda: seat.step(action)):
+        with pytest.raises(InvalidAction, match="got"):
+            step()
+    assert env.unwrapped.negotiation.history == () and parallel.unwrapped.negotiation_env.negotiation.history == ()
+
+
+def test_views_forfeit_unless_the_environment_was_built_to_raise():
+    for make in (deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env):
+        env, agree = view(make()), [2, 0, 0, 0]
+        env.reset()
+        env.step(agree if isinstance(env, AECView) else {"seat_0": agree})
+        assert "AGREE needs" in env.infos["seat_0"]["illegal"]
+        env = view(make(illegal="raise"))
+        env.reset()
+        with pytest.raises(IllegalAct):
+            env.step(agree if isinstance(env, AECView) else {"seat_0": agree})
+
+
+def test_the_api_decides_the_view_and_anything_else_is_refused():
+    assert isinstance(view(deal_or_no_dialog_v0.env()), AECView)
+    assert isinstance(view(deal_or_no_dialog_v0.parallel_env()), ParallelView)
+    assert isinstance(view(gymnasium.make("DealOrNoDialog-v0")), SeatView)
+    with pytest.raises(TypeError, match="got str"):
+        view("env")
+    with pytest.raises(ValueError, match="flat or discrete or dict"):
+        view(deal_or_no_dialog_v0.env(), "round")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("make", [deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env])
+def test_a_view_can_be_copied_and_pickled_in_the_middle_of_a_game(make, form):
+    env = view(make(), form)
+    env.reset(seed=1)
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert (twin.action_masks() == env.action_masks()).all()
+        twin.reset(seed=3)
+
+
+class TestParallel:
+    """The parallel environment itself."""
+
+    def test_only_the_active_agents_action_is_used(self):
+        env = deal_or_no_dialog_v0.parallel_env()
+        seen, infos = env.reset(options={"scenario": TABLE})
+        assert {info["active_agent"] for info in infos.values()} == {"seat_0"}
+        assert seen["seat_1"]["my_utilities"].tolist() == [0, 4, 1]
+        seen, rewards, ended, cut, infos = env.step(
+            {"seat_0": {"act_type": 0, "oA": [1, 0, 2]}, "seat_1": "not even an action"}
+        )
+        assert {info["active_agent"] for info in infos.values()} == {"seat_1"} and env.agents == ["seat_0", "seat_1"]
+        assert rewards == {"seat_0": 0.0, "seat_1": 0.0} and not any(ended.values()) and not any(cut.values())
+        _, rewards, ended, cut, infos = env.step({"seat_1": {"act_type": 2, "oA": [0, 0, 0]}})
+        assert rewards == {"seat_0": 8.0, "seat_1": 8.0} and all(ended.values()) and not any(cut.values())
+        assert env.agents == [] and infos["seat_0"]["outcome"]["deal"] and infos["seat_0"]["active_agent"] is None
+
+    def test_a_missing_action_of_the_active_agent_is_a_clear_error(self):
+        for env in (deal_or_no_dialog_v0.parallel_env(), view(deal_or_no_dialog_v0.parallel_env())):
+            env.reset()
+            for actions in ({}, {"seat_1": [0, 0, 0, 0]}):
+                with pytest.raises(InvalidAction, match="it is seat_0's turn"):
+                    env.step(actions)
+
+    def test_calls_out_of_order_say_what_to_do(self):
+        for env in (deal_or_no_dialog_v0.parallel_env(), view(deal_or_no_dialog_v0.parallel_env())):
+            with pytest.raises(OrderError, match=r"call reset\(\) first"):
+                env.step({})
+            env.reset()
+            env.step({"seat_0": [4, 0, 0, 0] if isinstance(env, ParallelView) else {"act_type": 4, "oA": [0, 0, 0]}})
+            with pytest.raises(OrderError, match="the game is over"):
+                env.step({})
+
+    def test_illegal_acts_forfeit_by_default(self):
+        env = deal_or_no_dialog_v0.parallel_env()
+        env.reset()
+        _, rewards, ended, _, infos = env.step({"seat_0": {"act_type": 2, "oA": [0, 0, 0]}})
+        assert all(ended.values()) and rewards == {"seat_0": 0.0, "seat_1": 0.0} and "illegal" in infos["seat_1"]
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+@pytest.mark.parametrize("form", ["flat", "discrete"])
+def test_supersuit_vectorizes_the_parallel_view(form, processes):
+    games = 2
+    vector = supersuit.pettingzoo_env_to_vec_env_v1(view(deal_or_no_dialog_v0.parallel_env(), form))
+    vector = supersuit.concat_vec_envs_v1(vector, games, num_cpus=processes, base_class="gymnasium")
+    seen, _ = vector.reset(seed=1)
+    assert seen.shape == (2 * games, 15) and seen.dtype == np.float32
+    rng, ended_games, paid = np.random.default_rng(0), 0, 0.0
+    for _ in range(120):
+        # Mostly offers, so that games last; often AGREE, so that deals close.
+        act, oA = rng.choice(5, p=[0.5, 0.1, 0.3, 0.05, 0.05], size=2 * games), rng.integers(0, 2, size=(2 * games, 3))
+        actions = np.column_stack([act, oA]) if form == "flat" else action_index(act, oA, 4)
+        seen, rewards, ended, cut, infos = vector.step(actions)
+        assert seen.shape == (2 * games, 15) and (seen >= 0).all() and (seen <= 1).all() and not np.any(cut)
+        assert len(infos) >= games
+        ended_games, paid = ended_games + int(np.sum(ended)), paid + float(rewards.sum())
+    vector.close()
+    assert ended_games > 20 and paid > 0
