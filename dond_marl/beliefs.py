@@ -1,0 +1,146 @@
+"""Which values the partner may have: what a seat that knows its own values can tell under the scenario prior.
+
+``lewis``, ``self_play`` and ``dialogues``: the seat's pool and values fix the legal scenarios of
+:func:`dond_marl.scenarios.lewis_space` that it may be in, at most 26, each equally likely. ``uniform``: any values that
+are not all zero, whatever the seat's own. With a budget: those that make the pool worth exactly that. Where a prior
+cannot have produced the seat's view, because the table was set by hand, the nearest belief that can: see
+:func:`beliefs`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import MAX_COUNT, MAX_VALUE
+from dond_marl.scenarios import LEWIS_WHOLE, lewis_space, value_vectors
+from dond_marl.seats import Doubles, Int8s, Turns
+
+LEWIS_PRIORS = ("lewis", "self_play", "dialogues")  # all drawn from the legal space of Lewis et al. 2017
+_BUDGET = re.compile(r"\(budget=(\d+)\)$")
+_DIGITS = max(MAX_COUNT, MAX_VALUE) + 1
+
+
+class Beliefs(NamedTuple):
+    """The partner's possible values and their probabilities, one row per game, before it has said anything.
+
+    Rows may share memory: do not write into them.
+    """
+
+    types: Int8s  # [B, K, 3] points per item
+    weights: Doubles  # [B, K] each row sums to 1; 0 where a row has fewer than K types
+
+
+class _Contexts(NamedTuple):
+    """Every private view (pool, own values) of the Lewis space and the partner values that go with it."""
+
+    keys: NDArray[np.int64]  # [C] ascending
+    types: Int8s  # [C, K, 3]
+    weights: Doubles  # [C, K]
+
+
+def partner_beliefs(turns: Turns) -> Beliefs:
+    """What the seats to move believe of their partners' values; where those are revealed, they are certain."""
+    prior = beliefs(turns.prior, turns.counts, turns.my_utilities)
+    revealed = turns.partner_utilities.any(axis=1)
+    if not revealed.any():
+        return prior
+    if revealed.all():
+        return Beliefs(turns.partner_utilities[:, None], np.ones((turns.size, 1)))
+    types, weights = prior.types.copy(), prior.weights.copy()
+    types[revealed, 0] = turns.partner_utilities[revealed]
+    weights[revealed] = 0
+    weights[revealed, 0] = 1
+    return Beliefs(types, weights)
+
+
+def beliefs(prior: str, counts: Int8s, my_utilities: Int8s) -> Beliefs:
+    """The partner's values given the pools ``counts[B, 3]`` and the seat's own values ``[B, 3]``, under ``prior``.
+
+    ``prior`` is the name that :attr:`dond_marl.scenarios.ScenarioSource.prior` gives. A view outside a Lewis prior
+    falls back to the values worth 10 points, where the pool allows any, otherwise to all; so does an unreachable
+    budget; an unknown prior is uniform.
+    """
+    budget = _BUDGET.search(prior)
+    if prior[: budget.start() if budget else None] in LEWIS_PRIORS:
+        return _lewis(counts, my_utilities)
+    return _worth(counts, int(budget[1])) if budget else _uniform(len(counts))
+
+
+def _lewis(counts: Int8s, my_utilities: Int8s) -> Beliefs:
+    table = _lewis_contexts()
+    keys = _keys(counts, my_utilities)
+    place = np.searchsorted(table.keys, keys)
+    place[place == len(table.keys)] = 0
+    missing = table.keys[place] != keys
+    known = Beliefs(table.types[place], table.weights[place])
+    return _merge(known, np.flatnonzero(missing), _worth(counts[missing], LEWIS_WHOLE)) if missing.any() else known
+
+
+def _worth(counts: Int8s, budget: int) -> Beliefs:
+    """Any values that make the pool worth ``budget`` points; any at all where none do."""
+    pools, which = np.unique(counts, axis=0, return_inverse=True)
+    choices = [_vectors(tuple(pool.tolist()), budget) for pool in pools]
+    width = max(map(len, choices))
+    types = np.zeros((len(pools), width, 3), dtype=np.int8)
+    weights = np.zeros((len(pools), width))
+    for row, vectors in enumerate(choices):
+        types[row, : len(vectors)], weights[row, : len(vectors)] = vectors, 1 / len(vectors)
+    which = which.reshape(-1)
+    return Beliefs(types[which], weights[which])
+
+
+def _vectors(pool: tuple[int, ...], budget: int) -> Int8s:
+    vectors = value_vectors(pool, budget) if budget > 0 else _EVERY[:0]
+    return vectors if len(vectors) else _EVERY
+
+
+def _uniform(size: int) -> Beliefs:
+    number = len(_EVERY)
+    return Beliefs(np.broadcast_to(_EVERY, (size, number, 3)), np.broadcast_to(1.0 / number, (size, number)))
+
+
+def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
+    """``first`` with its ``rows`` replaced by ``second``, padded to the wider of the two."""
+    size, narrow, wide = len(first.weights), first.weights.shape[1], second.weights.shape[1]
+    width = max(narrow, wide)
+    types, weights = np.zeros((size, width, 3), dtype=np.int8), np.zeros((size, width))
+    types[:, :narrow], weights[:, :narrow] = first
+    types[rows], weights[rows] = 0, 0
+    types[rows, :wide], weights[rows, :wide] = second
+    return Beliefs(types, weights)
+
+
+def _keys(counts: Int8s, utilities: Int8s) -> NDArray[np.int64]:
+    """One number for each pool and values, ``[B]``."""
+    keys = np.zeros(len(counts), dtype=np.int64)
+    for column in (*counts.T, *utilities.T):
+        keys = keys * _DIGITS + column
+    return keys
+
+
+@lru_cache(maxsize=1)
+def _lewis_contexts() -> _Contexts:
+    space = lewis_space()  # the swap of each scenario is in it too, so seat_0's views are all views
+    keys, which, numbers = np.unique(
+        _keys(space.counts, space.utilities[:, 0]), return_inverse=True, return_counts=True
+    )
+    order = np.argsort(which, kind="stable")
+    column = np.arange(space.size) - np.repeat(np.cumsum(numbers) - numbers, numbers)
+    types = np.zeros((len(keys), int(numbers.max()), 3), dtype=np.int8)
+    types[which[order], column] = space.utilities[order, 1]
+    weights = (np.arange(types.shape[1]) < numbers[:, None]) / numbers[:, None]
+    return _Contexts(keys, types, weights)
+
+
+def _every_vector() -> Int8s:
+    values = np.indices((MAX_VALUE + 1,) * 3).reshape(3, -1).T[1:].astype(np.int8)
+    values.flags.writeable = False
+    return values
+
+
+_EVERY = _every_vector()  # all values in 0..10 that are not all zero, counting up: [1330, 3]

@@ -1,0 +1,233 @@
+"""What every partner must keep to, checked by playing it: for the built-in catalogue and for your own partners.
+
+``check_partner(MyPartner())`` puts it into positions of every rule variant, reached by its own play and by random
+play, and raises an :class:`AssertionError` that says which rule it broke and where. :func:`check_in_another_process`
+asks a fresh interpreter the same questions. Remote and human partners are exempt from purity, privileged ones from not
+seeing the other seat's values.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.batch import Table
+from dond_marl.game import MAX_COUNT, Act, Rules
+from dond_marl.randomness import NOISE_WIDTH, generator
+from dond_marl.rollout import Noise, see
+from dond_marl.scenarios import LEWIS_MAX_COUNT, Scenarios, open_source
+from dond_marl.seats import Cause, Decisions, History, Partner, Traits, Turns, decide
+
+VARIANTS = (  # rules, whether the partner's values are revealed
+    (Rules(1), False),
+    (Rules(2, "rejects"), True),
+    (Rules(5, "rejects"), False),
+    (Rules(10), False),
+    (Rules(100, "rejects"), False),
+)
+SOURCES = ("uniform", "lewis", "by_hand")
+_EARLY, _LATE = 10, 2  # of a long game only the first and the last turns are looked at
+_SAME = 1e-5  # confidences of networks may differ by this much in other company
+
+
+class Position(NamedTuple):
+    """Where a partner is asked: what it sees, and what it would see if the other seat valued things otherwise."""
+
+    told: str
+    turns: Turns
+    hidden: Turns
+
+
+def check_partner(partner: Partner, *, max_count: int = MAX_COUNT, games: int = 24, seed: int = 0) -> None:
+    """Check ``partner`` in games with at most ``max_count`` items of a type; ``games`` of each kind.
+
+    Raises :class:`AssertionError` naming the first rule broken.
+    """
+    if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
+        raise AssertionError(f"{partner!r} is no partner: it needs act(turns) and traits, a dond_marl.seats.Traits")
+    exempt = partner.traits.remote or partner.traits.human
+    copy: Partner = partner if exempt else pickle.loads(pickle.dumps(partner))  # noqa: S301  # our own pickle
+    rng = generator(seed, "conformance")
+    for position in positions(partner, max_count=max_count, games=games, seed=seed):
+        said = _ask(partner, position.told, position.turns)
+        if not exempt:
+            _check_pure(partner, position, said, rng)
+            _expect_same(partner, position.told, said, _ask(copy, position.told, position.turns), "after pickling")
+
+
+def check_in_another_process(partners: Mapping[str, Partner], *, games: int = 8, seed: int = 0) -> None:
+    """Check that a fresh interpreter gets the same answers from each of ``partners``; it is started once for all."""
+    asked = [
+        (partner, [position.turns for position in positions(partner, games=games, seed=seed)])
+        for partner in partners.values()
+        if not (partner.traits.remote or partner.traits.human)
+    ]
+    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
+        for (partner, turns), there in zip(asked, pool.map(_answers, asked), strict=True):
+            for number, (here, said) in enumerate(zip(_answers((partner, turns)), there, strict=True)):
+                _expect_same(partner, f"position {number}", here, said, "in another process")
+
+
+def positions(
+    partner: Partner, *, max_count: int = MAX_COUNT, games: int = 16, seed: int = 0, sources: tuple[str, ...] = SOURCES
+) -> Iterator[Position]:
+    """Positions of every variant: half of the games follow ``partner`` where it makes offers, half are random."""
+    for source in sources:
+        if source == "lewis" and max_count < LEWIS_MAX_COUNT:
+            continue
+        for number, (rules, reveal) in enumerate(VARIANTS):
+            rng = generator(seed, "positions", SOURCES.index(source), number)
+            scenarios, prior = _scenarios(source, max_count, games, rng)
+            # One table is seen; in the two others, what seat_0 and what seat_1 cannot see is different.
+            tables = [
+                Table(shown, rules, prior=prior, reveal_partner_utilities=reveal)
+                for shown in (scenarios, *(_otherwise(scenarios, seat, rng) for seat in (1, 0)))
+            ]
+            noise = Noise(seed, (number,), games)
+            for turn in range(rules.max_turns):
+                turns, *hidden = (see(table, noise, deterministic=partner.traits.deterministic) for table in tables)
+                said = _random_offers(turns, rules, rng)
+                if turn < _EARLY or turn >= rules.max_turns - _LATE:
+                    told = f"{source} scenarios, {rules}, revealed={reveal}, turn {turn}"
+                    may_tell = reveal or partner.traits.privileged
+                    yield Position(told, turns, turns if may_tell else hidden[turn % 2])
+                    said = _half_own(partner, told, turns, said)
+                for table in tables:
+                    table.step(said)
+
+
+def _check_pure(partner: Partner, position: Position, said: Decisions, rng: np.random.Generator) -> None:
+    """The answers depend on the row's own view alone, and on no more of it than the traits declare."""
+    told, turns, size = position.told, position.turns, position.turns.size
+    _expect_same(partner, told, said, _ask(partner, told, turns), "when asked twice")
+    _expect_same(partner, told, said, _ask(partner, told, position.hidden), "when the other seat's values change")
+    orders = rng.permutation(size), rng.permutation(size)[: size // 2], rng.integers(size, size=1)
+    for order, when in zip(orders, ("in another order", "among fewer games", "alone"), strict=True):
+        _expect_same(partner, told, _rows(said, order), _ask(partner, told, turns.rows(order)), when)
+    small = np.flatnonzero(turns.counts.max(axis=1) == turns.counts.max(axis=1).min())
+    _expect_same(partner, told, _rows(said, small), _ask(partner, told, turns.rows(small)), "without larger pools")
+    if partner.traits.deterministic:
+        noisy = turns._replace(noise=rng.random((size, NOISE_WIDTH)), game_noise=rng.random((size, NOISE_WIDTH)))
+        _expect_same(partner, told, said, _ask(partner, told, noisy), "with noise, although it declares none")
+    if partner.traits.memoryless:
+        past = _another_past(turns, rng)
+        _expect_same(
+            partner, told, said, _ask(partner, told, past), "after another past, although it declares no memory"
+        )
+
+
+def _ask(partner: Partner, told: str, turns: Turns) -> Decisions:
+    """The partner's answer, which must be well-formed and legal, and must leave the question as it was."""
+    before = _bytes(turns)
+    try:
+        said = partner.act(turns)
+    except Exception as error:
+        raise AssertionError(f"{partner!r} raised {type(error).__name__} ({told}): {error}") from error
+    _expect(_bytes(turns) == before, partner, told, "wrote into its turns")
+    size = turns.size
+    for name, shape, dtype in (
+        ("act_type", (size,), np.int8),
+        ("oA", (size, 3), np.int8),
+        ("confidence", (size,), np.float32),
+        ("cause", (size,), np.int8),
+    ):
+        given = getattr(said, name)
+        fits = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype
+        got = f"{given.dtype}{list(given.shape)}" if isinstance(given, np.ndarray) else type(given).__name__
+        _expect(fits, partner, told, f"must answer {name} as {dtype.__name__}{list(shape)}; got {got}")
+    act, oA = said.act_type, said.oA
+    _expect(((act >= 0) & (act <= Act.END)).all(), partner, told, f"said acts outside 0..4: {act.tolist()}")
+    legal = turns.act_mask[np.arange(size), act]
+    _expect(legal.all(), partner, told, "said AGREE with no offer on the table" + _first(~legal))
+    beyond = ((oA < 0) | (oA > turns.counts)).any(axis=1) & (act <= Act.INSIST)
+    _expect(not beyond.any(), partner, told, "claimed what the pool does not hold" + _first(beyond))
+    _expect(((said.confidence >= 0) & (said.confidence <= 1)).all(), partner, told, "has confidence outside 0..1")
+    _expect(np.isin(said.cause, list(Cause)).all(), partner, told, "gives a cause that is no Cause")
+    return said
+
+
+def _expect(kept: bool | np.bool_, partner: object, told: str, broken: str) -> None:
+    if not kept:
+        raise AssertionError(f"{partner!r} {broken} ({told})")
+
+
+def _expect_same(partner: object, told: str, one: Decisions, other: Decisions, when: str) -> None:
+    offers = (one.act_type <= Act.INSIST)[:, None]
+    different = (one.act_type != other.act_type) | ((one.oA != other.oA) & offers).any(axis=1)
+    different |= (one.cause != other.cause) | ~(np.abs(one.confidence - other.confidence) <= _SAME)
+    _expect(not different.any(), partner, told, f"answers differently {when}" + _first(different))
+
+
+def _first(rows: NDArray[np.bool_]) -> str:
+    return f", first in row {int(rows.argmax())}"
+
+
+def _rows(said: Decisions, index: NDArray[np.int64]) -> Decisions:
+    return Decisions(said.act_type[index], said.oA[index], said.confidence[index], said.cause[index])
+
+
+def _bytes(turns: Turns) -> list[bytes]:
+    history = turns.history.act, turns.history.oA
+    return [np.ascontiguousarray(field).tobytes() for field in (*turns, *history) if isinstance(field, np.ndarray)]
+
+
+def _answers(asked: tuple[Partner, list[Turns]]) -> list[Decisions]:
+    partner, positions_ = asked
+    return [partner.act(turns) for turns in positions_]
+
+
+def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator) -> tuple[Scenarios, str]:
+    """Scenarios and the prior under which they are shown; those set by hand are outside of it."""
+    if source != "by_hand":
+        opened = open_source(source, max_count=max_count)
+        return opened.draw(rng, games), opened.prior
+    counts = rng.integers(0, max_count + 1, size=(games, 3), dtype=np.int8)
+    counts[~counts.any(axis=1), 1] = 1
+    utilities = rng.integers(0, 11, size=(games, 2, 3), dtype=np.int8) * rng.integers(
+        0, 2, size=(games, 1, 3), dtype=np.int8
+    )
+    counts[0], utilities[0], utilities[1, 0] = max_count, 10, 0  # the largest table; a seat that values nothing
+    return Scenarios(counts, utilities), "lewis"
+
+
+def _otherwise(scenarios: Scenarios, seat: int, rng: np.random.Generator) -> Scenarios:
+    """The same scenarios with other values of one seat."""
+    utilities = scenarios.utilities.copy()
+    utilities[:, seat] = rng.integers(0, 11, size=(scenarios.size, 3))
+    return Scenarios(scenarios.counts, utilities)
+
+
+def _random_offers(turns: Turns, rules: Rules, rng: np.random.Generator) -> Decisions:
+    """Acts that keep the games going: offers, some of them INSISTed, and rejections where the rules allow those."""
+    act = rng.choice(
+        np.array([Act.PROPOSE, Act.INSIST, Act.DISAGREE], dtype=np.int8), size=turns.size, p=[0.5, 0.3, 0.2]
+    )
+    if rules.disagree == "ends":
+        act[act == Act.DISAGREE] = Act.PROPOSE
+    return decide(act, rng.integers(0, turns.counts + 1))
+
+
+def _half_own(partner: Partner, told: str, turns: Turns, said: Decisions) -> Decisions:
+    if partner.traits.remote or partner.traits.human:
+        return said  # each answer costs: they are asked once
+    own = _ask(partner, told, turns)
+    follows = (np.arange(turns.size) % 2 == 0) & (own.act_type <= Act.INSIST)
+    return decide(np.where(follows, own.act_type, said.act_type), np.where(follows[:, None], own.oA, said.oA))
+
+
+def _another_past(turns: Turns, rng: np.random.Generator) -> Turns:
+    """The same position after other talk: only the partner's latest claim and what it said since are kept."""
+    acts, oA = turns.history.act.T.copy(), turns.history.oA.transpose(1, 2, 0).copy()
+    turn = np.arange(len(acts))[:, None]
+    theirs = turn % 2 != turns.seat
+    latest = np.where(theirs & (acts <= Act.INSIST), turn, -1).max(axis=0, initial=-1)
+    free = ~theirs | (turn < latest)
+    acts[free] = rng.integers(0, 2, size=int(free.sum()))
+    other = rng.integers(0, np.broadcast_to(turns.counts.T, oA.shape) + 1, dtype=np.int8)
+    return turns._replace(history=History(acts, np.where(free[:, None], other, oA), turns.taken))

@@ -1,0 +1,32 @@
+"""Every built-in occupant by name. A new partner is one class and one line here; the conformance suite finds it."""
+
+from __future__ import annotations
+
+from dond_marl.occupants import Factory
+from partners.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
+from partners.chance import Nice, Random
+from partners.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
+from partners.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
+from partners.time_based import Boulware, Conceder, Linear
+
+PARTNERS: dict[str, Factory] = {
+    "boulware": Boulware,
+    "conceder": Conceder,
+    "concession_rule": ConcessionRule,
+    "first_acceptable_offer": FirstAcceptableOffer,
+    "heuristic": Heuristic,
+    "hybrid": Hybrid,
+    "linear": Linear,
+    "micro": Micro,
+    "naive_tit_for_tat": NaiveTitForTat,
+    "nash_seeker": NashSeeker,
+    "nice": Nice,
+    "nice_tit_for_tat": NiceTitForTat,
+    "prosocial": Prosocial,
+    "pushover": Pushover,
+    "random": Random,
+    "stubborn": Stubborn,
+    "tough": Tough,
+    "ultimatum": Ultimatum,
+    "versatile": Versatile,
+}

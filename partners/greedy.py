@@ -1,0 +1,164 @@
+"""Partners that ask for what they value and take what is enough: the default heuristic and its relatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dond_marl.game import Act
+from dond_marl.seats import Decisions, Traits, Turns
+from partners.memory import own_claims
+from partners.offers import (
+    answer,
+    best_allowed,
+    fill,
+    insisted,
+    keep_valued,
+    kept,
+    needed,
+    offered,
+    on_the_table,
+    own_turn,
+    own_worth,
+    whole,
+    worst_at_least,
+)
+from partners.parameters import check_number, check_share, check_whole_number
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """Accepts an offer worth enough of its whole value, a little less if it was INSISTed; otherwise asks greedily.
+
+    Source: this project's specification, the default partner. It agrees to at least ``accept_ratio`` of its whole
+    value (``insist_ratio`` if the offer on the table was INSISTed), otherwise, and in the opening, it PROPOSEs to keep
+    every item that it values; with ``demand`` < 1, its most valuable items, item by item, until that share is reached.
+    On the last turn it does the same, although nobody can answer.
+    """
+
+    accept_ratio: float = 0.55
+    insist_ratio: float = 0.5
+    demand: float = 1.0
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def __post_init__(self) -> None:
+        for name in ("accept_ratio", "insist_ratio", "demand"):
+            check_share(name, getattr(self, name))
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row."""
+        wholes = whole(turns)
+        enough = np.where(insisted(turns), needed(self.insist_ratio, wholes), needed(self.accept_ratio, wholes))
+        claim = keep_valued(turns) if self.demand == 1 else fill(turns, needed(self.demand, wholes))
+        return answer(on_the_table(turns) & (offered(turns) >= enough), claim)
+
+
+@dataclass(frozen=True)
+class Tough:
+    """Asks for its own best every time and accepts nothing less.
+
+    Source: ``ToughNegotiator`` of NegMAS (Mohammad et al. 2020), the hard-headed limit of time-based play.
+    """
+
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row."""
+        return answer(on_the_table(turns) & (offered(turns) >= whole(turns)), keep_valued(turns))
+
+
+@dataclass(frozen=True)
+class FirstAcceptableOffer:
+    """Repeats one greedy opening and takes the first offer worth ``tau`` points of ten.
+
+    Source: the First-Acceptable-Offer threshold baseline of public evaluations of language models on this game.
+    """
+
+    tau: float = 5.0
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def __post_init__(self) -> None:
+        check_number("tau", self.tau, 0, 10)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row."""
+        enough = needed(self.tau / 10, whole(turns))
+        return answer(on_the_table(turns) & (offered(turns) >= enough), keep_valued(turns))
+
+
+@dataclass(frozen=True)
+class Pushover:
+    """Agrees to any offer, and asks for little when it must speak first.
+
+    Source: the push-over style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), who ends with less than its
+    partner. ``demand`` is the share of its whole value that its worst acceptable split, its claim, must reach.
+    """
+
+    demand: float = 0.25
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def __post_init__(self) -> None:
+        check_share("demand", self.demand)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row."""
+        return answer(on_the_table(turns), worst_at_least(turns, needed(self.demand, whole(turns))))
+
+
+@dataclass(frozen=True)
+class Stubborn:
+    """INSISTs on one claim, accepts nothing below it, and concedes only when its last offer that counts is due.
+
+    Source: the stubborn style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), who repeats a claim; the late
+    concession is this project's. Its claim fills up to ``demand`` of its whole value. Once ``late`` or fewer turns
+    remain (three or two: its last offer that can still be answered) it PROPOSEs its worst split worth ``floor`` of its
+    whole value and takes any offer worth as much.
+    """
+
+    demand: float = 1.0
+    floor: float = 0.5
+    late: int = 3
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def __post_init__(self) -> None:
+        check_share("demand", self.demand)
+        check_share("floor", self.floor)
+        check_whole_number("late", self.late, 0, 100)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row."""
+        if turns.rules.max_turns - turns.taken <= self.late:
+            act, claim = Act.PROPOSE, worst_at_least(turns, needed(self.floor, whole(turns)))
+        else:
+            act = Act.INSIST if own_turn(turns) else Act.PROPOSE
+            claim = fill(turns, needed(self.demand, whole(turns)))
+        return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim, act)
+
+
+@dataclass(frozen=True)
+class Versatile:
+    """Never makes the same claim twice: each time the best split that it has not yet asked for.
+
+    Source: the versatile style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3). It agrees to an offer worth
+    ``accept_ratio`` of its whole value or as much as its next claim. It leaves out splits that keep something worthless
+    to it; with all others claimed it begins again.
+    """
+
+    accept_ratio: float = 0.6
+    traits: ClassVar[Traits] = Traits(deterministic=True)
+
+    def __post_init__(self) -> None:
+        check_share("accept_ratio", self.accept_ratio)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row."""
+        said, base = own_claims(turns), len(kept(turns))
+        place = np.ravel_multi_index(tuple(said.oA.transpose(1, 0, 2).astype(np.int64)), (base, base, base))
+        claimed = np.zeros((base**3, turns.size), dtype=bool)
+        turn, row = np.nonzero(said.made)
+        claimed[place[turn, row], row] = True
+        claim = best_allowed(turns, claimed)
+        enough = np.minimum(own_worth(turns, claim), needed(self.accept_ratio, whole(turns)))
+        return answer(on_the_table(turns) & (offered(turns) >= enough), claim)

@@ -1,0 +1,205 @@
+"""Arithmetic that several partners share: what a seat's splits are worth to it, and choosing one per game.
+
+Arrays lie with the games last, ``[G, B]`` for the G splits of a grid and B games. A choice is an exact integer
+comparison, so a row's answer is the same in any company: whatever the largest pool of the batch is, ties fall to the
+split that keeps the fewest items, then to the first in lexicographic order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import Act
+from dond_marl.seats import Bools, Decisions, Int8s, Turns, decide, worth
+
+Points = NDArray[np.int32]  # [B] or [G, B]
+Numbers = NDArray[np.uint32]  # splits, one number each, see _parts
+
+_TOLERANCE = 1e-9  # points; 0.55 * 100 is 55.00000000000001 in floating point, and 55 points are enough
+_BEYOND = 1000  # points; above every possible worth (300), it marks items that the pool does not hold
+_TOP = 300  # points; the most that a pool can be worth
+# One split in 32 bits, most significant first: points, items kept (11..15), index in the grid (0..10).
+_POINT, _ITEM, _INDEX = 1 << 16, 1 << 11, (1 << 11) - 1
+_FRACTION = 64  # a target between two whole points is told apart in steps of 1/64
+
+
+def whole(turns: Turns) -> Points:
+    """What the whole pool is worth to the seat, ``[B]`` points."""
+    return worth(turns.my_utilities, turns.counts).astype(np.int32)
+
+
+def offered(turns: Turns) -> Points:
+    """What the partner's latest claim leaves the seat, ``[B]`` points; 0 before its first."""
+    return worth(turns.my_utilities, turns.last_partner_offer_for_me).astype(np.int32)
+
+
+def own_worth(turns: Turns, oA: Int8s) -> Points:
+    """What the claim ``oA[B, 3]`` is worth to the seat, ``[B]`` points."""
+    return worth(turns.my_utilities, oA).astype(np.int32)
+
+
+def on_the_table(turns: Turns) -> Bools:
+    """Where the partner's last act was an offer, so that AGREE is legal, ``[B]``."""
+    table: Bools = turns.last_partner_act <= Act.INSIST
+    return table
+
+
+def insisted(turns: Turns) -> Bools:
+    """Where the partner's last act was INSIST, ``[B]``."""
+    said: Bools = turns.last_partner_act == Act.INSIST
+    return said
+
+
+def needed(share: float | NDArray[np.float64], wholes: Points) -> Points:
+    """The fewest points that are at least ``share`` of ``wholes``, ``[B]``; exact where ``share`` is a decimal."""
+    return np.ceil(share * wholes - _TOLERANCE).astype(np.int32)
+
+
+def own_turn(turns: Turns) -> int:
+    """How many turns the seat has had before this one."""
+    return turns.taken // 2
+
+
+def progress(turns: Turns) -> float:
+    """The time t on the seat's own turns: 0 at its first, 1 at its last; its only one is its last."""
+    last = (turns.rules.max_turns - turns.seat + 1) // 2 - 1
+    return own_turn(turns) / last if last > 0 else 1.0
+
+
+def answer(accept: Bools, oA: Int8s, act: Act | Int8s = Act.PROPOSE) -> Decisions:
+    """AGREE where ``accept[B]`` (an offer must be on the table there), otherwise ``act`` with ``oA[B, 3]``."""
+    act_type = np.where(accept, np.int8(Act.AGREE), np.asarray(act, dtype=np.int8))
+    return decide(act_type, (oA.T * ~accept).T)
+
+
+def keep_valued(turns: Turns) -> Int8s:
+    """Every item that the seat values, ``[B, 3]``: its best claim with the fewest items."""
+    return turns.counts * (turns.my_utilities > 0)
+
+
+def fill(turns: Turns, target: Points) -> Int8s:
+    """The most valuable items first, item by item, until they are worth ``target[B]`` points, ``[B, 3]``.
+
+    Types of equal value are taken in their order; worthless items are never taken.
+    """
+    values, counts = turns.my_utilities.T, turns.counts.T
+    order = np.argsort(-values, axis=0, kind="stable")
+    missing, taken = target.copy(), np.zeros_like(counts)
+    for place in order:
+        column = place[None]
+        value = np.take_along_axis(values, column, axis=0)[0].astype(np.int32)
+        count = np.take_along_axis(counts, column, axis=0)[0]
+        items = np.minimum(-(-np.maximum(missing, 0) // np.maximum(value, 1)), count) * (value > 0)
+        missing -= items * value
+        np.put_along_axis(taken, column, items.astype(np.int8)[None], axis=0)
+    return taken.T
+
+
+def worst_at_least(turns: Turns, target: Points) -> Int8s:
+    """The split worth least to the seat among those worth at least ``target[B]`` points to it, ``[B, 3]``.
+
+    A target beyond the whole pool is cut to it.
+    """
+    parts = _parts(turns)
+    # What is worth less than the target wraps around to the largest numbers.
+    parts[0] -= (np.clip(target, 0, whole(turns)) * _POINT).astype(np.uint32)
+    return _decode(outer_sum(parts).min(axis=0), turns)
+
+
+def nearest(turns: Turns, share: NDArray[np.float64]) -> Int8s:
+    """The split worth nearest to ``share[B]`` of its whole value to the seat, ``[B, 3]``; of two, the better."""
+    points, ties = own_points(turns), outer_sum(_parts(turns)) & (_POINT - 1)
+    target = np.rint(np.clip(share, 0, 1) * whole(turns) * _FRACTION).astype(np.int32)
+    far = np.abs(points * _FRACTION - target) * 2 + (points * _FRACTION < target)
+    far[points < 0] = _POINT - 1
+    return _decode((far.astype(np.uint32) * _POINT + ties).min(axis=0), turns)
+
+
+def ranking(turns: Turns) -> Numbers:
+    """The seat's splits from its best to its worst, ``[B, G]`` numbers that :func:`at_rank` reads.
+
+    Splits that keep something worthless to the seat are left out: the same without it is as good for it.
+    """
+    return np.sort(np.ascontiguousarray(outer_sum(_parts(turns, descending=True)).T), axis=1)
+
+
+def worthwhile(ranks: Numbers) -> NDArray[np.int64]:
+    """How many of the ranked splits are worth anything to the seat, ``[B]``."""
+    number: NDArray[np.int64] = (ranks < _TOP * _POINT).sum(axis=1)
+    return number
+
+
+def at_rank(turns: Turns, ranks: Numbers, rank: NDArray[np.int64]) -> Int8s:
+    """Split number ``rank[B]`` of the ranked ones, 0 for the best, ``[B, 3]``; at most the last one worth anything."""
+    place = np.clip(rank, 0, np.maximum(worthwhile(ranks) - 1, 0))
+    return _decode(np.take_along_axis(ranks, place[:, None], axis=1)[:, 0], turns)
+
+
+def best_allowed(turns: Turns, forbidden: Bools) -> Int8s:
+    """The seat's best split outside ``forbidden[G, B]`` that keeps nothing worthless, ``[B, 3]``.
+
+    Where every one is forbidden, its best of all.
+    """
+    numbers = outer_sum(_parts(turns, descending=True))
+    allowed = np.where(forbidden, np.uint32(0xFFFFFFFF), numbers).min(axis=0)
+    none_left = allowed >= _BEYOND * _POINT
+    return _decode(np.where(none_left, numbers.min(axis=0), allowed), turns)
+
+
+def own_points(turns: Turns) -> Points:
+    """What each split of the batch's grid is worth to the seat, ``[G, B]`` points; -1 where the pool is exceeded."""
+    points = (outer_sum(_parts(turns)) // _POINT).astype(np.int32)
+    points[points >= _BEYOND] = -1
+    return points
+
+
+def best_by(turns: Turns, score: NDArray[np.int64]) -> Int8s:
+    """The split of the highest ``score[G, B]`` (whole numbers below 2**52), the first of equals, ``[B, 3]``."""
+    last_first = np.arange(len(score))[::-1, None]
+    top = (score * (_INDEX + 1) + last_first).max(axis=0) & _INDEX
+    return _at((len(score) - 1 - top).astype(np.int32), turns)
+
+
+def outer_sum(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """What every split adds up to, ``[G, B]``, from what each number of each item type adds, 3 times ``[M + 1, B]``."""
+    first, second, third = parts
+    sums: NDArray[Any] = (first[:, None] + second[None, :])[:, :, None] + third[None, None, :]
+    return sums.reshape(-1, sums.shape[-1])
+
+
+def kept(turns: Turns) -> NDArray[np.int32]:
+    """How many of a type a split of the batch's grid may keep: 0..M as a column, ``[M + 1, 1]``."""
+    return np.arange(int(turns.counts.max(initial=0)) + 1, dtype=np.int32)[:, None]
+
+
+def _parts(turns: Turns, *, descending: bool = False) -> list[Numbers]:
+    """Per item type, what keeping 0..M of it adds to a split's number, ``[M + 1, B]``.
+
+    Numbers ascend with the points, or ``descending``, with what is missing to 300 points; then keeping something
+    worthless counts as keeping what the pool does not hold.
+    """
+    numbers = kept(turns)
+    base, parts = len(numbers), []
+    caps = keep_valued(turns) if descending else turns.counts
+    for item, stride in enumerate((base * base, base, 1)):
+        points = turns.my_utilities[:, item].astype(np.int32) * numbers
+        if descending:
+            points = _TOP // 3 - points  # a third of the top is the most that one type can be worth
+        points += _BEYOND * (numbers > caps[:, item])
+        parts.append((points * _POINT + numbers * (_ITEM + stride)).astype(np.uint32))
+    return parts
+
+
+def _decode(numbers: Numbers, turns: Turns) -> Int8s:
+    """The splits that the numbers ``[B]`` stand for, ``[B, 3]``."""
+    return _at((numbers & _INDEX).astype(np.int32), turns)
+
+
+def _at(index: NDArray[np.int32], turns: Turns) -> Int8s:
+    """Splits by their place in the batch's grid: ``[B]`` to ``[B, 3]``."""
+    base = len(kept(turns))
+    return np.stack([index // (base * base), index // base % base, index % base]).astype(np.int8).T

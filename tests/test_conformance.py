@@ -1,0 +1,178 @@
+"""Every occupant of the catalogue keeps to the contract, and the checks notice those that do not."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from dond_marl.conformance import check_in_another_process, check_partner, positions
+from dond_marl.game import Act
+from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.seats import Traits, constant, decide
+
+NAMES = sorted(catalogue())
+SIMPLE = Traits(deterministic=True, memoryless=True)
+NOTHING = Traits()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_occupant_keeps_to_the_contract(name):
+    check_partner(seat_occupant(name))
+
+
+def test_another_process_gets_the_same_answers():
+    check_in_another_process({name: seat_occupant(name) for name in NAMES})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_occupant_says_in_a_sentence_what_it_does_and_where_it_comes_from(name):
+    text = inspect.getdoc(catalogue()[name])
+    assert text is not None
+    sentence = text.split("\n")[0]
+    assert sentence.endswith(".")
+    assert len(sentence) > 20
+    assert "Source: " in text
+
+
+def test_the_catalogue_is_sorted_and_has_the_default_heuristic_and_a_dozen_others():
+    assert list(catalogue()) == NAMES
+    assert "heuristic" in NAMES
+    assert len(NAMES) >= 13
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """Proposes to keep everything, with one fault."""
+
+    fault: str
+    traits: Traits = SIMPLE
+
+    def act(self, turns):
+        said = decide(np.zeros(turns.size), turns.counts)
+        return getattr(self, self.fault)(turns, said)
+
+    def none(self, turns, said):
+        return said
+
+    def agrees_to_nothing(self, turns, said):
+        return said._replace(act_type=constant(Act.AGREE, np.int8, turns.size))
+
+    def asks_too_much(self, turns, said):
+        return said._replace(oA=turns.counts + np.int8(1))
+
+    def unknown_act(self, turns, said):
+        return said._replace(act_type=constant(5, np.int8, turns.size))
+
+    def wide_integers(self, turns, said):
+        return said._replace(oA=said.oA.astype(np.int64))
+
+    def too_few_rows(self, turns, said):
+        return said._replace(act_type=said.act_type[:-1])
+
+    def sure_beyond_doubt(self, turns, said):
+        return said._replace(confidence=constant(1.5, np.float32, turns.size))
+
+    def no_number(self, turns, said):
+        return said._replace(confidence=constant(np.nan, np.float32, turns.size))
+
+    def no_cause(self, turns, said):
+        return said._replace(cause=constant(99, np.int8, turns.size))
+
+    def raises(self, turns, said):
+        raise ZeroDivisionError("out of ideas")
+
+    def writes(self, turns, said):
+        turns.counts.flags.writeable = True
+        turns.counts[0, 0] += 1
+        return said
+
+    def looks_sideways(self, turns, said):
+        return said._replace(oA=np.minimum(turns.counts, turns.counts.min(axis=0)))
+
+    def needs_a_crowd(self, turns, said):
+        return said._replace(oA=said.oA * np.int8(turns.size > 1))
+
+    def reads_noise(self, turns, said):
+        return said._replace(oA=np.where(turns.noise[:, :1] < 0.5, turns.counts, np.int8(0)))
+
+    def reads_game_noise(self, turns, said):
+        return said._replace(oA=np.where(turns.game_noise[:, :1] < 0.5, turns.counts, np.int8(0)))
+
+    def remembers(self, turns, said):
+        offers = turns.history.oA.sum(axis=(1, 2))
+        return said._replace(oA=np.where(offers[:, None] % 2 == 0, turns.counts, np.int8(0)))
+
+    def remembers_its_own_words(self, turns, said):
+        own = turns.history.oA[:, turns.seat :: 2].sum(axis=(1, 2))
+        return said._replace(oA=np.where(own[:, None] % 2 == 0, turns.counts, np.int8(0)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("agrees_to_nothing", "AGREE with no offer on the table"),
+        ("asks_too_much", "claimed what the pool does not hold"),
+        ("unknown_act", r"acts outside 0\.\.4"),
+        ("wide_integers", "must answer oA as int8"),
+        ("too_few_rows", "must answer act_type as int8"),
+        ("sure_beyond_doubt", r"confidence outside 0\.\.1"),
+        ("no_number", r"confidence outside 0\.\.1"),
+        ("no_cause", "a cause that is no Cause"),
+        ("raises", "raised ZeroDivisionError"),
+        ("writes", "wrote into its turns|raised ValueError"),
+        ("looks_sideways", "answers differently"),
+        ("needs_a_crowd", "answers differently alone"),
+        ("reads_noise", "declares none"),
+        ("reads_game_noise", "declares none"),
+        ("remembers", "declares no memory"),
+        ("remembers_its_own_words", "declares no memory"),
+    ],
+)
+def test_a_broken_rule_is_found_and_named(fault, told):
+    with pytest.raises(AssertionError, match=told):
+        check_partner(Faulty(fault))
+
+
+@pytest.mark.parametrize("fault", ["remembers", "reads_noise"])
+def test_what_is_declared_is_allowed(fault):
+    partner = Faulty(fault, Traits(deterministic=fault == "remembers", memoryless=fault != "remembers"))
+    check_partner(partner)
+
+
+class Counts:
+    """Answers by how often it was asked."""
+
+    def __init__(self, traits: Traits = NOTHING) -> None:
+        self.traits, self.asked = traits, 0
+
+    def act(self, turns):
+        self.asked += 1
+        return decide(np.zeros(turns.size), turns.counts * (self.asked % 2))
+
+
+def test_a_partner_with_a_state_of_its_own_is_found_and_a_remote_one_is_exempt():
+    with pytest.raises(AssertionError, match="answers differently when asked twice"):
+        check_partner(Counts())
+    check_partner(Counts(Traits(remote=True)))
+
+
+def test_positions_change_what_is_hidden_and_nothing_else():
+    partner = Faulty("none")
+    checked = 0
+    for position in positions(partner, games=8):
+        shown, hidden = position.turns, position.hidden
+        assert (shown.counts == hidden.counts).all()
+        assert (shown.my_utilities == hidden.my_utilities).all()
+        assert (shown.history.oA == hidden.history.oA).all()
+        checked += 1
+    assert checked > 50
+
+
+def test_what_is_no_partner_is_refused():
+    with pytest.raises(AssertionError, match="is no partner"):
+        check_partner("heuristic")  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match="is no partner"):
+        check_partner(replace(Faulty("none"), traits=None))

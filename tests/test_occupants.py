@@ -1,0 +1,138 @@
+"""From a name to an occupant."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from dond_marl import occupants
+from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant, spec_name
+from partners.greedy import Heuristic
+from partners.time_based import Boulware
+
+
+@pytest.mark.parametrize(
+    ("spec", "partner"),
+    [
+        ("heuristic", Heuristic()),
+        (" heuristic() ", Heuristic()),
+        ("heuristic(demand=.7, accept_ratio=0.6)", Heuristic(demand=0.7, accept_ratio=0.6)),
+        ("boulware(exponent=4)", Boulware(exponent=4)),
+        ({"kind": "boulware", "exponent": 5, "floor": 0.25}, Boulware(exponent=5, floor=0.25)),
+        ({"kind": "heuristic"}, Heuristic()),
+    ],
+)
+def test_a_name_a_call_and_a_mapping_name_the_same_occupants(spec, partner):
+    assert seat_occupant(spec) == partner
+
+
+def test_a_partner_is_returned_as_it_is():
+    partner = Heuristic()
+    assert seat_occupant(partner) is partner
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("huristic", "no occupant is called 'huristic'.*did you mean 'heuristic'"),
+        ("zzz", "no occupant is called 'zzz'; known: .*heuristic"),
+        ("boulware(exponet=3)", "'boulware' does not take 'exponet'; it takes exponent, floor"),
+        ("tough(floor=1)", "'tough' does not take 'floor'; it takes no parameters"),
+        ("boulware(exponent=-1)", "exponent must be a number more than 0; got -1"),
+        ("boulware(exponent=high)", "exponent must be a number more than 0; got 'high'"),
+        ("heuristic(accept_ratio=1.5)", r"accept_ratio must be a number in 0\.\.1; got 1.5"),
+        ("heuristic(demand=True)", "demand must be a number"),
+        ("stubborn(late=2.5)", r"late must be a whole number in 0\.\.100; got 2.5"),
+        ("first_acceptable_offer(tau=11)", r"tau must be a number in 0\.\.10; got 11"),
+        ("nash_seeker(rationality=101)", r"rationality must be a number in 0\.\.100; got 101"),
+        ("heuristic(0.5)", "is written name or name"),
+        ("heuristic(**{})", "is written name or name"),
+        ("heuristic(", "is written name or name"),
+        ("__import__('os')", "is written name or name"),
+        ("a.b(c=1)", "is written name or name"),
+        ("heuristic(demand=1+1j)", "cannot be made"),
+        ("heuristic(demand=open('x'))", "cannot be made"),
+        ("(" * 5000, "is written name or name"),
+        ("", "is written name or name"),
+        ({"exponent": 4}, "needs a text 'kind'"),
+        ({"kind": 3}, "needs a text 'kind'"),
+        ({"kind": "boulware", 4: 5}, "needs a text 'kind' and named parameters"),
+        (7, "is a name, a mapping with 'kind', or a partner; got int: 7"),
+        (None, "got NoneType"),
+    ],
+)
+def test_a_wrong_spec_is_refused_with_what_was_given_and_what_is_allowed(spec, told):
+    with pytest.raises(OccupantNameError, match=told):
+        seat_occupant(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "written"),
+    [
+        ("heuristic", "heuristic"),
+        ("heuristic()", "heuristic"),
+        ("boulware( floor = .5,exponent=4 )", "boulware(exponent=4, floor=0.5)"),
+        ({"kind": "boulware", "floor": 0.5, "exponent": 4}, "boulware(exponent=4, floor=0.5)"),
+        ("best_response(to=heuristic)", "best_response(to=heuristic)"),
+        ("expert(path='runs/a b.safetensors')", "expert(path='runs/a b.safetensors')"),
+    ],
+)
+def test_there_is_one_way_to_write_a_spec_and_it_reads_back(spec, written):
+    assert spec_name(spec) == written
+    assert parse_spec(written) == parse_spec(spec)
+    assert spec_name(written) == written
+
+
+def test_an_occupant_may_name_another_which_stays_text():
+    kind, parameters = parse_spec("best_response(to=boulware(exponent=4), depth=2)")
+    assert (kind, parameters) == ("best_response", {"to": "boulware(exponent=4)", "depth": 2})
+    assert seat_occupant(parameters["to"]) == Boulware(exponent=4)
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Install a tiny distribution, a module and its entry points, for one test."""
+
+    def install(entry_points: str, source: str = "") -> None:
+        (tmp_path / "my_partners.py").write_text(source)
+        info = tmp_path / "my_partners-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-partners\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[{occupants.GROUP}]\n{entry_points}\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        catalogue.cache_clear()
+
+    yield install
+    sys.modules.pop("my_partners", None)
+    catalogue.cache_clear()
+
+
+SOURCE = """
+from partners.greedy import Heuristic
+
+def generous(share=0.3):
+    return Heuristic(accept_ratio=share)
+
+MORE = {"kind_one": Heuristic, "alpha": generous}
+"""
+
+
+def test_an_installed_package_adds_one_occupant_under_its_own_name(installed):
+    installed("generous = my_partners:generous", SOURCE)
+    assert seat_occupant("generous") == Heuristic(accept_ratio=0.3)
+    assert seat_occupant("generous(share=0.1)") == Heuristic(accept_ratio=0.1)
+    assert "heuristic" in catalogue()
+
+
+def test_an_installed_package_adds_a_whole_catalogue(installed):
+    installed("mine = my_partners:MORE", SOURCE)
+    assert seat_occupant("kind_one") == Heuristic()
+    assert "mine" not in catalogue()
+    assert list(catalogue()) == sorted(catalogue())
+
+
+def test_a_name_that_is_taken_is_refused(installed):
+    installed("heuristic = my_partners:generous", SOURCE)
+    with pytest.raises(OccupantNameError, match=r"registers heuristic in dond_marl\.partners, which is taken already"):
+        seat_occupant("heuristic")
