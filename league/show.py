@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
@@ -20,7 +21,8 @@ from league.runner import Progress
 from league.tasks import MatchResult
 
 WIDE = 120  # columns that the tables want; used where there is no terminal to ask
-LIVE_ROWS = 12  # of the ladder while the league runs
+NARROW = 100  # columns that the whole ladder needs
+LINES_AROUND = 7  # of the live view, besides the ladder's rows
 
 
 def console_for_people() -> Console:
@@ -81,7 +83,8 @@ class LiveWatcher(PlainWatcher):
 
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         """Redraw the ladder."""
-        self._ladder = ladder_table(standings[:LIVE_ROWS], "ladder so far")
+        rows = max(self._console.height - LINES_AROUND, 3)
+        self._ladder = ladder_table(standings[:rows], "ladder so far", self._console.width)
         self._draw(progress)
 
     def _draw(self, progress: Progress) -> None:
@@ -118,57 +121,70 @@ def figure(estimate: Estimate) -> str:
     return f"{estimate.mean:.2f}" if math.isnan(estimate.margin) else f"{estimate.mean:.2f} ±{estimate.margin:.2f}"
 
 
-def ladder_table(standings: list[Standing], title: str) -> Table:
-    """The ladder, best own points first."""
+def ladder_table(standings: list[Standing], title: str, width: int) -> Table:
+    """The ladder, best own points first; a narrow screen is spared what matters least."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     troubled = any(row.fallbacks or row.failed for row in standings)
-    table.add_column("#", justify="right")
-    table.add_column("member", overflow="fold")
-    headings = ["points of ten", "as seat_0", "as seat_1", "agreed", "left", "deals", "turns", "self-play"]
-    for heading in [*headings, *(["fallbacks", "failed"] if troubled else [])]:
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("member", overflow="ellipsis", no_wrap=True, min_width=12)
+    figures: dict[str, Callable[[Standing], str]] = {
+        "points of ten": lambda row: figure(row.points),
+        "as seat_0": lambda row: f"{row.as_seat[0].mean:.2f}",
+        "as seat_1": lambda row: f"{row.as_seat[1].mean:.2f}",
+        "agreed": lambda row: f"{row.agreed:.2f}",
+        "left": lambda row: f"{row.left:.2f}",
+        "deals": lambda row: f"{row.deals:.1%}",
+        "turns": lambda row: f"{row.turns:.1f}",
+        "self-play": lambda row: f"{row.self_play:.2f}",
+        "fallbacks": lambda row: str(row.fallbacks),
+        "failed": lambda row: str(row.failed),
+    }
+    spared = set() if troubled else {"fallbacks", "failed"}
+    if width < NARROW:
+        spared |= {"as seat_0", "as seat_1", "turns", "self-play"}
+    shown = {heading: tell for heading, tell in figures.items() if heading not in spared}
+    for heading in shown:
         table.add_column(heading, justify="right", no_wrap=True)
     for rank, row in enumerate(standings, start=1):
-        cells = [
-            figure(row.points),
-            *(f"{seat.mean:.2f}" for seat in row.as_seat),
-            f"{row.agreed:.2f}",
-            f"{row.left:.2f}",
-        ]
-        cells += [f"{row.deals:.1%}", f"{row.turns:.1f}", f"{row.self_play:.2f}"]
-        trouble = [str(row.fallbacks), str(row.failed)] if troubled else []
-        table.add_row(str(rank), Text(row.member), *cells, *trouble)
+        table.add_row(str(rank), Text(row.member), *(tell(row) for tell in shown.values()))
     return table
 
 
-def crossplay_table(cross: CrossPlay, standings: list[Standing], confidence: float, width: int) -> Table:
-    """What each row's member scores against each column's, columns numbered by rank."""
+def crossplay_tables(cross: CrossPlay, standings: list[Standing], confidence: float, width: int) -> Iterator[Table]:
+    """What each row's member scores against each column's, columns numbered by rank; several tables if one is wide."""
     names = [row.member for row in standings]
-    digits = 2 if width >= 26 + 5 * len(names) else 1
-    table = Table(title="cross-play: points of ten of the row against the column", title_justify="left", box=None)
-    table.padding, table.pad_edge = (0, 1, 0, 0), False
-    table.add_column("#", justify="right")
-    table.add_column("member", overflow="ellipsis", no_wrap=True)
-    for rank in range(1, len(names) + 1):
-        table.add_column(str(rank), justify="right", no_wrap=True)
-    for rank, name in enumerate(names, start=1):
-        cells = [cross.cell(name, other, confidence).mean for other in names]
-        table.add_row(str(rank), Text(name), *("-" if math.isnan(cell) else f"{cell:.{digits}f}" for cell in cells))
-    return table
+    label = min(max(map(len, names)), 24)
+    digits = 2 if width >= label + 5 + 6 * len(names) else 1
+    per_table = max((width - label - 5) // (digits + 4), 1)
+    for first in range(0, len(names), per_table):
+        columns = names[first : first + per_table]
+        title = "cross-play: points of ten of the row against the column" if first == 0 else ""
+        table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+        table.add_column("#", justify="right", no_wrap=True)
+        table.add_column("member", overflow="ellipsis", no_wrap=True, width=label)
+        for rank in range(first + 1, first + 1 + len(columns)):
+            table.add_column(str(rank), justify="right", no_wrap=True)
+        for rank, name in enumerate(names, start=1):
+            means = [cross.cell(name, column, confidence).mean for column in columns]
+            cells = ["-" if math.isnan(mean) else f"{mean:.{digits}f}" for mean in means]
+            table.add_row(str(rank), Text(name), *cells)
+        yield table
 
 
 def print_results(console: Console, confidence: float, cross: CrossPlay, directory: Path) -> None:
     """Both tables, what their figures mean, and where they lie."""
     standings = cross.ladder(confidence)
     console.print()
-    console.print(ladder_table(standings, "ladder"))
-    console.print()
-    console.print(crossplay_table(cross, standings, confidence, console.width))
+    console.print(ladder_table(standings, "ladder", console.width))
+    for table in crossplay_tables(cross, standings, confidence, console.width):
+        console.print()
+        console.print(table)
     widest = max((row.points.n for row in standings), default=0)
     console.print(
         Text(
             f"\npoints of ten: own score as tenths of what the whole pool is worth to the seat; no deal is 0. Mean "
-            f"over all other members in both seats, n = {widest:,} games a member; ± is the {confidence:.0%} interval over "
-            f"scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
+            f"over all other members in both seats, n = {widest:,} games a member; ± is the {confidence:.0%} interval "
+            f"over scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
             f"{cross.total_games:,} games in {directory}: ladder.csv, crossplay.csv, ledger.sqlite"
         )
     )

@@ -6,6 +6,8 @@ run PettingZoo's own loop, ``agent_iter`` with ``last``, observations read, over
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,15 +20,23 @@ GAMES = 300
 def ours() -> Timed:
     """``deal_or_no_dialog_v0.env()`` on the legal scenario space."""
     from dond_marl import deal_or_no_dialog_v0
+    from dond_marl.game import legal_actions
 
-    return _replay(deal_or_no_dialog_v0.env(scenarios="lewis"))
+    env = deal_or_no_dialog_v0.env(scenarios="lewis")
+
+    def uniform(draw: random.Random, _agent: str) -> dict[str, Any]:
+        act, oA = draw.choice(legal_actions(env.negotiation))
+        return {"act_type": int(act), "oA": np.array(oA)}
+
+    return _replay(env, uniform)
 
 
 def connect_four() -> Timed:
     """``connect_four_v3.env()``, a board game of similar size."""
     from pettingzoo.classic import connect_four_v3
 
-    return _replay(connect_four_v3.env())
+    env = connect_four_v3.env()
+    return _replay(env, _masked(env))
 
 
 def shimmy() -> Timed:
@@ -34,27 +44,31 @@ def shimmy() -> Timed:
     import pyspiel
     from shimmy import OpenSpielCompatibilityV0
 
-    return _replay(OpenSpielCompatibilityV0(env=pyspiel.load_game("bargaining")))
+    env = OpenSpielCompatibilityV0(env=pyspiel.load_game("bargaining"))
+    return _replay(env, _masked(env))
 
 
-def _replay(env: Any) -> Timed:
-    """Script games by uniform masked play from fixed seeds, then time playing them again."""
-    scripts: list[tuple[int, list[Any]]] = []
+def _masked(env: Any) -> Callable[[random.Random, str], int]:
+    """Uniform play over the legal actions of a Discrete space, wherever the environment puts its mask."""
+
+    def uniform(draw: random.Random, _agent: str) -> int:
+        observation, _, _, _, info = env.last()
+        masked = isinstance(observation, dict) and "action_mask" in observation
+        mask = observation["action_mask"] if masked else info["action_mask"]
+        return int(draw.choice(np.flatnonzero(mask).tolist()))
+
+    return uniform
+
+
+def _replay(env: Any, uniform: Callable[[random.Random, str], Any]) -> Timed:
+    """Script games by uniform play over all legal actions from fixed seeds, then time playing them again."""
+    draw, scripts = random.Random(0), []  # noqa: S311  # a script of acts, not a secret
     for seed in range(GAMES):
         env.reset(seed=seed)
-        for number, agent in enumerate(env.possible_agents):
-            env.action_space(agent).seed(seed * 2 + number)
         actions: list[Any] = []
         for agent in env.agent_iter():
-            observation, _, terminated, truncated, info = env.last()
-            if terminated or truncated:
-                actions.append(None)
-            else:
-                masked = isinstance(observation, dict) and "action_mask" in observation
-                mask = observation["action_mask"] if masked else info["action_mask"]
-                if isinstance(mask, np.ndarray):
-                    mask = mask.astype(np.int8)
-                actions.append(env.action_space(agent).sample(mask))
+            over = env.terminations[agent] or env.truncations[agent]
+            actions.append(None if over else uniform(draw, agent))
             env.step(actions[-1])
         scripts.append((seed, actions))
     living = sum(action is not None for _, actions in scripts for action in actions)

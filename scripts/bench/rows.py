@@ -58,7 +58,7 @@ def _aec(repeats: int, seconds: float) -> Iterator[Row]:
     for peer, make, bar in peers:
         yield _against(
             "AEC env()",
-            f"agent_iter and last over {aec.GAMES} scripted games of uniform masked play, observations read",
+            f"agent_iter and last over {aec.GAMES} scripted games, uniform over all legal actions, observations read",
             "acts/s",
             aec.ours(),
             peer,
