@@ -9,9 +9,10 @@ A file is read whole or not at all.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ CHECKSUMS: dict[str, tuple[str, ...]] = {
     "test.txt": ("37be3150bf656195b61a7547b45cf307acce929f2a8140036890a561c3597c83",),
 }
 Tables = tuple[NDArray[np.int8], NDArray[np.int8]]
+Row = TypeVar("Row")
 
 
 class DataError(ValueError):
@@ -54,7 +56,7 @@ def load_self_play(data_dir: str | Path | None = None) -> Tables:
 
 
 def load_dialogue_scenarios(split: str, data_dir: str | Path | None = None) -> Tables:
-    """The scenarios of one dialogue file, a row per perspective: counts ``[N, 3]`` and utilities ``[N, 2, 3]``, int8."""
+    """The scenarios of one dialogue file, one per perspective: counts ``[N, 3]`` and utilities ``[N, 2, 3]``, int8."""
     rows = load_dialogues(split, data_dir)
     counts = np.array([row.counts for row in rows], dtype=np.int8)
     return counts, np.array([(row.my_values, row.partner_values) for row in rows], dtype=np.int8)
@@ -86,21 +88,23 @@ def _find(name: str, data_dir: str | Path | None) -> Path:
     path = folder / name
     if not path.is_file():
         raise DataError(f"{path}: no such data file. {how_to_get(name, folder)}")
-    return path.resolve()
+    return path.absolute()  # not resolved: a link keeps the name by which its checksum is known
 
 
 @lru_cache(maxsize=4)
 def _self_play(path: Path) -> Tables:
+    content = _content(path)
+    seats = _parsed(path, content, _self_play_line)
     counts, values = [], []
-    lines = _verified_lines(path, _self_play_line)
-    for number in range(0, len(lines), 2):
-        (pool, first), (other_pool, second) = lines[number], lines[number + 1]
+    for number, ((pool, first), (other_pool, second)) in enumerate(zip(seats[::2], seats[1::2], strict=False)):
         if pool != other_pool:
-            raise DataError(
-                f"{path}:{number + 2}: the two seats of a game must share one pool; got {pool} and {other_pool}"
-            )
+            line = 2 * number + 2
+            raise _wrong(path, f"the two seats of a game must share one pool; got {pool} and {other_pool}", line)
         counts.append(pool)
         values.append((first, second))
+    if len(seats) % 2:
+        raise _wrong(path, "the second seat of this game is missing: the number of lines is odd", len(seats))
+    _verify(path, content)
     tables = np.array(counts, dtype=np.int8), np.array(values, dtype=np.int8)
     for table in tables:
         table.flags.writeable = False
@@ -109,28 +113,43 @@ def _self_play(path: Path) -> Tables:
 
 @lru_cache(maxsize=4)
 def _dialogues(path: Path) -> tuple[Dialogue, ...]:
-    return tuple(_verified_lines(path, _dialogue_line))
+    content = _content(path)
+    rows = tuple(_parsed(path, content, _dialogue_line))
+    _verify(path, content)
+    return rows
 
 
-def _verified_lines(path: Path, parse) -> list:  # type: ignore[no-untyped-def, type-arg]
-    """Each line parsed, once the file is known to be the published one; otherwise the first bad line is named."""
+def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}). {how_to_get(path.name, path.parent)}") from error
+        raise _wrong(path, f"cannot be read ({error.strerror})") from error
+
+
+def _parsed(path: Path, content: bytes, parse: Callable[[str], Row]) -> list[Row]:
+    """Each line parsed; the first bad one is named, before the checksum says only that something is wrong."""
     rows = []
-    for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(), start=1):
+    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
         try:
-            rows.append(parse(line))
+            rows.append(parse(line.decode("utf-8", errors="replace")))
         except ValueError as error:
-            raise DataError(f"{path}:{number}: {error}. {how_to_get(path.name, path.parent)}") from None
+            raise _wrong(path, str(error), number) from None
+    return rows
+
+
+def _verify(path: Path, content: bytes) -> None:
     found, known = checksum(content), CHECKSUMS[path.name]
     if found not in known:
-        raise DataError(
-            f"{path}: not the published file: its SHA-256 is {found}, expected {' or '.join(known)} "
-            f"(every line reads well, so a line was changed, lost or added). {how_to_get(path.name, path.parent)}"
+        raise _wrong(
+            path,
+            f"not the published file: its SHA-256 is {found}, expected {' or '.join(known)} "
+            f"(every line reads well, so a line was changed, lost or added)",
         )
-    return rows
+
+
+def _wrong(path: Path, what: str, line: int | None = None) -> DataError:
+    place = path if line is None else f"{path}:{line}"
+    return DataError(f"{place}: {what}. {how_to_get(path.name, path.parent)}")
 
 
 def _context(words: list[str], what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -7,7 +7,7 @@ End-to-End Learning for Negotiation Dialogues*, arXiv 1706.05125, section 2) use
 
 ==================  =================================================================================================
 Who speaks          ``seat_0`` opens, then strictly alternating; every act uses one of ``max_turns``.
-PROPOSE, INSIST     Put the speaker's claim ``oA`` (what the *speaker* keeps) on the table. Always legal within the pool.
+PROPOSE, INSIST     Put the speaker's claim ``oA`` (what the *speaker* keeps) on the table. Legal within the pool.
 AGREE               Legal only if the partner's last act was an offer. Closes the deal at that offer.
 DISAGREE            Always legal. Ends the game without a deal, or (``disagree="rejects"``) only refuses the offer.
 END                 Always legal. Final selection: each seat's latest own claim is its selection; the two claims are a
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import index
 from typing import Literal, NamedTuple
 
 SEATS = ("seat_0", "seat_1")
@@ -75,7 +76,7 @@ def _triple(name: str, given: object, low: int, high: int) -> Triple:
     try:
         values = tuple(int(v) for v in given)  # type: ignore[attr-defined]
         exact = all(v == w for v, w in zip(values, given, strict=True))  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values, exact = (), False
     if not exact or len(values) != len(ITEMS) or not all(low <= v <= high for v in values):
         raise ValueError(
@@ -96,11 +97,13 @@ class Scenario:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", _triple("counts", self.counts, 0, MAX_COUNT))
-        if len(self.utilities) != len(SEATS):
-            raise ValueError(f"utilities must hold one vector per seat ({len(SEATS)}); got {self.utilities!r}")
-        pair = tuple(
-            _triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in zip(SEATS, self.utilities, strict=True)
-        )
+        try:
+            given = dict(zip(SEATS, self.utilities, strict=True))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"utilities must hold one vector per seat ({len(SEATS)}); got {self.utilities!r}"
+            ) from None
+        pair = tuple(_triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in given.items())
         object.__setattr__(self, "utilities", pair)
         if not any(self.counts):
             raise ValueError("counts must hold at least one item; got (0, 0, 0)")
@@ -204,8 +207,12 @@ def rule_against(state: State, action: Action) -> str | None:
     act, oA = action
     if state.outcome is not None:
         return "the game is over: no act is legal after it"
+    if not 0 <= act <= 4:  # the numbers of PROPOSE and END: a plain comparison, this is the hot path
+        return f"act_type must be in 0..{int(Act.END)}; got {act!r}"
     if act <= Act.INSIST:
         counts = state.scenario.counts
+        if len(oA) != len(ITEMS):
+            return f"{Act(act).name} needs oA to be {len(ITEMS)} integers; got {oA!r}"
         if not (0 <= oA[0] <= counts[0] and 0 <= oA[1] <= counts[1] and 0 <= oA[2] <= counts[2]):
             return f"{Act(act).name} must keep between (0, 0, 0) and the pool {counts}; got oA={tuple(oA)}"
     elif act == Act.AGREE and not may_agree(state, state.mover):
@@ -233,8 +240,13 @@ def apply(state: State, action: Action) -> State:
         raise IllegalAct(rule)
     seat = len(state.history) % 2
     act = Act(action.act_type)
+    claims: tuple[Triple | None, Triple | None]
     if act <= Act.INSIST:
-        said = Action(act, (int(action.oA[0]), int(action.oA[1]), int(action.oA[2])))
+        oA = action.oA
+        try:
+            said = Action(act, (index(oA[0]), index(oA[1]), index(oA[2])))
+        except TypeError:
+            raise IllegalAct(f"{act.name} needs oA to be {len(ITEMS)} integers; got {oA!r}") from None
         claims = (said.oA, state.claims[1]) if seat == 0 else (state.claims[0], said.oA)
     else:
         said = Action(act)  # oA is ignored: canonically zeros

@@ -11,6 +11,7 @@ import ast
 import difflib
 import importlib
 import inspect
+import keyword
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -97,7 +98,8 @@ def spec_name(spec: Spec) -> str:
 
 
 def _written(value: object) -> str:
-    return value if isinstance(value, str) and value.isidentifier() else repr(value)
+    bare = isinstance(value, str) and value.isidentifier() and not keyword.iskeyword(value)  # "True" is no bare text
+    return str(value) if bare else repr(value)
 
 
 def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
@@ -105,9 +107,10 @@ def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
         return node.id, {}
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
         raise ValueError("not a call with keywords")
-    if any(keyword.arg is None for keyword in node.keywords):
-        raise ValueError("no ** here")
-    return node.func.id, {keyword.arg: _value(keyword.value) for keyword in node.keywords if keyword.arg is not None}
+    parameters = {given.arg: _value(given.value) for given in node.keywords if given.arg is not None}
+    if len(parameters) != len(node.keywords):
+        raise ValueError("** or a parameter given twice")
+    return node.func.id, parameters
 
 
 def _value(node: ast.expr) -> Any:

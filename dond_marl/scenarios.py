@@ -1,12 +1,13 @@
 """Where the table comes from: scenario sources, the legal space of the paper, and its held-out part.
 
-``uniform``    counts 1..max_count, values 0..10, each seat values something; a whole pool may be worth up to 120 points.
+``uniform``    counts 1..max_count, values 0..10, each seat values something; a pool may be worth up to 120 points.
 ``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
 ``self_play``  the 4,086 published self-play games; ``dialogues`` the published human ones (:mod:`dond_marl.data`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -54,7 +55,8 @@ class Scenarios(NamedTuple):
     @property
     def wholes(self) -> NDArray[np.int16]:
         """What the whole pool is worth to each seat, ``[N, 2]`` points."""
-        return np.einsum("ni,nsi->ns", self.counts, self.utilities, dtype=np.int16)
+        worth: NDArray[np.int16] = np.einsum("ni,nsi->ns", self.counts, self.utilities, dtype=np.int16)
+        return worth
 
     def rows(self, index: NDArray[np.int64] | slice) -> Scenarios:
         """Some of them, in the order of ``index``."""
@@ -66,7 +68,8 @@ class Scenarios(NamedTuple):
 
     def scenario(self, index: int) -> Scenario:
         """One of them as a value of :mod:`dond_marl.game`."""
-        return Scenario(tuple(self.counts[index].tolist()), tuple(map(tuple, self.utilities[index].tolist())))
+        first, second = self.utilities[index].tolist()
+        return Scenario(tuple(self.counts[index].tolist()), (tuple(first), tuple(second)))
 
 
 def pack(scenarios: Iterator[Scenario] | list[Scenario]) -> Scenarios:
@@ -80,8 +83,8 @@ def pack(scenarios: Iterator[Scenario] | list[Scenario]) -> Scenarios:
 def lewis_space() -> Scenarios:
     """All 5,295 legal ordered scenarios, in lexicographic order of (counts, seat_0's values, seat_1's values).
 
-    Legal: counts 1..4, 5 to 7 items, the pool worth exactly 10 to each seat, every item worth something to somebody, and
-    some item worth something to both (Lewis et al. 2017, section 2.1).
+    Legal: counts 1..4, 5 to 7 items, the pool worth exactly 10 to each seat, every item worth something to somebody,
+    and some item worth something to both (Lewis et al. 2017, section 2.1).
     """
     tables = []
     for counts in itertools.product(range(1, LEWIS_MAX_COUNT + 1), repeat=3):
@@ -128,6 +131,14 @@ class ScenarioSource:
         """Name, split and budget, for people."""
         return self.prior if self.split is None else f"{self.prior}, split {self.split}"
 
+    def digest(self) -> str:
+        """SHA-256 of what is drawn from: the same for the same distribution, wherever its files lie."""
+        if self.table is None:
+            content = f"{self.prior} up to {self.max_count}".encode()
+        else:
+            content = self.table.counts.tobytes() + self.table.utilities.tobytes()
+        return hashlib.sha256(content).hexdigest()
+
     def draw(self, rng: np.random.Generator, n: int) -> Scenarios:
         """``n`` independent scenarios."""
         if self.table is not None:
@@ -158,7 +169,7 @@ class ScenarioSource:
         if self.table is None:
             return self.draw(generator(seed, "scenarios", start), n)
         size = self.table.size
-        first, last = start // size, (start + n - 1) // size
+        first, last = start // size, (start + max(n, 1) - 1) // size
         passes = [generator(seed, "scenarios", number).permutation(size) for number in range(first, last + 1)]
         offset = start - first * size
         return self.table.rows(np.concatenate(passes)[offset : offset + n])
@@ -182,8 +193,10 @@ def open_source(
     """
     name = source_name(scenarios, use_dataset, dataset)
     split = check_split(name, split)
-    if not 1 <= max_count <= MAX_COUNT:
-        raise ScenarioError(f"max_count must be in 1..{MAX_COUNT}; got {max_count}")
+    if not isinstance(max_count, int) or not 1 <= max_count <= MAX_COUNT:
+        raise ScenarioError(f"max_count must be an integer in 1..{MAX_COUNT}; got {max_count!r}")
+    if not isinstance(points_budget, int):
+        raise ScenarioError(f"points_budget must be an integer; got {points_budget!r}")
     table = None
     if name == "lewis":
         table = _lewis(split or "train")
@@ -211,7 +224,7 @@ def open_source(
 
 
 def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
-    """The source that the three settings name together; a contradiction or an unknown name is a :class:`ScenarioError`."""
+    """The source that the three settings name together. Raises :class:`ScenarioError` where they contradict."""
     if scenarios not in SOURCES:
         raise ScenarioError(f"scenarios must be one of {', '.join(SOURCES)}; got {scenarios!r}")
     if dataset not in DATASETS:
@@ -224,7 +237,7 @@ def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
 
 
 def check_split(name: str, split: str | None) -> str | None:
-    """The split to use: ``split`` if the source has it, its first one if none is given. Raises :class:`ScenarioError`."""
+    """The split to use: ``split`` if the source has it, by default its first. Raises :class:`ScenarioError`."""
     known = SPLITS[name]
     if split is None:
         return known[0] if known else None
@@ -244,7 +257,7 @@ def _lewis(split: str) -> Scenarios:
 
 
 def _draw_budgeted(rng: np.random.Generator, n: int, max_count: int, budget: int) -> Scenarios:
-    """Uniform over every (counts, values, values) whose pool is worth ``budget`` to both: counts first, then each seat."""
+    """Uniform over every (counts, values, values) whose pool is worth ``budget`` to both: counts, then each seat."""
     pools, weights = _budget_weights(max_count, budget)
     chosen = rng.choice(len(pools), size=n, p=weights)
     picks = rng.random((n, 2))

@@ -100,7 +100,7 @@ def _built(layers: list[Layer]) -> Config:
 
 
 def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
-    """Replace what the layers say of the source by what they mean together, or complain where one contradicts itself."""
+    """Replace what the layers say of the source by what they mean, or complain where one contradicts itself."""
     choice = Choice()
     sections = [(layer, layer.data["env"]) for layer in layers if isinstance(layer.data.get("env"), Mapping)]
     if not all(clear(said) for _, said in sections):

@@ -62,8 +62,8 @@ class _Alias(yaml.Node):
 
     id = "alias"
 
-    def __init__(self, target: yaml.Node, mark: yaml.Mark) -> None:
-        super().__init__(target.tag, target, mark, mark)
+    def __init__(self, target: yaml.Node, event: yaml.Event) -> None:
+        super().__init__(target.tag, target, event.start_mark, event.end_mark)  # type: ignore[arg-type]
 
 
 class _Loader(yaml.SafeLoader):
@@ -87,7 +87,7 @@ class _Loader(yaml.SafeLoader):
             raise YamlError(line, f"more than {MAX_VALUES:,} values")
         node = super().compose_node(parent, index)
         self._depth -= 1
-        return _Alias(node, event.start_mark) if isinstance(event, yaml.AliasEvent) else node
+        return _Alias(node, event) if node and isinstance(event, yaml.AliasEvent) else node
 
 
 class _Dumper(yaml.SafeDumper):
@@ -125,7 +125,7 @@ def read(content: bytes | str) -> Source:
 
 def write(data: Any) -> str:
     """YAML text of plain data, keys in their order, that :func:`read` reads back as the same data."""
-    return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+    return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120))
 
 
 def shown(value: object) -> str:

@@ -57,6 +57,8 @@ def test_a_partner_is_returned_as_it_is():
         ("", "is written name or name"),
         ({"exponent": 4}, "needs a text 'kind'"),
         ({"kind": 3}, "needs a text 'kind'"),
+        ("boulware(exponent=1, exponent=2)", "is written name"),
+        ("boulware(**{'exponent': 1})", "is written name"),
         ({"kind": "boulware", 4: 5}, "needs a text 'kind' and named parameters"),
         (7, "is a name, a mapping with 'kind', or a partner; got int: 7"),
         (None, "got NoneType"),
@@ -76,6 +78,7 @@ def test_a_wrong_spec_is_refused_with_what_was_given_and_what_is_allowed(spec, t
         ({"kind": "boulware", "floor": 0.5, "exponent": 4}, "boulware(exponent=4, floor=0.5)"),
         ("best_response(to=heuristic)", "best_response(to=heuristic)"),
         ("expert(path='runs/a b.safetensors')", "expert(path='runs/a b.safetensors')"),
+        ({"kind": "expert", "path": "True", "name": "None"}, "expert(name='None', path='True')"),
     ],
 )
 def test_there_is_one_way_to_write_a_spec_and_it_reads_back(spec, written):

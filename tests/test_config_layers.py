@@ -1,0 +1,136 @@
+"""A file under options: a later layer overrides, and one that changes the scenario source drops the split."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+import yaml
+
+from league.config import (
+    Config,
+    ConfigError,
+    EnvConfig,
+    LeagueConfig,
+    load_config,
+)
+
+
+def loaded(tmp_path: Path, content: str, *overrides: str) -> Config:
+    (tmp_path / "x.yaml").write_text(content)
+    return load_config(tmp_path / "x.yaml", overrides)
+
+
+def test_an_option_overrides_the_file_key_by_key(tmp_path):
+    config = loaded(
+        tmp_path,
+        "env: {max_turns: 6, disagree: rejects}\nmembers: [random]\n",
+        "env.max_turns=4",
+        "league.confidence=9e-1",
+        "members=[tough, linear]",
+        "env.partner={kind: boulware, exponent: 4}",
+        "league={seed: 3, rounds: 2}",
+        "logging.output_dir=elsewhere",
+    )
+    assert (config.env.max_turns, config.env.disagree, config.env.partner) == (4, "rejects", "boulware(exponent=4)")
+    assert config.league == LeagueConfig(seed=3, rounds=2, confidence=0.9)
+    assert [member.name for member in config.roster()] == ["tough", "linear"]
+    assert config.logging.output_dir == "elsewhere"
+
+
+def test_a_value_may_hold_equals_signs_and_specs(tmp_path):
+    config = loaded(
+        tmp_path, "", "members=['heuristic(demand=0.9, accept_ratio=0.4)']", "env.partner=boulware(exponent=2)"
+    )
+    assert config.members[0].spec == "heuristic(accept_ratio=0.4, demand=0.9)"
+    assert config.env.partner == "boulware(exponent=2)"
+
+
+def test_a_mistake_of_the_file_that_an_option_replaces_is_gone(tmp_path):
+    assert loaded(tmp_path, "env:\n  max_turns: ten\n", "env.max_turns=3").env.max_turns == 3
+
+
+# Everything that a layer can say of the source: the words, and what they make of an earlier (source, data set meant).
+# None stands for a contradiction.
+def expected_source(said: dict[str, object], before: str, meant: str) -> str | None:
+    use, dataset, scenarios = said.get("use_dataset"), said.get("dataset"), said.get("scenarios")
+    if use is True:
+        source = dataset or meant
+        return source if scenarios in (None, source) else None
+    if use is False:
+        if scenarios is not None:
+            return None if scenarios in ("self_play", "dialogues") else scenarios
+        return "uniform" if before in ("self_play", "dialogues") else before
+    if dataset is not None and scenarios is not None:
+        return scenarios if dataset == scenarios else None
+    return dataset or scenarios or before
+
+
+SAYINGS = [
+    {
+        key: value
+        for key, value in zip(("use_dataset", "dataset", "scenarios"), values, strict=True)
+        if value is not None
+    }
+    for values in itertools.product(
+        (None, True, False),
+        (None, "self_play", "dialogues"),
+        (None, "uniform", "lewis", "self_play", "dialogues"),
+    )
+]
+
+
+def source_of(env: EnvConfig) -> str:
+    """The source, once it is sure that all keys say the same."""
+    in_use = env.scenarios in ("self_play", "dialogues")
+    assert env.use_dataset == in_use and (env.dataset == env.scenarios or not in_use)
+    return env.scenarios
+
+
+@pytest.mark.parametrize("below", SAYINGS, ids=str)
+def test_any_two_layers_name_the_source_that_the_table_says(below, tmp_path):
+    first = expected_source(below, "uniform", "self_play")
+    content = yaml.safe_dump({"env": {**below, "max_turns": 3}, "members": ["tough"]})
+    path = tmp_path / "x.yaml"
+    path.write_text(content)
+    meant = first if first in ("self_play", "dialogues") else below.get("dataset", "self_play")
+    for above in SAYINGS:
+        options = [f"env.{key}={str(value).lower()}" for key, value in above.items()]
+        second = None if first is None else expected_source(above, first, meant)
+        if second is not None:
+            assert source_of(load_config(path, options).env) == second, (below, above)
+            continue
+        with pytest.raises(ConfigError) as caught:
+            load_config(path, options)
+        assert "give one of the two" in str(caught.value)
+        blamed = str(path) if first is None else "--set env.scenarios="
+        assert blamed in str(caught.value), "the layer that contradicts itself is the one that is told"
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "source", "split"),
+    [
+        # file                                  options                                   source       split
+        ("scenarios: lewis, split: heldout", [], "lewis", "heldout"),
+        ("scenarios: lewis", [], "lewis", "train"),
+        ("scenarios: lewis, split: null", [], "lewis", "train"),
+        ("scenarios: lewis, split: heldout", ["use_dataset=true"], "self_play", None),
+        ("scenarios: lewis, split: heldout", ["dataset=dialogues"], "dialogues", "train"),
+        ("scenarios: lewis, split: heldout", ["dataset=dialogues", "split=val"], "dialogues", "val"),
+        ("scenarios: lewis, split: heldout", ["scenarios=uniform"], "uniform", None),
+        ("scenarios: lewis, split: heldout", ["split=all"], "lewis", "all"),
+        ("scenarios: lewis, split: heldout", ["split=null"], "lewis", "train"),
+        ("scenarios: lewis, split: heldout", ["scenarios=lewis"], "lewis", "heldout"),
+        ("scenarios: lewis, split: heldout", ["use_dataset=false"], "lewis", "heldout"),
+        ("use_dataset: true, dataset: dialogues, split: val", ["use_dataset=false"], "uniform", None),
+        ("use_dataset: true, dataset: dialogues, split: val", ["split=test"], "dialogues", "test"),
+        ("use_dataset: true, dataset: dialogues, split: val", ["scenarios=lewis"], "lewis", "train"),
+        ("use_dataset: false, dataset: dialogues", ["use_dataset=true", "split=test"], "dialogues", "test"),
+        ("scenarios: dialogues", ["use_dataset=true"], "dialogues", "train"),
+        ("dataset: dialogues", ["dataset=self_play"], "self_play", None),
+    ],
+)
+def test_a_later_layer_that_changes_the_source_drops_the_earlier_split(file, options, source, split, tmp_path):
+    env = loaded(tmp_path, f"env: {{{file}}}\n", *(f"env.{option}" for option in options)).env
+    assert (source_of(env), env.split) == (source, split)

@@ -1,0 +1,233 @@
+"""Where the table comes from: the exact sizes, the held-out part, fair passes, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dond_marl.data import DataError, load_dialogue_scenarios, load_self_play
+from dond_marl.game import MAX_VALUE
+from dond_marl.heldout import HELDOUT_LEWIS
+from dond_marl.scenarios import ScenarioError, Scenarios, lewis_space, open_source, pack, value_vectors
+
+
+def rows(scenarios: Scenarios) -> list[bytes]:
+    """One key per scenario, in order."""
+    table = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1)
+    return [row.tobytes() for row in table.astype(np.int8)]
+
+
+def test_the_legal_space_of_the_paper_holds_5295_ordered_scenarios():
+    space = lewis_space()
+    assert space.size == len(set(rows(space))) == 5295
+    assert rows(space) == sorted(rows(space)), "the enumeration is in lexicographic order"
+    assert set(rows(space.swapped())) == set(rows(space)), "swapping the seats stays inside"
+
+
+def test_the_legal_space_is_what_the_paper_says_by_brute_force_over_one_pool():
+    # 1 book, 2 hats, 3 balls: every pair of value vectors worth 10, each item valued by somebody, one by both.
+    space, legal = lewis_space(), set()
+    vectors = [v for v in itertools.product(range(11), repeat=3) if v[0] + 2 * v[1] + 3 * v[2] == 10]
+    for a, b in itertools.product(vectors, repeat=2):
+        if all(x or y for x, y in zip(a, b, strict=True)) and any(x and y for x, y in zip(a, b, strict=True)):
+            legal.add((a, b))
+    here = (space.counts == [1, 2, 3]).all(axis=1)
+    assert {(tuple(a), tuple(b)) for a, b in space.utilities[here].tolist()} == legal
+    assert set(space.counts.sum(axis=1).tolist()) == {5, 6, 7} and space.counts.min() == 1 and space.counts.max() == 4
+    assert (space.wholes == 10).all()
+
+
+def test_the_held_out_part_is_the_published_test_file_and_its_swaps(data_dir):
+    published = Scenarios(*load_dialogue_scenarios("test", data_dir))
+    both = set(rows(published)) | set(rows(published.swapped()))
+    heldout = open_source("lewis", split="heldout").table
+    assert set(rows(heldout)) == both and heldout.size == len(both) == len(HELDOUT_LEWIS) == 392
+
+
+def test_nothing_held_out_is_among_the_published_self_play_games(data_dir):
+    games = Scenarios(*load_self_play(data_dir))
+    assert games.size == 4086
+    heldout = set(rows(open_source("lewis", split="heldout").table))
+    assert not heldout & (set(rows(games)) | set(rows(games.swapped())))
+    assert set(rows(games)) <= set(rows(lewis_space())), "all of them are legal"
+
+
+def test_train_and_heldout_share_nothing_and_make_up_the_whole():
+    train, heldout, whole = (rows(open_source("lewis", split=s).table) for s in ("train", "heldout", "all"))
+    assert not set(train) & set(heldout)
+    assert sorted(train + heldout) == whole and len(train) == 5295 - 392
+
+
+def test_training_is_the_default_split():
+    assert open_source("lewis").split == "train" and open_source("lewis").table.size == 4903
+
+
+def test_the_published_files_open_by_name_and_by_the_specifications_two_keys(data_dir):
+    by_name = open_source("self_play", data_dir=data_dir)
+    by_keys = open_source(use_dataset=True, dataset="self_play", data_dir=data_dir)
+    assert rows(by_name.table) == rows(by_keys.table) and by_name.digest() == by_keys.digest()
+    for split, size in (("train", 10095), ("val", 1087), ("test", 1052)):
+        source = open_source("dialogues", split=split, data_dir=data_dir)
+        assert source.table.size == size and source.label == f"dialogues, split {split}"
+    assert open_source("dialogues", data_dir=data_dir).split == "train"
+
+
+@pytest.mark.parametrize("split", ["train", "heldout", "all"])
+def test_what_a_seat_knows_of_the_source_does_not_tell_the_split(split):
+    assert open_source("lewis", split=split).prior == "lewis"
+
+
+# --- Blocks ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_dealt_in_passes_in_which_every_scenario_comes_up_once():
+    source = open_source("lewis", split="heldout")
+    for number in range(3):
+        dealt = source.block(seed=7, start=392 * number, n=392)
+        assert sorted(rows(dealt)) == sorted(rows(source.table))
+    assert rows(source.block(7, 0, 392)) != rows(source.block(7, 392, 392)), "each pass has its own order"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**63 - 1), st.integers(0, 1500), st.lists(st.integers(1, 500), min_size=1, max_size=6))
+def test_any_chunking_deals_the_same_sequence(seed, start, sizes):
+    source = open_source("lewis", split="heldout")
+    whole = rows(source.block(seed, start, sum(sizes)))
+    starts = itertools.accumulate(sizes, initial=start)
+    chunks = [rows(source.block(seed, at, n)) for at, n in zip(starts, sizes, strict=False)]
+    assert list(itertools.chain(*chunks)) == whole
+
+
+@pytest.mark.parametrize("name", ["uniform", "lewis"])
+def test_a_block_is_a_function_of_seed_and_start(name):
+    source, again = open_source(name), open_source(name)
+    assert rows(source.block(1, 64, 32)) == rows(again.block(1, 64, 32))
+    assert rows(source.block(1, 64, 32)) != rows(source.block(2, 64, 32))
+    assert rows(source.block(1, 64, 32)) != rows(source.block(1, 96, 32))
+
+
+def test_an_empty_block_is_empty():
+    for source in (open_source("lewis"), open_source("uniform")):
+        assert source.block(0, 10, 0).size == 0
+
+
+# --- The uniform source ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_count", [1, 4, 10])
+def test_uniform_scenarios_cover_their_ranges_and_each_seat_values_something(max_count):
+    drawn = open_source("uniform", max_count=max_count).draw(np.random.default_rng(3), 20_000)
+    assert set(np.unique(drawn.counts)) == set(range(1, max_count + 1))
+    assert set(np.unique(drawn.utilities)) == set(range(MAX_VALUE + 1))
+    assert drawn.utilities.any(axis=2).all()
+    assert drawn.wholes.min() > 0 and drawn.wholes.max() <= 3 * max_count * MAX_VALUE
+
+
+def test_uniform_counts_and_values_are_equally_likely():
+    drawn = open_source("uniform").draw(np.random.default_rng(4), 40_000)
+    counts = np.bincount(drawn.counts.ravel(), minlength=5)[1:] / drawn.counts.size
+    values = np.bincount(drawn.utilities.ravel(), minlength=11) / drawn.utilities.size
+    assert abs(counts - 1 / 4).max() < 0.01
+    # The redrawn all-zero vectors (one in 1,331) take less than 0.001 from the zeros.
+    assert abs(values - 1 / 11).max() < 0.01
+
+
+def test_one_scenario_is_drawn_like_many():
+    for source in (open_source("uniform"), open_source("lewis")):
+        rng = np.random.default_rng(5)
+        for _ in range(50):
+            scenario = source.one(rng)
+            assert scenario.whole(0) > 0 and scenario.whole(1) > 0
+            packed = pack([scenario])
+            assert packed.scenario(0) == scenario
+            if source.table is not None:
+                assert set(rows(packed)) <= set(rows(source.table))
+
+
+# --- Points budgets -------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 2**32))
+def test_a_normalized_uniform_source_is_worth_exactly_the_budget_to_both(budget, max_count, seed):
+    drawn = open_source("uniform", normalize=True, points_budget=budget, max_count=max_count).draw(
+        np.random.default_rng(seed), 64
+    )
+    assert (drawn.wholes == budget).all()
+    assert drawn.counts.min() >= 1 and drawn.counts.max() <= max_count
+
+
+def test_a_normalized_uniform_source_draws_every_scenario_equally_often():
+    # max_count 1 and budget 2: one pool, six ways for each seat to value it 2 in all, so 36 scenarios.
+    assert len(value_vectors((1, 1, 1), 2)) == 6
+    drawn = open_source("uniform", normalize=True, points_budget=2, max_count=1).draw(np.random.default_rng(6), 36_000)
+    _, often = np.unique(rows(drawn), return_counts=True)
+    assert len(often) == 36 and often.min() > 850 and often.max() < 1150
+
+
+def test_normalizing_the_legal_space_to_ten_changes_nothing(data_dir):
+    assert open_source("lewis", normalize=True).table.size == 4903
+    assert open_source("self_play", normalize=True, data_dir=data_dir).table.size == 4086
+
+
+@pytest.mark.parametrize(
+    "settings_",
+    [
+        {"scenarios": "lewis", "points_budget": 9},
+        {"scenarios": "uniform", "points_budget": 121},
+        {"scenarios": "uniform", "points_budget": 31, "max_count": 1},
+        {"scenarios": "uniform", "points_budget": 0},
+        {"scenarios": "uniform", "points_budget": -3},
+    ],
+)
+def test_a_budget_that_leaves_no_scenario_is_refused(settings_):
+    with pytest.raises(ScenarioError, match=f"no scenario .* points_budget={settings_['points_budget']}"):
+        open_source(**settings_, normalize=True)
+
+
+# --- Bad input ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings_", "complaint"),
+    [
+        ({"scenarios": "lewiss"}, "one of uniform, lewis, self_play, dialogues; got 'lewiss'"),
+        ({"scenarios": None}, "one of uniform"),
+        ({"scenarios": ["lewis"]}, "one of uniform"),
+        ({"use_dataset": True, "dataset": "selfplay"}, "one of self_play, dialogues; got 'selfplay'"),
+        ({"use_dataset": True, "dataset": "dialogues", "scenarios": "lewis"}, "contradicts scenarios='lewis'"),
+        ({"use_dataset": True, "dataset": "dialogues", "scenarios": "self_play"}, "contradicts scenarios='self_play'"),
+        ({"scenarios": "lewis", "split": "test"}, "one of train, heldout, all; got 'test'"),
+        ({"scenarios": "lewis", "split": ""}, "one of train, heldout, all"),
+        ({"scenarios": "dialogues", "split": "heldout"}, "one of train, val, test; got 'heldout'"),
+        ({"scenarios": "uniform", "split": "train"}, "no splits; got 'train'"),
+        ({"scenarios": "self_play", "split": "train"}, "no splits; got 'train'"),
+        ({"max_count": 0}, r"max_count must be .*1\.\.10"),
+        ({"max_count": 11}, r"max_count must be .*1\.\.10"),
+        ({"max_count": 2.5}, "max_count must be"),
+        ({"max_count": None}, "max_count must be"),
+        ({"scenarios": "lewis", "max_count": 3}, "more than max_count=3"),
+        ({"normalize": True, "points_budget": "10"}, "points_budget must be"),
+    ],
+)
+def test_settings_that_name_no_source_are_refused_with_the_choices(settings_, complaint):
+    with pytest.raises(ScenarioError, match=complaint):
+        open_source(**settings_)
+
+
+@pytest.mark.parametrize("name", ["self_play", "dialogues"])
+def test_a_missing_data_folder_is_told_with_what_to_do(name, tmp_path):
+    with pytest.raises(
+        DataError, match=r"(?s)no such data file.*fetch_data\.py.*raw\.githubusercontent\.com.*data_dir"
+    ):
+        open_source(name, data_dir=tmp_path)
+
+
+def test_shared_tables_cannot_be_written_to(data_dir):
+    for source in (open_source("lewis", split="all"), open_source("self_play", data_dir=data_dir)):
+        with pytest.raises(ValueError, match="read-only"):
+            source.table.counts[0, 0] = 9

@@ -1,0 +1,100 @@
+"""YAML as plain data: what scalars mean, what is written is read back, and every key knows its line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from league.yaml_source import YamlError, read, write
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.one_of(
+        st.binary(max_size=200), st.text(max_size=200), st.text("env: {}[]&*!|>-\n\t\"'#%@`maxtursd0123", max_size=80)
+    )
+)
+def test_whatever_the_content_it_is_read_or_refused_with_a_line(content):
+    source = content if isinstance(content, bytes) else content.encode("utf-8", errors="surrogatepass")
+    try:
+        data = read(source)
+    except YamlError as error:
+        assert error.problem.line >= 1
+        return
+    assert all(problem.line >= 1 for problem in data.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3e-4", 3e-4),
+        ("1e-3", 1e-3),
+        ("1E5", 1e5),
+        ("+.5", 0.5),
+        ("5.", 5.0),
+        ("-1.5e+3", -1500.0),
+        ("10", 10),
+        ("010", 10),
+        ("0o17", 15),
+        ("0xff", 255),
+        ("-7", -7),
+        ("true", True),
+        ("False", False),
+        ("on", "on"),
+        ("off", "off"),
+        ("yes", "yes"),
+        ("No", "No"),
+        ("y", "y"),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("1_000", "1_000"),
+        ("1:30", "1:30"),
+        ("2024-01-01", "2024-01-01"),
+        ("'3'", "3"),
+        ("!!str 3", "3"),
+        ("!!float 3", 3.0),
+        ("e5", "e5"),
+        (".", "."),
+        ("=", "="),
+    ],
+)
+def test_scalars_mean_what_yaml_1_2_says(text, value):
+    read_value = read(f"key: {text}\n").data["key"]
+    assert read_value == value and type(read_value) is type(value)
+
+
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=20)
+    | st.sampled_from(["3e-4", "on", "yes", "~", "1_000", "2024-01-01", "0o17", "!!x", "<<", "=", "&a", "*a"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(plain)
+def test_what_is_written_is_read_back_the_same(data):
+    source = read(write({"key": data}))
+    assert source.problems == () and source.data == {"key": data}
+    assert repr(source.data) == repr({"key": data}), "types and order too"
+
+
+def test_every_key_and_item_knows_its_line():
+    lines = read("a:\n  b: 1\n\n  c:\n  - x\n  - d: 2\n# end\ne: [1,\n  2]\n").lines
+    assert {path: line for path, line in lines.items() if path} == {
+        ("a",): 1,
+        ("a", "b"): 2,
+        ("a", "c"): 4,
+        ("a", "c", 0): 5,
+        ("a", "c", 1): 6,
+        ("a", "c", 1, "d"): 6,
+        ("e",): 8,
+        ("e", 0): 8,
+        ("e", 1): 9,
+    }
