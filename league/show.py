@@ -20,7 +20,7 @@ from league.crossplay import CrossPlay, Standing
 from league.runner import Progress
 from league.tasks import MatchResult
 
-WIDE = 120  # columns that the tables want; used where there is no terminal to ask
+WIDE = 160  # columns; used where there is no terminal to ask
 NARROW = 100  # columns that the whole ladder needs
 LINES_AROUND = 7  # of the live view, besides the ladder's rows
 

@@ -1,13 +1,16 @@
-#!/usr/bin/env python
-"""Download the four published data files (Lewis et al. 2017, CC BY-NC 4.0) and verify them by SHA-256."""
+"""Download the four published data files (Lewis et al. 2017, CC BY-NC 4.0) and verify them by SHA-256.
 
+examples:
+  python scripts/fetch_data.py
+  python scripts/fetch_data.py --data-dir ~/negotiation-data
+"""
+
+import argparse
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)  # this folder holds league.py, which would hide the package league
-
-import argparse
+sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 from dond_marl.data import BASE_URL, DEFAULT_DATA_DIR
 from dond_marl.fetch import FetchError, fetch
@@ -15,7 +18,10 @@ from dond_marl.fetch import FetchError, fetch
 
 def main() -> int:
     """Exit code 0 once every file is there and verified, 1 otherwise."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
+    parser = argparse.ArgumentParser(
+        description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-dir", default=str(DEFAULT_DATA_DIR), help="folder for the files (default: %(default)s)")
     parser.add_argument("--url", default=BASE_URL, help="where the files lie (default: %(default)s)")
     options = parser.parse_args()
