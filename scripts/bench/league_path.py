@@ -13,10 +13,9 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from league.config import load_config
-
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
+from league.config import load_config
 from league.planner import members_of, plan_round
 from league.run_directory import new_run
 from league.runner import Progress, run_league
