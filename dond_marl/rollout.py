@@ -12,7 +12,7 @@ from dond_marl.batch import Games, OnIllegal, Table
 from dond_marl.game import SEATS, Rules
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.scenarios import Scenarios
-from dond_marl.seats import Doubles, Partner, Turns
+from dond_marl.seats import Doubles, Floats, Partner, Turns, Whisper, no_noise
 
 
 class OccupantError(RuntimeError):
@@ -34,6 +34,10 @@ class Noise:
         """Fresh uniforms of one turn, ``[N, 8]``."""
         return generator(self._seed, "turn noise", *self._index, turn).random((self._size, NOISE_WIDTH))
 
+    def of_hint(self, turn: int) -> Doubles:
+        """Fresh uniforms for whoever advises on a turn, ``[N, 8]``: advice must not share luck with the advised."""
+        return generator(self._seed, "hint noise", *self._index, turn).random((self._size, NOISE_WIDTH))
+
     def of_game(self, seat: int) -> Doubles:
         """The seat's private uniforms, constant through each game, ``[N, 8]``."""
         if seat not in self._of_game:
@@ -52,21 +56,33 @@ def rollout(
     prior: str = "",
     reveal_partner_utilities: bool = False,
     illegal: OnIllegal = "raise",
+    whispers: tuple[Whisper | None, Whisper | None] = (None, None),
 ) -> Games:
     """Play every scenario once, ``occupants[0]`` opening. Raises :class:`OccupantError`.
 
-    ``(seed, index)`` names the block's randomness; ``prior`` is the scenario distribution as the seats know it.
+    ``(seed, index)`` names the block's randomness; ``prior`` is the scenario distribution as the seats know it;
+    ``whispers`` says who advises which seat.
     """
     table = Table(scenarios, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities, illegal=illegal)
     noise = Noise(seed, index, scenarios.size)
     while table.open:
         occupant = occupants[table.seat]
         turns = see(table, noise, deterministic=occupant.traits.deterministic)
+        whisper = whispers[table.seat]
+        if whisper is not None:
+            turns = turns._replace(hint_features=_told(whisper, turns, table, noise))
         try:
             table.step(occupant.act(turns))
         except Exception as error:  # whatever a seat's occupant does wrong is the occupant's, not ours
             raise OccupantError(table.seat, error) from error
     return table.games()
+
+
+def _told(whisper: Whisper, turns: Turns, table: Table, noise: Noise) -> Floats:
+    """The hint features of this turn."""
+    size = table.open
+    own = no_noise(size) if whisper.deterministic else np.take(noise.of_hint(table.taken), table.live, axis=0)
+    return whisper.tell(turns._replace(noise=own, game_noise=no_noise(size)))
 
 
 def see(table: Table, noise: Noise, *, deterministic: bool) -> Turns:

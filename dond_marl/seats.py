@@ -172,6 +172,20 @@ class Hinter(Protocol):
         ...
 
 
+@runtime_checkable
+class Whisper(Protocol):
+    """A hinter on its schedule: what a seat is told before it speaks, already as features."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it reads no noise."""
+        ...
+
+    def tell(self, turns: Turns) -> Floats:
+        """The hint features of each row, ``[B, 10]``; zeros where it tells nothing. Its noise is its own."""
+        ...
+
+
 def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
     """Free decisions without doubt: ``act_type[B]``, ``oA[B, 3]``."""
     size = len(act_type)
