@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dond_marl.game import Act, Ending, IllegalAct, Rules
 from dond_marl.scenarios import Scenarios
-from dond_marl.seats import Bools, Decisions, Doubles, History, Int8s, Rows, Turns, constant, no_hints, no_noise
+from dond_marl.seats import Bools, Cause, Decisions, Doubles, History, Int8s, Rows, Turns, constant, no_hints, no_noise
 
 OnIllegal = Literal["raise", "forfeit"]
 
@@ -64,8 +64,9 @@ class Table:
         self._ending = np.zeros(size, dtype=np.int8)
         self._allocation = np.zeros((2, 3, size), dtype=np.int8)
         # The open games only, one column each, in the order of ``live``.
-        self._counts = np.ascontiguousarray(scenarios.counts.T)
-        self._values = [np.ascontiguousarray(scenarios.utilities[:, seat].T) for seat in (0, 1)]
+        # Copies that cannot be written: occupants see them, and must not change the game by it.
+        self._counts = _sealed(np.array(scenarios.counts.T, order="C"))
+        self._values = [_sealed(np.array(scenarios.utilities[:, seat].T, order="C")) for seat in (0, 1)]
         self._claims = [np.zeros((3, size), dtype=np.int8) for _ in (0, 1)]
         self._claimed = [np.zeros(size, dtype=bool) for _ in (0, 1)]
         self._last_act: Int8s = constant(Act.END, np.int8, size)
@@ -120,7 +121,7 @@ class Table:
         np.copyto(self._claims[seat], oA, where=offers)
         self._claimed[seat] |= offers
         self.taken += 1
-        self._last_act = act
+        self._last_act = _sealed(act)
         self._settle(act, offers, illegal)
 
     def games(self) -> Games:
@@ -154,6 +155,14 @@ class Table:
             raise ValueError(f"decisions must be whole numbers; got {act.dtype} and {oA.dtype}")
         if size and not (act.min() >= 0 and act.max() <= Act.END):
             raise ValueError(f"act_type must be in 0..{int(Act.END)}; got {act.min()}..{act.max()}")
+        confidence, cause = np.asarray(decisions.confidence), np.asarray(decisions.cause)
+        if confidence.shape != (size,) or cause.shape != (size,):
+            raise ValueError(
+                f"decisions for {size} games need confidence[{size}] and cause[{size}]; "
+                f"got {confidence.shape} and {cause.shape}"
+            )
+        if cause.any() and not np.isin(cause, list(Cause)).all():
+            raise ValueError(f"cause must be in 0..{int(max(Cause))}; got {cause.min()}..{cause.max()}")
         if oA.dtype != np.int8:
             oA = np.clip(oA, -1, 127)  # out of every pool either way
         return act.astype(np.int8), np.ascontiguousarray(oA.T, dtype=np.int8)
@@ -195,11 +204,11 @@ class Table:
         self._record(ended, act, illegal)
         kept = np.flatnonzero(~done)
         self.live = self.live[kept]
-        self._counts = self._counts.take(kept, axis=1)
-        self._values = [values.take(kept, axis=1) for values in self._values]
+        self._counts = _sealed(self._counts.take(kept, axis=1))
+        self._values = [_sealed(values.take(kept, axis=1)) for values in self._values]
         self._claims = [claims.take(kept, axis=1) for claims in self._claims]
         self._claimed = [claimed[kept] for claimed in self._claimed]
-        self._last_act = act[kept]
+        self._last_act = _sealed(act[kept])
 
     def _record(self, ended: Rows, act: Int8s, illegal: Bools | None) -> None:
         """How the games in ``ended`` (positions among the open ones) ended."""
@@ -232,3 +241,8 @@ class Table:
         self._ending[columns] = ending
         self._allocation[0][:, columns] = share
         self._allocation[1][:, columns] = (counts - share) * deal
+
+
+def _sealed(array: Int8s) -> Int8s:
+    array.flags.writeable = False
+    return array

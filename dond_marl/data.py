@@ -86,6 +86,8 @@ def how_to_get(name: str, folder: Path) -> str:
 def _find(name: str, data_dir: str | Path | None) -> Path:
     folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
     path = folder / name
+    if folder.is_file():
+        raise DataError(f"{folder}: a file; data_dir names the folder that holds {name}")
     if not path.is_file():
         raise DataError(f"{path}: no such data file. {how_to_get(name, folder)}")
     return path.absolute()  # not resolved: a link keeps the name by which its checksum is known

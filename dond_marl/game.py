@@ -35,6 +35,16 @@ Triple = tuple[int, int, int]
 Disagree = Literal["ends", "rejects"]
 
 
+def as_integer(value: object) -> int | None:
+    """The integer that ``value`` is, of whatever library; ``None`` for anything else, truth values included."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return index(value)  # type: ignore[arg-type]  # that is the question
+    except TypeError:
+        return None
+
+
 class Act(IntEnum):
     """The five dialogue acts, numbered as in the action space."""
 
@@ -129,8 +139,10 @@ class Rules:
     disagree: Disagree = "ends"
 
     def __post_init__(self) -> None:
-        if isinstance(self.max_turns, bool) or not isinstance(self.max_turns, int) or not 1 <= self.max_turns <= 100:
+        turns = as_integer(self.max_turns)
+        if turns is None or not 1 <= turns <= 100:
             raise ValueError(f"max_turns must be an integer in 1..100; got {self.max_turns!r}")
+        object.__setattr__(self, "max_turns", turns)
         if self.disagree not in ("ends", "rejects"):
             raise ValueError(f"disagree must be 'ends' or 'rejects'; got {self.disagree!r}")
 

@@ -14,10 +14,11 @@ import inspect
 import keyword
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from dond_marl.seats import Partner
+from dond_marl.rollout import one_line
+from dond_marl.seats import Partner, Traits
 
 GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
@@ -36,7 +37,10 @@ def catalogue() -> dict[str, Factory]:
     for entry in entry_points(group=GROUP):
         if entry.value.split(":")[0] == BUILTIN:
             continue
-        loaded = entry.load()
+        try:
+            loaded = entry.load()
+        except Exception as error:  # noqa: BLE001  # somebody else's package: it must not take the others with it
+            loaded = _unusable(entry, error)
         new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
         taken = sorted(found.keys() & new.keys())
         if taken:
@@ -48,6 +52,8 @@ def catalogue() -> dict[str, Factory]:
 def seat_occupant(spec: Spec | Partner) -> Partner:
     """The partner that ``spec`` names; a partner is returned as it is. Raises :class:`OccupantNameError`."""
     if not isinstance(spec, str | Mapping):
+        if isinstance(spec, type):
+            raise OccupantNameError(f"an occupant is a partner, not its class: give {spec.__name__}()")
         if isinstance(spec, Partner):
             return spec
         raise OccupantNameError(
@@ -61,14 +67,29 @@ def seat_occupant(spec: Spec | Partner) -> Partner:
         raise OccupantNameError(f"no occupant is called {kind!r}{hint}; known: {', '.join(known)}")
     factory = known[kind]
     allowed = inspect.signature(factory).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())
     unknown = [name for name in parameters if name not in allowed]
-    if unknown:
+    if unknown and not takes_any:
         takes = ", ".join(allowed) or "no parameters"
         raise OccupantNameError(f"{kind!r} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
     try:
-        return factory(**parameters)
-    except (TypeError, ValueError) as error:
-        raise OccupantNameError(f"{kind!r} cannot be made with {parameters}: {error}") from error
+        made = factory(**parameters)
+    except OccupantNameError:
+        raise
+    except Exception as error:
+        raise OccupantNameError(f"{kind!r} cannot be made with {parameters}: {one_line(error)}") from error
+    if not isinstance(made, Partner) or not isinstance(made.traits, Traits):
+        raise OccupantNameError(f"{kind!r} made no partner but {type(made).__name__}; it needs act(turns) and traits")
+    return made
+
+
+def _unusable(entry: EntryPoint, error: Exception) -> Factory:
+    """What stands for an entry that cannot be loaded: it says so when it is asked for."""
+
+    def factory(**_: object) -> Partner:
+        raise OccupantNameError(f"{entry.name!r} cannot be used: {entry.value} does not load: {one_line(error)}")
+
+    return factory
 
 
 def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:

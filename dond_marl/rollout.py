@@ -18,9 +18,19 @@ from dond_marl.seats import Doubles, Floats, Partner, Turns, Whisper, no_noise
 class OccupantError(RuntimeError):
     """An occupant raised, or answered what cannot be played; ``seat`` says which, ``__cause__`` why."""
 
-    def __init__(self, seat: int, cause: Exception) -> None:
-        super().__init__(f"the occupant of {SEATS[seat]} failed: {type(cause).__name__}: {cause}")
+    def __init__(self, seat: int, cause: BaseException) -> None:
+        super().__init__(f"the occupant of {SEATS[seat]} failed: {one_line(cause)}")
         self.seat = seat
+
+
+def one_line(error: BaseException, length: int = 300) -> str:
+    """The kind and the message of somebody else's error, printable on one line whatever it holds."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001  # even its text is somebody else's code
+        message = "(its message cannot be read)"
+    text = f"{type(error).__name__}: {message}"
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:length]
 
 
 class Noise:
@@ -67,13 +77,15 @@ def rollout(
     noise = Noise(seed, index, scenarios.size)
     while table.open:
         occupant = occupants[table.seat]
-        turns = see(table, noise, deterministic=occupant.traits.deterministic)
         whisper = whispers[table.seat]
-        if whisper is not None:
-            turns = turns._replace(hint_features=_told(whisper, turns, table, noise))
         try:
+            turns = see(table, noise, deterministic=occupant.traits.deterministic)
+            if whisper is not None:
+                turns = turns._replace(hint_features=_told(whisper, turns, table, noise))
             table.step(occupant.act(turns))
-        except Exception as error:  # whatever a seat's occupant does wrong is the occupant's, not ours
+        except MemoryError:
+            raise  # the machine's doing, not the occupant's
+        except (Exception, SystemExit) as error:
             raise OccupantError(table.seat, error) from error
     return table.games()
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl import data
-from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario
+from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
 from dond_marl.heldout import HELDOUT_LEWIS
 from dond_marl.randomness import generator
 
@@ -191,12 +191,16 @@ def open_source(
     ``use_dataset=True`` is the specification's way of saying ``scenarios=dataset``. ``normalize=True`` keeps only the
     scenarios worth exactly ``points_budget`` to both seats.
     """
+    for setting, given in (("use_dataset", use_dataset), ("normalize", normalize)):
+        if not isinstance(given, bool):
+            raise ScenarioError(f"{setting} must be True or False; got {given!r}")
     name = source_name(scenarios, use_dataset, dataset)
     split = check_split(name, split)
-    if not isinstance(max_count, int) or not 1 <= max_count <= MAX_COUNT:
+    if (limit := as_integer(max_count)) is None or not 1 <= limit <= MAX_COUNT:
         raise ScenarioError(f"max_count must be an integer in 1..{MAX_COUNT}; got {max_count!r}")
-    if not isinstance(points_budget, int):
+    if (budget := as_integer(points_budget)) is None:
         raise ScenarioError(f"points_budget must be an integer; got {points_budget!r}")
+    max_count, points_budget = limit, budget
     table = None
     if name == "lewis":
         table = _lewis(split or "train")
@@ -229,6 +233,10 @@ def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
         raise ScenarioError(f"scenarios must be one of {', '.join(SOURCES)}; got {scenarios!r}")
     if dataset not in DATASETS:
         raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {dataset!r}")
+    if not use_dataset and dataset not in ("self_play", scenarios):
+        raise ScenarioError(
+            f"dataset={dataset!r} is not used without use_dataset=True; give that too, or say scenarios={dataset!r}"
+        )
     if use_dataset and scenarios not in ("uniform", dataset):
         raise ScenarioError(
             f"use_dataset=True with dataset={dataset!r} contradicts scenarios={scenarios!r}; give one of the two"

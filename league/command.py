@@ -40,17 +40,17 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
     except RUN_ERRORS as error:
         return _failed(error, RUN_ERROR)
     except KeyboardInterrupt:
-        go_on = f"; go on with: python scripts/league.py --resume {directory.path}" if directory else ""
+        go_on = f"; go on with: {as_called()} --resume {directory.path}" if directory else ""
         print(f"\ninterrupted: the round in flight is dropped, the others are safe{go_on}", file=sys.stderr)  # noqa: T201  # the command talks to a person
         return INTERRUPTED
     return 0
 
 
 def _directory(config: Config | None, resume: Path | None) -> RunDirectory:
-    output_dir = Path((config.logging if config is not None else LoggingConfig()).output_dir)
+    output_dir = Path((config.logging if config is not None else LoggingConfig()).output_dir).expanduser()
     if resume is None:
         return new_run(output_dir)
-    return newest_run(output_dir) if resume == Path() else named_run(resume)
+    return newest_run(output_dir) if resume == Path() else named_run(resume.expanduser())
 
 
 def _run(config: Config | None, directory: RunDirectory) -> None:
@@ -61,6 +61,13 @@ def _run(config: Config | None, directory: RunDirectory) -> None:
     else:
         settings, cross = run_league(config, directory, PlainWatcher(console))
     print_results(console, settings.league.confidence, cross, directory.path)
+
+
+def as_called() -> str:
+    """How this program was started, to be copied."""
+    python = Path(sys.executable)
+    here = Path.cwd()
+    return f"{python.relative_to(here) if python.is_relative_to(here) else python} {sys.argv[0]}"
 
 
 def _failed(error: Exception, code: int) -> int:

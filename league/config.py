@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -31,7 +31,7 @@ __all__ = [
     "parse",
 ]
 
-SECTIONS = ("env", "league", "logging")  # merged by key; whatever else is replaced whole
+Settings = TypeVar("Settings", bound=BaseModel)
 
 
 class ConfigError(ValueError):
@@ -42,26 +42,37 @@ class ConfigError(ValueError):
         super().__init__("\n".join(f"{place.label}: {text}" for place, text in self.complaints))
 
 
-def load_config(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Config:
-    """The settings in a file under ``--set a.b=c`` options. Raises :class:`ConfigError`.
+def load_config(
+    path: str | os.PathLike[str],
+    overrides: Sequence[str] = (),
+    model: type[Settings] = Config,  # type: ignore[assignment]  # a TypeVar has no default in Python 3.11
+) -> Settings:
+    """The settings, a ``model``, in a file under ``--set a.b=c`` options. Raises :class:`ConfigError`.
 
     Paths inside are relative to the current directory. ``use_dataset``, ``dataset`` or ``scenarios`` of an option
     replaces the file's source and its split.
     """
-    return _built([file_layer(os.fspath(path)), command_line_layer(overrides)])
+    return _built([file_layer(os.fspath(path)), command_line_layer(overrides)], model)
 
 
-def parse(text: str, label: str = "settings") -> Config:
-    """The settings in a YAML text; ``label`` names it in a message. Raises :class:`ConfigError`."""
-    return _built([text_layer(text, label)])
+def parse(
+    text: str,
+    label: str = "settings",
+    model: type[Settings] = Config,  # type: ignore[assignment]  # as above
+) -> Settings:
+    """The settings, a ``model``, in a YAML text; ``label`` names it in a message. Raises :class:`ConfigError`."""
+    return _built([text_layer(text, label)], model)
 
 
-def dump(config: Config) -> str:
+def dump(config: BaseModel) -> str:
     """Every setting as YAML, the same text for the same settings; :func:`parse` reads it back."""
-    return write({**config.model_dump(exclude={"members"}), "members": [member.written() for member in config.members]})
+    values = config.model_dump(exclude={"members"})
+    if isinstance(config, Config):
+        values["members"] = [member.written() for member in config.members]
+    return write(values)
 
 
-def differences(old: Config, new: Config) -> list[str]:
+def differences(old: BaseModel, new: BaseModel) -> list[str]:
     """What changed, a line per key or member: ``env.max_turns: 10 -> 6``."""
     before, after = dict(_flat(old)), dict(_flat(new))
     lines = []
@@ -69,31 +80,31 @@ def differences(old: Config, new: Config) -> list[str]:
         was, now = before.get(key, "absent"), after.get(key, "absent")
         if was != now:
             lines.append(f"{key}: {was} -> {now}")
-    names = [[member.name for member in config.members] for config in (old, new)]
+    names = [[member.name for member in getattr(config, "members", ())] for config in (old, new)]
     if not lines and names[0] != names[1]:
         lines.append(f"members: another order, {', '.join(names[0])} -> {', '.join(names[1])}")
     return lines
 
 
-def _flat(config: Config) -> Iterator[tuple[str, str]]:
+def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
     for section, values in config.model_dump(exclude={"members"}).items():
         for key, value in values.items():
             yield f"{section}.{key}", "none" if value is None else str(value)
-    for member in config.members:
+    for member in getattr(config, "members", ()):
         yield f"members, {member.name}", member.spec
 
 
-def _built(layers: list[Layer]) -> Config:
+def _built(layers: list[Layer], model: type[Settings]) -> Settings:
     """The settings that all layers say together, or every complaint about them."""
-    merged = merge(layers, SECTIONS)
+    merged = merge(layers, _sections(model))
     _choose_scenarios(layers, merged)
     _seat_members(merged)
     config = None
     try:
-        config = Config.model_validate(merged.data)
+        config = model.model_validate(merged.data)
     except ValidationError as error:
         for details in error.errors(include_url=False):
-            merged.complain(*_told(details))
+            merged.complain(*_told(details, model))
     if config is None or merged.complaints:
         raise ConfigError(merged.complaints)
     return config
@@ -126,7 +137,7 @@ def _seat_members(merged: Layer) -> None:
         try:
             seated[-1] = MemberConfig.model_validate(item)
         except ValidationError as error:
-            text = _told(error.errors(include_url=False)[0])[1]
+            text = _told(error.errors(include_url=False)[0], MemberConfig)[1]
             if isinstance(item, str) and item.count("(") != item.count(")"):
                 text += " (in a list in [...] put quotes around it)"
             merged.complain(("members", place), text)
@@ -145,13 +156,13 @@ def _left_out(item: object) -> bool:
     return any(map(_left_out, item)) if isinstance(item, list) else item is LEFT_OUT
 
 
-def _told(details: ErrorDetails) -> tuple[Path, str]:
-    """Path and words of an error of pydantic's."""
+def _told(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
+    """Path and words of an error of pydantic's about a ``model``."""
     path: Path = tuple(details["loc"])
     if details["type"] == "wrong":
         context = details["ctx"]
         return (*path, context["key"]) if context["key"] is not None else path, str(context["text"])
-    fields = _fields(path[:-1])
+    fields = _fields(path[:-1], model)
     key, given = str(path[-1]) if path else "", details["input"]
     if details["type"] == "extra_forbidden":
         return path, f"unknown key{_near(key, fields)}; known: {', '.join(fields)}"
@@ -161,12 +172,16 @@ def _told(details: ErrorDetails) -> tuple[Path, str]:
     return path, f"must be {expected}; got {shown(given)}{_near(given, choices)}"
 
 
-def _fields(path: Path) -> dict[str, Any]:
+def _sections(model: type[BaseModel]) -> tuple[str, ...]:
+    """The keys that are merged by key; whatever else is replaced whole."""
+    return tuple(name for name, field in model.model_fields.items() if isinstance(field.annotation, type(BaseModel)))
+
+
+def _fields(path: Path, model: Any) -> dict[str, Any]:
     """The fields of the section at ``path``."""
-    model: Any = Config
     for step in path:
         model = model.model_fields[step].annotation
-    return dict(model.model_fields) if issubclass(model, BaseModel) else {}
+    return dict(model.model_fields) if isinstance(model, type(BaseModel)) else {}
 
 
 def _near(given: object, known: Iterable[str]) -> str:

@@ -88,8 +88,14 @@ class CrossPlay:
     def _standing(self, i: int, confidence: float) -> Standing:
         others = [j for j in range(len(self.members)) if j != i] or [i]
         points, games = self._points[i][:, others], self._games[i][:, others]  # [2, others, GROUPS]
-        played, deals = games.sum(), self._deals[i][:, others].sum()
-        left = self._points[others, ::-1, i].sum()
+        in_cell = games.sum(axis=2)
+
+        def mean(totals: NDArray[np.float64]) -> float:
+            """Over cells, each weighing the same, as in the points."""
+            return float((totals[in_cell > 0] / in_cell[in_cell > 0]).mean()) if in_cell.any() else math.nan
+
+        own, deals = mean(points.sum(axis=2)), mean(self._deals[i][:, others])
+        alone = mean_of_cells(self._points[i, :, i], self._games[i, :, i], confidence)
         return Standing(
             member=self.members[i],
             points=mean_of_cells(points.reshape(-1, GROUPS), games.reshape(-1, GROUPS), confidence),
@@ -97,11 +103,11 @@ class CrossPlay:
                 mean_of_cells(points[0], games[0], confidence),
                 mean_of_cells(points[1], games[1], confidence),
             ),
-            left=_ratio(left, played),
-            deals=_ratio(deals, played),
-            agreed=_ratio(points.sum(), deals),
-            turns=_ratio(self._turns[i][:, others].sum(), played),
-            self_play=_ratio(self._points[i, :, i].sum(), self._games[i, :, i].sum()),
+            left=mean(self._points[others, ::-1, i].sum(axis=2).T),
+            deals=deals,
+            agreed=own / deals if deals else math.nan,
+            turns=mean(self._turns[i][:, others]),
+            self_play=alone.mean,
             fallbacks=int(self._fallbacks[i]),
             failed=int(self._failed[i]),
         )
@@ -143,7 +149,3 @@ def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
 def _write_csv(path: Path, rows: Sequence[Sequence[str]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
-
-
-def _ratio(total: float, count: float) -> float:
-    return float(total / count) if count else math.nan

@@ -1,7 +1,8 @@
 """The league's memory: one SQLite file of raw facts, written one whole round at a time.
 
 Everything the league shows is a fold over these rows. A round is one transaction, so a kill at any moment loses at most
-the round in flight. What depends on when and where a run was made lies in the tables ``clock`` and ``notes``;
+the round in flight. What depends on when and where a run was made, and the words in which a
+match failed, lie in the tables ``clock``, ``notes`` and ``causes``;
 :meth:`Ledger.fingerprint` covers every other row, and is the same for the same settings and seed however often the run
 was interrupted.
 """
@@ -33,12 +34,15 @@ CREATE TABLE rounds  (round INTEGER PRIMARY KEY, start INTEGER NOT NULL, size IN
 CREATE TABLE tasks   (round INTEGER NOT NULL REFERENCES rounds, task INTEGER NOT NULL,
                       member_a TEXT NOT NULL REFERENCES members, member_b TEXT NOT NULL REFERENCES members,
                       probability REAL NOT NULL, reason TEXT NOT NULL,
-                      failed TEXT REFERENCES members, cause TEXT, PRIMARY KEY (round, task)) STRICT;
+                      failed TEXT REFERENCES members, PRIMARY KEY (round, task)) STRICT;
 -- One row per seat order of a match. facts: a league.tasks.FACTS record per game, in the order of the scenarios.
 CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
                       seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
                       facts BLOB NOT NULL, PRIMARY KEY (round, task, leg),
                       FOREIGN KEY (round, task) REFERENCES tasks) STRICT;
+-- In what words a match failed: somebody else's text, which need not be the same twice.
+CREATE TABLE causes  (round INTEGER NOT NULL, task INTEGER NOT NULL, cause TEXT NOT NULL,
+                      PRIMARY KEY (round, task)) STRICT;
 CREATE TABLE clock   (round INTEGER PRIMARY KEY, seconds REAL NOT NULL) STRICT;
 CREATE TABLE notes   (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
@@ -62,10 +66,14 @@ class Ledger:
         self.path = path
         with self._translated("opened"):
             self._db = sqlite3.connect(path, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA foreign_keys = ON")
-            self._check()
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = FULL")
+                self._db.execute("PRAGMA foreign_keys = ON")
+                self._check()
+            except BaseException:
+                self._db.close()
+                raise
 
     def begin(self, meta: Mapping[str, str], notes: Mapping[str, str], members: Sequence[Member]) -> None:
         """Write who takes part, under which settings: a run starts with this, or has not started.
@@ -81,21 +89,25 @@ class Ledger:
             self._db.executemany("INSERT INTO notes VALUES (?, ?)", sorted(notes.items()))
             self._db.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?)", rows)
 
-    def commit_round(self, block: Block, scenarios: Scenarios, results: Sequence[MatchResult], seconds: float) -> None:
-        """Write a whole round, or nothing of it. ``results`` are in the order of their tasks."""
-        number = results[0].task.round
-        tasks, legs = [], []
+    def commit_round(
+        self, number: int, block: Block, scenarios: Scenarios, results: Sequence[MatchResult], seconds: float
+    ) -> None:
+        """Write round ``number`` whole, or nothing of it. ``results`` are in the order of their tasks."""
+        tasks, legs, causes = [], [], []
         for result in results:
             task = result.task
             names = task.members[0].name, task.members[1].name
-            tasks.append((number, task.number, *names, task.probability, task.reason, result.failed, result.cause))
+            tasks.append((number, task.number, *names, task.probability, task.reason, result.failed))
+            if result.cause is not None:
+                causes.append((number, task.number, result.cause))
             legs += [
                 (number, task.number, order, *leg.seats, leg.facts.tobytes()) for order, leg in enumerate(result.legs)
             ]
         packed = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).tobytes()
         with self._transaction():
             self._db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?)", (number, block.start, block.size, packed))
-            self._db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", tasks)
+            self._db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)", tasks)
+            self._db.executemany("INSERT INTO causes VALUES (?, ?, ?)", causes)
             self._db.executemany("INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?)", legs)
             self._db.execute("INSERT INTO clock VALUES (?, ?)", (number, seconds))
 
@@ -142,7 +154,7 @@ class Ledger:
         return [member for (member,) in rows]
 
     def fingerprint(self) -> str:
-        """SHA-256 over every row but the clock's and the notes, in a fixed order."""
+        """SHA-256 over every row but those of the clock, the notes and the causes, in a fixed order."""
         digest = hashlib.sha256()
         for table, order in FINGERPRINTED.items():
             for row in self._rows(f"SELECT * FROM {table} ORDER BY {order}"):  # noqa: S608  # both are constants of this file
@@ -193,8 +205,23 @@ class Ledger:
     def _translated(self, verb: str) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
-            raise LedgerError(
-                f"{self.path}: the ledger could not be {verb}: {error}. Committed rounds are safe; "
-                f"see that the disk has room, the folder is writable and the file is whole, then go on with --resume"
-            ) from error
+        except sqlite3.Error as error:
+            if any(sign in str(error) for sign in ("malformed", "not a database", "no such table")):
+                advice = "The file is damaged: restore a copy of it, or start a new run"
+            else:
+                advice = (
+                    "Committed rounds are safe; see that the disk has room and the folder is writable, then go on with "
+                    "--resume"
+                )
+            raise LedgerError(f"{self.path}: the ledger could not be {verb}: {error}. {advice}") from error
+
+
+def has_begun(path: Path) -> bool:
+    """Whether a run has begun in the ledger at ``path``; a damaged one counts, so that it is opened and told."""
+    if not path.is_file():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            return bool(db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetchone()[0])
+    except sqlite3.Error:
+        return True

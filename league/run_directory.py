@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 from filelock import FileLock, Timeout
+
+from league.ledger import has_begun
 
 LEDGER = "ledger.sqlite"
 LOCK = "run.lock"
@@ -60,22 +62,26 @@ def new_run(output_dir: Path) -> RunDirectory:
                 number += 1
     except OSError as error:
         raise RunError(
-            f"{output_dir}: no run folder can be made there ({error.strerror}); "
+            f"{output_dir}: no run folder can be made there "
+            f"({'a file is in the way' if isinstance(error, FileExistsError) else error.strerror}); "
             f"name another with --set logging.output_dir=FOLDER"
         ) from error
 
 
 def newest_run(output_dir: Path) -> RunDirectory:
-    """The run under ``output_dir`` with the highest number. Raises :class:`RunError` if there is none."""
-    runs = runs_in(output_dir)
+    """The begun run under ``output_dir`` with the highest number. Raises :class:`RunError` if there is none."""
+    runs = [path for path in runs_in(output_dir) if has_begun(path / LEDGER)]
     if not runs:
         raise RunError(f"{output_dir} holds no run to resume; start one without --resume")
     return RunDirectory(max(runs, key=lambda path: int(path.name)))
 
 
 def named_run(path: Path) -> RunDirectory:
-    """The run in folder ``path``. Raises :class:`RunError` if it is none."""
-    if not (path / LEDGER).is_file():
+    """The run in folder ``path``, or the newest of those under it. Raises :class:`RunError` if there is none."""
+    if not (path / LEDGER).is_file() and runs_in(path):
+        return newest_run(path)
+    stopped_early = path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK}
+    if not (path / LEDGER).is_file() and not stopped_early:
         raise RunError(
             f"{path} is no run folder: it holds no {LEDGER}; known runs end in a number, such as runs/league/0001"
         )
@@ -89,6 +95,20 @@ def runs_in(output_dir: Path) -> list[Path]:
     return [path for path in output_dir.iterdir() if path.name.isascii() and path.name.isdigit() and path.is_dir()]
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that it is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # a checkout that was never installed, or a library that is not needed here
+        return "absent"
+
+
 def machine() -> str:
     """The versions and the instruction set that figures may depend on, as JSON."""
     simd = np.show_config(mode="dicts")["SIMD Extensions"]
@@ -97,7 +117,7 @@ def machine() -> str:
             "python": platform.python_version(),
             "machine": platform.machine(),
             "instructions": sorted({*simd.get("baseline", []), *simd.get("found", [])}),
-            **{name: version(name) for name in PINS},
+            **{name: _version(name) for name in PINS},
         },
         sort_keys=True,
     )

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from dond_marl.scenarios import ScenarioSource
-from league.config import Config, LoggingConfig, differences, dump, parse
+from league.config import Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
 from league.crossplay import CrossPlay, Standing, fold, write_crossplay, write_ladder
 from league.ledger import Ledger
 from league.planner import block_of, members_of, plan_round
-from league.run_directory import RunDirectory, RunError, machine
+from league.run_directory import RunDirectory, RunError, machine, write_whole
 from league.tasks import MatchResult, block_scenarios, open_source, play
+
+UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
 
 
 class Progress(NamedTuple):
@@ -69,10 +71,19 @@ def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher)
     """
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)
-        cross = _play_rounds(config, directory, ledger, watcher)
-        write_ladder(directory.path / "ladder.csv", cross.ladder(config.league.confidence))
-        write_crossplay(directory.path / "crossplay.csv", cross, config.league.confidence)
+        write_whole(directory.path / "config.yaml", ledger.notes()["config"])
+        _tell_unused(config, watcher)
+        try:
+            cross = _play_rounds(config, directory, ledger, watcher)
+        finally:  # also of a run that is stopped: its committed rounds have tables too
+            _write_tables(config, directory, ledger)
         return config, cross
+
+
+def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger) -> None:
+    cross, confidence = fold(ledger), config.league.confidence
+    write_ladder(directory.path / "ladder.csv", cross.ladder(confidence))
+    write_crossplay(directory.path / "crossplay.csv", cross, confidence)
 
 
 def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
@@ -82,7 +93,6 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
             raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
         notes = {"config": dump(config), "machine": machine()}
         ledger.begin({"settings": dump(portable(config)), "source": _drawn_from(config)}, notes, members_of(config))
-        (directory.path / "config.yaml").write_text(notes["config"], encoding="utf-8")
         return config
     meta, notes = ledger.meta(), ledger.notes()
     if config is None:
@@ -105,10 +115,17 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
 
 
 def portable(config: Config) -> Config:
-    """The settings without where things lie, which changes nothing in a ledger."""
-    return config.model_copy(
-        update={"logging": LoggingConfig(), "env": config.env.model_copy(update={"data_dir": None})}
-    )
+    """The settings without what changes nothing in a ledger: where things lie, and how figures are shown."""
+    nothing = EnvConfig()
+    env = config.env.model_copy(update={"data_dir": None, **{key: getattr(nothing, key) for key in UNUSED}})
+    league = config.league.model_copy(update={"confidence": LeagueConfig().confidence})
+    return config.model_copy(update={"logging": LoggingConfig(), "env": env, "league": league})
+
+
+def _tell_unused(config: Config, watcher: Watcher) -> None:
+    for key in UNUSED:
+        if getattr(config.env, key) != getattr(EnvConfig(), key):
+            watcher.warned(f"env.{key} says who or what faces a single agent; a league does not use it")
 
 
 def _drawn_from(config: Config) -> str:
@@ -119,7 +136,7 @@ def _drawn_from(config: Config) -> str:
 def _play_rounds(config: Config, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> CrossPlay:
     members, cross = ledger.members(), fold(ledger)
     first, last, started, games = ledger.next_round, config.league.rounds, time.perf_counter(), 0
-    matches = len(members) * (len(members) + 1) // 2
+    matches = len(plan_round(config, members, first))
 
     def progress(rounds: int, done: int) -> Progress:
         return Progress(first, rounds, last, done, matches, games, time.perf_counter() - started)
@@ -134,7 +151,7 @@ def _play_rounds(config: Config, directory: RunDirectory, ledger: Ledger, watche
             watcher.played(progress(number, len(results)), result)
         block = block_of(config, number)
         scenarios = block_scenarios(config.env, config.league.seed, block)
-        ledger.commit_round(block, scenarios, results, time.perf_counter() - began)
+        ledger.commit_round(number, block, scenarios, results, time.perf_counter() - began)
         cross.add_round(
             scenarios,
             [leg for result in results for leg in result.legs],

@@ -1,6 +1,7 @@
 """Which scenario source the settings ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` mean, layer by layer.
 
-Within one layer they must not contradict each other; a later layer that changes the source drops the earlier split.
+Within one layer they must not contradict each other; a later layer that names a source replaces the earlier source and
+its split.
 Saying ``use_dataset: true`` is the specification's way of saying ``scenarios: <dataset>``.
 """
 
@@ -42,7 +43,7 @@ def choose(before: Choice, said: Mapping[str, Any]) -> tuple[Choice, Contradicti
     source, wrong = _source(before, said.get("use_dataset"), dataset, said.get("scenarios"))
     if wrong is not None:
         return before, wrong
-    kept = before.split if source == before.source else None
+    kept = None if said.keys() & {"scenarios", "use_dataset", "dataset"} else before.split
     split = said.get("split", kept)
     meant = source if source in DATASETS else dataset or before.dataset
     try:

@@ -12,8 +12,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
-from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant, spec_name
-from dond_marl.scenarios import DATASETS, ScenarioError, ScenarioSource, SourceName, open_source
+from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant, spec_name
+from dond_marl.scenarios import (
+    DATASETS,
+    LEWIS_MAX_COUNT,
+    LEWIS_WHOLE,
+    ScenarioError,
+    ScenarioSource,
+    SourceName,
+    open_source,
+)
 from league.scenario_choice import Choice, agreeing, choose, clear
 from league.yaml_source import shown
 
@@ -73,6 +81,8 @@ class EnvConfig(Section):
     )
     max_count: int = Field(default=4, ge=1, le=MAX_COUNT, description=f"an integer in 1..{MAX_COUNT}")
     reveal_partner_utilities: bool = Field(default=False, description="true or false")
+    illegal: Literal["raise", "forfeit"] | None = Field(default=None, description="raise or forfeit, or left out")
+    render_mode: Literal["human", "ansi"] | None = Field(default=None, description="human or ansi, or left out")
 
     @model_validator(mode="before")
     @classmethod
@@ -87,7 +97,12 @@ class EnvConfig(Section):
 
     @model_validator(mode="after")
     def _holds_something(self) -> EnvConfig:
-        if self.scenarios not in DATASETS:  # a data set is opened when it is used
+        if self.scenarios in DATASETS:  # opened when it is used; what every published pool is like is known before
+            if self.max_count < LEWIS_MAX_COUNT:
+                raise wrong(f"{self.scenarios} holds pools with {LEWIS_MAX_COUNT} items of one type", "max_count")
+            if self.normalize and self.points_budget != LEWIS_WHOLE:
+                raise wrong(f"every pool of {self.scenarios} is worth {LEWIS_WHOLE} to each seat", "points_budget")
+        else:
             try:
                 self.open_source()
             except ScenarioError as error:
@@ -144,11 +159,8 @@ class MemberConfig(Section):
         return {"name": name, "spec": spec}
 
     def written(self) -> str | dict[str, Any]:
-        """The shortest way to write it in YAML."""
-        if self.name == self.spec:
-            return self.spec
-        kind, parameters = parse_spec(self.spec)
-        return {"kind": kind, **parameters, "name": self.name}
+        """The shortest way to write it in YAML that reads back, whatever the occupant's parameters are called."""
+        return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
 
 
 def zoo() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
@@ -21,7 +21,7 @@ from league.runner import Progress
 from league.tasks import MatchResult
 
 WIDE = 160  # columns; used where there is no terminal to ask
-NARROW = 100  # columns that the whole ladder needs
+LONGEST_LABEL = 24  # characters of a member's name that a table shows
 LINES_AROUND = 7  # of the live view, besides the ladder's rows
 
 
@@ -84,7 +84,7 @@ class LiveWatcher(PlainWatcher):
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         """Redraw the ladder."""
         rows = max(self._console.height - LINES_AROUND, 3)
-        self._ladder = ladder_table(standings[:rows], "ladder so far", self._console.width)
+        self._ladder = ladder_table(standings[:rows], self._console.width)
         self._draw(progress)
 
     def _draw(self, progress: Progress) -> None:
@@ -121,45 +121,36 @@ def figure(estimate: Estimate) -> str:
     return f"{estimate.mean:.2f}" if math.isnan(estimate.margin) else f"{estimate.mean:.2f} ±{estimate.margin:.2f}"
 
 
-def ladder_table(standings: list[Standing], title: str, width: int) -> Table:
-    """The ladder, best own points first; a narrow screen is spared what matters least."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    troubled = any(row.fallbacks or row.failed for row in standings)
+def ladder_table(standings: list[Standing], width: int) -> Table:
+    """The ladder, best own points first; a narrow screen is spared whole columns, the least important first."""
+    figures = {heading: [tell(row) for row in standings] for heading, tell in FIGURES.items()}
+    if not any(row.fallbacks or row.failed for row in standings):
+        del figures["fallbacks"], figures["failed"]
+    label = _label_width(row.member for row in standings)
+    room = width - len(str(len(standings))) - label - 2
+    for headings in SPARED:
+        needed = sum(max(map(len, (name, *cells))) + 2 for name, cells in figures.items())
+        if needed > room:
+            figures = {heading: cells for heading, cells in figures.items() if heading not in headings}
+    table = Table(box=None, pad_edge=False)
     table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("member", overflow="ellipsis", no_wrap=True, min_width=12)
-    figures: dict[str, Callable[[Standing], str]] = {
-        "points of ten": lambda row: figure(row.points),
-        "as seat_0": lambda row: f"{row.as_seat[0].mean:.2f}",
-        "as seat_1": lambda row: f"{row.as_seat[1].mean:.2f}",
-        "agreed": lambda row: f"{row.agreed:.2f}",
-        "left": lambda row: f"{row.left:.2f}",
-        "deals": lambda row: f"{row.deals:.1%}",
-        "turns": lambda row: f"{row.turns:.1f}",
-        "self-play": lambda row: f"{row.self_play:.2f}",
-        "fallbacks": lambda row: str(row.fallbacks),
-        "failed": lambda row: str(row.failed),
-    }
-    spared = set() if troubled else {"fallbacks", "failed"}
-    if width < NARROW:
-        spared |= {"as seat_0", "as seat_1", "turns", "self-play"}
-    shown = {heading: tell for heading, tell in figures.items() if heading not in spared}
-    for heading in shown:
+    table.add_column("member", overflow="ellipsis", no_wrap=True, min_width=label)
+    for heading in figures:
         table.add_column(heading, justify="right", no_wrap=True)
     for rank, row in enumerate(standings, start=1):
-        table.add_row(str(rank), Text(row.member), *(tell(row) for tell in shown.values()))
+        table.add_row(str(rank), Text(row.member), *(cells[rank - 1] for cells in figures.values()))
     return table
 
 
 def crossplay_tables(cross: CrossPlay, standings: list[Standing], confidence: float, width: int) -> Iterator[Table]:
     """What each row's member scores against each column's, columns numbered by rank; several tables if one is wide."""
     names = [row.member for row in standings]
-    label = min(max(map(len, names)), 24)
+    label = _label_width(names)
     digits = 2 if width >= label + 5 + 6 * len(names) else 1
     per_table = max((width - label - 5) // (digits + 4), 1)
     for first in range(0, len(names), per_table):
         columns = names[first : first + per_table]
-        title = "cross-play: points of ten of the row against the column" if first == 0 else ""
-        table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
         table.add_column("#", justify="right", no_wrap=True)
         table.add_column("member", overflow="ellipsis", no_wrap=True, width=label)
         for rank in range(first + 1, first + 1 + len(columns)):
@@ -171,20 +162,48 @@ def crossplay_tables(cross: CrossPlay, standings: list[Standing], confidence: fl
         yield table
 
 
+def _label_width(names: Iterable[str]) -> int:
+    return min(max(len("member"), *map(len, names)), LONGEST_LABEL)
+
+
 def print_results(console: Console, confidence: float, cross: CrossPlay, directory: Path) -> None:
     """Both tables, what their figures mean, and where they lie."""
     standings = cross.ladder(confidence)
-    console.print()
-    console.print(ladder_table(standings, "ladder", console.width))
+    console.print("\nladder")
+    console.print(ladder_table(standings, console.width))
+    console.print("\ncross-play: points of ten of the row against the column", soft_wrap=True)
     for table in crossplay_tables(cross, standings, confidence, console.width):
-        console.print()
         console.print(table)
     widest = max((row.points.n for row in standings), default=0)
+    others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
     console.print(
         Text(
             f"\npoints of ten: own score as tenths of what the whole pool is worth to the seat; no deal is 0. Mean "
-            f"over all other members in both seats, n = {widest:,} games a member; ± is the {confidence:.0%} interval "
-            f"over scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
+            f"over {others} in both seats, n = {widest:,} games a member; ± is the {confidence:.0%} interval over "
+            f"scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
             f"{cross.total_games:,} games in {directory}: ladder.csv, crossplay.csv, ledger.sqlite"
         )
     )
+
+
+FIGURES: dict[str, Callable[[Standing], str]] = {
+    "points of ten": lambda row: figure(row.points),
+    "as seat_0": lambda row: f"{row.as_seat[0].mean:.2f}",
+    "as seat_1": lambda row: f"{row.as_seat[1].mean:.2f}",
+    "agreed": lambda row: f"{row.agreed:.2f}",
+    "left": lambda row: f"{row.left:.2f}",
+    "deals": lambda row: f"{row.deals:.1%}",
+    "turns": lambda row: f"{row.turns:.1f}",
+    "self-play": lambda row: f"{row.self_play:.2f}",
+    "fallbacks": lambda row: str(row.fallbacks),
+    "failed": lambda row: str(row.failed),
+}
+SPARED = (
+    ("turns",),
+    ("self-play",),
+    ("as seat_0", "as seat_1"),
+    ("left",),
+    ("agreed",),
+    ("deals",),
+    ("fallbacks", "failed"),
+)

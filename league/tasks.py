@@ -5,6 +5,7 @@ A task is a value and its result a function of it, so that it may run anywhere, 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import OccupantError, rollout
+from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios import Scenarios, ScenarioSource
+from dond_marl.seats import Partner
 from league.config import EnvConfig
 
 # One game as the ledger keeps it: both scores in points, how it ended (an Ending), whether a deal closed, acts said,
@@ -29,7 +31,6 @@ FACTS = np.dtype(
         ("fallbacks", "<i1", (2,)),
     ]
 )
-CAUSE_LENGTH = 300  # characters of a failure's cause that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +99,18 @@ def play(task: MatchTask) -> MatchResult:
     for order, leg in enumerate(task.legs):
         try:
             games = rollout(
-                (seat_occupant(leg[0].spec), seat_occupant(leg[1].spec)),
+                (_seated(leg[0].spec), _seated(leg[1].spec)),
                 scenarios,
                 task.env.rules(),
                 seed=task.seed,
-                index=(task.round, task.number, order),
+                index=(task.round, *map(_key, task.members), order),
                 prior=prior,
                 reveal_partner_utilities=task.env.reveal_partner_utilities,
+                illegal=task.env.illegal or "raise",
             )
         except OccupantError as error:
-            cause = f"{type(error.__cause__).__name__}: {error.__cause__}"[:CAUSE_LENGTH]
-            return MatchResult(task, (), leg[error.seat].name, cause)
+            assert error.__cause__ is not None
+            return MatchResult(task, (), leg[error.seat].name, one_line(error.__cause__))
         legs.append(Leg((leg[0].name, leg[1].name), facts_of(games)))
     return MatchResult(task, tuple(legs))
 
@@ -124,6 +126,17 @@ def facts_of(games: Games) -> NDArray[np.void]:
         for seat in (0, 1):
             facts["fallbacks"][:, seat] = (games.cause[:, seat::2] > 0).sum(axis=1)
     return facts
+
+
+def _key(member: Member) -> int:
+    """A number for a member's name: a match's noise depends on who plays, not on who else takes part."""
+    return int.from_bytes(hashlib.sha256(member.name.encode()).digest()[:8])
+
+
+@lru_cache(maxsize=256)
+def _seated(spec: str) -> Partner:
+    """An occupant, made once per process: it is a pure function, so one may sit in every match."""
+    return seat_occupant(spec)
 
 
 @lru_cache(maxsize=8)

@@ -12,8 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from dond_marl.data import BASE_URL, DEFAULT_DATA_DIR
-from dond_marl.fetch import FetchError, fetch
+try:
+    from dond_marl.data import BASE_URL, DEFAULT_DATA_DIR
+    from dond_marl.fetch import FetchError, fetch
+except ModuleNotFoundError as missing:
+    sys.exit(
+        f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"
+    )
 
 
 def main() -> int:

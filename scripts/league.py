@@ -16,7 +16,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from league.command import main
+try:
+    from league.command import main
+except ModuleNotFoundError as missing:
+    sys.exit(
+        f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"
+    )
+except KeyboardInterrupt:
+    sys.exit(130)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -39,7 +46,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     arguments = parser.parse_args()
     if arguments.config is None and (arguments.resume is None or arguments.set):
-        parser.error("--config FILE is needed (only --resume alone takes the run's own settings)")
+        parser.error("--config FILE is needed; only --resume RUN, by itself, takes the run's own settings")
     return arguments
 
 

@@ -121,8 +121,8 @@ def test_any_two_layers_name_the_source_that_the_table_says(below, tmp_path):
         ("scenarios: lewis, split: heldout", ["scenarios=uniform"], "uniform", None),
         ("scenarios: lewis, split: heldout", ["split=all"], "lewis", "all"),
         ("scenarios: lewis, split: heldout", ["split=null"], "lewis", "train"),
-        ("scenarios: lewis, split: heldout", ["scenarios=lewis"], "lewis", "heldout"),
-        ("scenarios: lewis, split: heldout", ["use_dataset=false"], "lewis", "heldout"),
+        ("scenarios: lewis, split: heldout", ["scenarios=lewis"], "lewis", "train"),
+        ("scenarios: lewis, split: heldout", ["use_dataset=false"], "lewis", "train"),
         ("use_dataset: true, dataset: dialogues, split: val", ["use_dataset=false"], "uniform", None),
         ("use_dataset: true, dataset: dialogues, split: val", ["split=test"], "dialogues", "test"),
         ("use_dataset: true, dataset: dialogues, split: val", ["scenarios=lewis"], "lewis", "train"),
@@ -131,6 +131,8 @@ def test_any_two_layers_name_the_source_that_the_table_says(below, tmp_path):
         ("dataset: dialogues", ["dataset=self_play"], "self_play", None),
     ],
 )
-def test_a_later_layer_that_changes_the_source_drops_the_earlier_split(file, options, source, split, tmp_path):
+def test_a_later_layer_that_names_a_source_replaces_the_earlier_one_and_its_split(
+    file, options, source, split, tmp_path
+):
     env = loaded(tmp_path, f"env: {{{file}}}\n", *(f"env.{option}" for option in options)).env
     assert (source_of(env), env.split) == (source, split)

@@ -57,6 +57,18 @@ def test_a_match_that_failed_counts_for_nobodys_points_and_an_unplayed_cell_is_n
     assert cross.ladder(0.95)[0].points.n == 2
 
 
+def test_every_figure_of_the_ladder_weighs_opponents_the_same_however_often_they_met():
+    cross = CrossPlay(["ann", "bob", "eve"])
+    for _ in range(4):  # four times as many games against bob
+        cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 2), (16, 4)], turns=2)], [])
+    cross.add_round(SCENARIOS, [leg("ann", "eve", [(4, 6), (0, 0)], turns=8)], [])
+    ann = next(row for row in cross.ladder(0.95) if row.member == "ann")
+    assert ann.points.mean == pytest.approx((8 + 2) / 2)
+    assert ann.left == pytest.approx((3 + 3) / 2)
+    assert ann.deals == pytest.approx((1 + 0.5) / 2) and ann.turns == 5
+    assert ann.agreed == pytest.approx(5 / 0.75)
+
+
 def test_adding_rounds_one_by_one_equals_counting_every_game_again():
     rng, names = np.random.default_rng(0), ["ann", "bob", "eve"]
     cross, games = CrossPlay(names), []

@@ -11,6 +11,7 @@ import textwrap
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from league.ledger import Ledger
@@ -63,7 +64,7 @@ def killed_and_resumed(tmp_path: Path, kills: int, rounds: int) -> None:
         process.kill()
         _, errors = process.communicate()
         assert b"Traceback" not in errors, errors.decode()
-    done = run("--config", config, "--resume", *([folder] if (folder / "ledger.sqlite").is_file() else []))
+    done = run("--config", config, *(["--resume", folder] if folder.is_dir() else []))
     assert done.returncode == 0, done.stderr
     assert survived < kills, "every process had finished before it was killed"
     assert fingerprint(folder) == fingerprint(tmp_path / "whole" / "0001")
@@ -134,6 +135,7 @@ def test_a_polite_stop_says_how_to_go_on_and_the_run_does(tmp_path, number):
     assert f"--resume {tmp_path / 'runs' / '0001'}" in errors and "Traceback" not in errors
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
         assert ledger.next_round >= 1
+    assert (tmp_path / "runs" / "0001" / "ladder.csv").is_file()  # of the rounds committed so far
 
 
 def test_the_tables_are_printed_and_written_and_every_figure_is_shown(tmp_path):
@@ -177,6 +179,58 @@ def test_the_published_self_play_games_are_played_all_of_them_equally_often(tmp_
 def test_it_runs_from_another_directory_and_not_only_from_the_repository(tmp_path):
     done = run("--config", write_settings(tmp_path, 1), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_round_has_noise_of_its_own(tmp_path):
+    config = write_settings(tmp_path, 2)
+    block = "league.block_size=4903"  # the whole split, so that both rounds hold the same scenarios
+    assert run("--config", config, "--set", block, "--set", "members=[random, tough]").returncode == 0
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        outcomes = []
+        for number in (0, 1):
+            leg = next(leg for leg in ledger.legs(number) if leg.seats == ("random", "random"))
+            scenarios = ledger.scenarios(number)
+            order = np.lexsort(np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).T)
+            outcomes.append(leg.facts["turns"][order])
+    assert (outcomes[0] != outcomes[1]).any()
+
+
+def test_a_run_killed_before_it_began_is_begun_by_its_own_folder_and_hides_no_other(tmp_path):
+    config = write_settings(tmp_path, 1)
+    assert run("--config", config).returncode == 0
+    (tmp_path / "runs" / "0002").mkdir()  # killed between making the folder and beginning the ledger
+    newest = run("--config", config, "--resume")
+    assert newest.returncode == 0 and "0001" in newest.stdout and "0002" not in newest.stdout
+    Ledger(tmp_path / "runs" / "0002" / "ledger.sqlite").close()  # ... or between opening and beginning it
+    assert "0002" not in run("--config", config, "--resume").stdout
+    assert run("--config", config, "--resume", tmp_path / "runs" / "0002").returncode == 0
+    assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
+
+
+def test_settings_lost_to_a_kill_are_written_again(tmp_path):
+    assert run("--config", write_settings(tmp_path, 1)).returncode == 0
+    settings = tmp_path / "runs" / "0001" / "config.yaml"
+    before = settings.read_text()
+    settings.unlink()
+    assert run("--resume", tmp_path / "runs").returncode == 0  # the folder of runs stands for its newest
+    assert settings.read_text() == before
+
+
+def test_a_run_whose_scenarios_are_others_now_is_refused(tmp_path):
+    import sqlite3
+
+    assert run("--config", write_settings(tmp_path, 1)).returncode == 0
+    with sqlite3.connect(tmp_path / "runs" / "0001" / "ledger.sqlite") as db:
+        db.execute("UPDATE meta SET value = value || '0' WHERE key = 'source'")
+    db.close()
+    done = run("--resume", tmp_path / "runs" / "0001")
+    assert done.returncode == 1 and "other scenarios" in done.stderr
+
+
+def test_settings_without_use_in_a_league_are_told_and_stop_no_resume(tmp_path):
+    config = write_settings(tmp_path, 1)
+    assert "does not use it" in run("--config", config, "--set", "env.partner=tough").stdout
+    assert run("--config", config, "--resume", "--set", "league.confidence=0.9").returncode == 0
 
 
 def test_a_run_in_use_by_another_process_is_refused(tmp_path):
@@ -258,8 +312,10 @@ class Broken:
     def act(self, turns):
         if turns.taken < 2:
             return decide(np.zeros(turns.size), turns.counts)
+        if self.how == "exits":
+            raise SystemExit(0)
         if self.how == "raises":
-            raise RuntimeError("lost my notes\\nin the rain")
+            raise RuntimeError(f"lost my notes\\nin \\x1b[2J the rain \\ud800 {object()}")
         return {"illegal": decide(np.zeros(turns.size), turns.counts + 1), "nonsense": "AGREE"}[self.how]
 """
 
@@ -280,14 +336,18 @@ def plugged(tmp_path) -> dict[str, str]:
 
 
 def test_a_third_partys_partner_that_breaks_forfeits_its_matches_and_changes_no_other(tmp_path, plugged):
-    members = "members=[heuristic, tough, broken, broken(how=illegal), broken(how=nonsense)]"
-    done = run("--config", write_settings(tmp_path, 2), "--set", members, env=plugged)
-    assert done.returncode == 0, done.stderr
-    assert "failed by the fault of broken: RuntimeError: lost my notes" in done.stdout
-    alone = run("--config", write_settings(tmp_path, 2, "alone"), "--set", "members=[heuristic, tough]")
+    members = "members=[random, tough, broken, broken(how=illegal), broken(how=nonsense), broken(how=exits)]"
+    for _ in range(2):
+        done = run("--config", write_settings(tmp_path, 2), "--set", members, env=plugged)
+        assert done.returncode == 0, done.stderr
+    assert "failed by the fault of broken: RuntimeError: lost my notes in [2J the rain <object" in done.stdout
+    assert "\x1b" not in done.stdout
+    # The words differ from run to run (an address in memory); the rows do not.
+    assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
+    alone = run("--config", write_settings(tmp_path, 2, "alone"), "--set", "members=[random, tough]")
     assert alone.returncode == 0
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
-        assert len(ledger.at_fault(0)) == 4 + 4 + 4
+        assert len(ledger.at_fault(0)) == 2 * 4 + 4 + 3 + 2 + 1
         kept = {leg.seats: leg.facts for leg in ledger.legs(1)}
     with Ledger(tmp_path / "alone" / "0001" / "ledger.sqlite") as ledger:
         for leg in ledger.legs(1):

@@ -30,7 +30,7 @@ CONFIG = Config(
 def commit(ledger: Ledger, number: int, seconds: float = 1.0) -> None:
     results = [play(task) for task in plan_round(CONFIG, ledger.members(), number)]
     block = block_of(CONFIG, number)
-    ledger.commit_round(block, block_scenarios(CONFIG.env, CONFIG.league.seed, block), results, seconds)
+    ledger.commit_round(number, block, block_scenarios(CONFIG.env, CONFIG.league.seed, block), results, seconds)
 
 
 @pytest.fixture
@@ -89,9 +89,9 @@ def test_a_round_that_cannot_be_written_whole_is_not_written_at_all(path):
         block = block_of(CONFIG, 2)
         scenarios = block_scenarios(CONFIG.env, 5, block)
         with pytest.raises(LedgerError, match="could not be written"):
-            ledger.commit_round(block, scenarios, [*results, results[0]], 1.0)  # one task twice
+            ledger.commit_round(2, block, scenarios, [*results, results[0]], 1.0)  # one task twice
         assert ledger.fingerprint() == before and ledger.next_round == 2
-        ledger.commit_round(block, scenarios, results, 1.0)
+        ledger.commit_round(2, block, scenarios, results, 1.0)
         assert ledger.next_round == 3
 
 

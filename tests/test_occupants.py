@@ -139,3 +139,24 @@ def test_a_name_that_is_taken_is_refused(installed):
     installed("heuristic = my_partners:generous", SOURCE)
     with pytest.raises(OccupantNameError, match=r"registers heuristic in dond_marl\.partners, which is taken already"):
         seat_occupant("heuristic")
+
+
+def test_an_entry_that_does_not_load_takes_no_other_name_with_it(installed):
+    installed("lost = no_such_module:Lost\nodd = my_partners:Odd", "class Odd:\n    pass\n")
+    assert isinstance(seat_occupant("heuristic"), Heuristic)
+    with pytest.raises(OccupantNameError, match="'lost' cannot be used: no_such_module:Lost does not load"):
+        seat_occupant("lost")
+    with pytest.raises(OccupantNameError, match="'odd' made no partner but Odd"):
+        seat_occupant("odd")
+
+
+def test_a_factory_may_take_any_parameters_and_fail_in_its_own_way(installed):
+    source = "def any_of(**parameters):\n    raise RuntimeError('no weights for ' + parameters['of'])\n"
+    installed("any_of = my_partners:any_of", source)
+    with pytest.raises(OccupantNameError, match=r"'any_of' cannot be made with .*no weights for me"):
+        seat_occupant("any_of(of=me)")
+
+
+def test_a_class_is_no_partner():
+    with pytest.raises(OccupantNameError, match="not its class: give Boulware"):
+        seat_occupant(Boulware)

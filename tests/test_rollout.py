@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import OccupantError, rollout
+from dond_marl.rollout import Noise, OccupantError, one_line, rollout
 from dond_marl.scenarios import open_source
 from dond_marl.seats import Traits, decide
 
@@ -42,7 +42,16 @@ class Breaks(Recorder):
         return None
 
 
-SCENARIOS = open_source("lewis").draw(np.random.default_rng(0), 200)
+# No two alike as seat_0 sees them, so that a row says which game it is.
+SCENARIOS = open_source("uniform", max_count=10).draw(np.random.default_rng(0), 200)
+
+
+def match(counts, utilities, turns) -> np.ndarray:
+    """Which of the games, by position, the rows of ``turns`` are; they come in the same order."""
+    keys = [tuple(row) for row in np.concatenate([counts, utilities], axis=1).tolist()]
+    assert len(set(keys)) == len(keys)
+    shown = np.concatenate([turns.counts, turns.my_utilities], axis=1).tolist()
+    return np.array([keys.index(tuple(row)) for row in shown])
 
 
 def test_every_game_is_played_to_its_end_in_the_order_of_its_scenario():
@@ -67,9 +76,15 @@ def test_a_games_noise_does_not_depend_on_which_other_games_have_ended():
     quiet, lasting = Recorder(deterministic=False), Recorder(deterministic=False)
     rollout((quiet, seat_occupant("random")), SCENARIOS, seed=3)  # random partners end many games early
     rollout((lasting, Recorder(deterministic=True)), SCENARIOS, seed=3)
-    for some, every in zip(quiet.seen, lasting.seen, strict=False):
-        assert every.size == SCENARIOS.size
-        assert {tuple(row) for row in some.noise.tolist()} <= {tuple(row) for row in every.noise.tolist()}
+    noise = Noise(3, (), SCENARIOS.size)
+    assert min(turns.size for turns in quiet.seen) < SCENARIOS.size
+    for seen in (quiet.seen, lasting.seen):
+        games = np.arange(SCENARIOS.size)
+        for turns in seen:
+            # The open games keep their order, so each row's own scenario says which game it is.
+            games = games[match(SCENARIOS.counts[games], SCENARIOS.utilities[games, 0], turns)]
+            assert (turns.noise == noise.of_turn(turns.taken)[games]).all()
+            assert (turns.game_noise == noise.of_game(0)[games]).all()
 
 
 def test_turn_noise_is_fresh_game_noise_stays_and_both_are_private_to_the_seat():
@@ -109,3 +124,64 @@ def test_what_an_occupant_does_wrong_is_told_with_its_seat(how, seat):
     with pytest.raises(OccupantError, match=f"seat_{seat}") as caught:
         rollout(tuple(occupants), SCENARIOS, seed=0)
     assert caught.value.seat == seat and caught.value.__cause__ is not None
+
+
+class Unspeakable(Exception):  # somebody else's
+    def __str__(self) -> str:
+        raise RuntimeError("not even this")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("two\nlines\tand a bell\x07"), "ValueError: two lines and a bell"),
+        (ValueError("\x1b]0;owned\x07\x1b[2Jgone"), "ValueError: ]0;owned [2Jgone"),
+        (ValueError("half a pair \ud800 and \u202e reversed"), "ValueError: half a pair and reversed"),
+        (Unspeakable(), "Unspeakable: (its message cannot be read)"),
+        (ValueError("x" * 10_000), "ValueError: " + "x" * 288),
+    ],
+)
+def test_somebody_elses_error_is_told_on_one_printable_line(error, told):
+    assert one_line(error) == told
+    told.encode()
+
+
+class Exits(Recorder):
+    def act(self, turns):
+        raise SystemExit(0)
+
+
+class Bare:
+    def act(self, turns):
+        return decide(np.zeros(turns.size), turns.counts)
+
+
+@pytest.mark.parametrize("occupant", [Exits(deterministic=True), Bare()])
+def test_an_occupant_that_exits_or_declares_nothing_is_at_fault_too(occupant):
+    with pytest.raises(OccupantError, match="seat_1"):
+        rollout((seat_occupant("tough"), occupant), SCENARIOS, seed=0)
+
+
+class Writes(Recorder):
+    def act(self, turns):
+        turns.counts[:] = 10
+        return super().act(turns)
+
+
+def test_an_occupant_cannot_rewrite_the_game():
+    before = SCENARIOS.counts.copy()
+    with pytest.raises(OccupantError, match="read-only"):
+        rollout((Writes(deterministic=True), seat_occupant("tough")), SCENARIOS, seed=0)
+    assert (SCENARIOS.counts == before).all()
+
+
+@pytest.mark.parametrize(
+    "change", [{"cause": np.zeros(1, np.int8)}, {"cause": np.full(200, 300)}, {"confidence": np.ones(3)}]
+)
+def test_a_malformed_cause_or_confidence_is_refused(change):
+    class Odd(Recorder):
+        def act(self, turns):
+            return super().act(turns)._replace(**change)
+
+    with pytest.raises(OccupantError, match=r"cause|confidence"):
+        rollout((Odd(deterministic=True), seat_occupant("tough")), SCENARIOS, seed=0)
