@@ -16,7 +16,8 @@ from filelock import FileLock, Timeout
 
 from league.ledger import has_begun
 
-LEDGER = "ledger.sqlite"
+LEDGER = "ledger.sqlite"  # what a league run begins with
+SETTINGS = "config.yaml"  # what a training run begins with
 LOCK = "run.lock"
 PINS = ("numpy", "torch", "dond-marl")  # what the figures may depend on
 
@@ -68,24 +69,29 @@ def new_run(output_dir: Path) -> RunDirectory:
         ) from error
 
 
-def newest_run(output_dir: Path) -> RunDirectory:
-    """The begun run under ``output_dir`` with the highest number. Raises :class:`RunError` if there is none."""
-    runs = [path for path in runs_in(output_dir) if has_begun(path / LEDGER)]
+def newest_run(output_dir: Path, mark: str = LEDGER) -> RunDirectory:
+    """The begun run under ``output_dir`` with the highest number; ``mark`` is the file that a run begins with.
+
+    Raises :class:`RunError` if there is none.
+    """
+    runs = [path for path in runs_in(output_dir) if _begun(path / mark)]
     if not runs:
         raise RunError(f"{output_dir} holds no run to resume; start one without --resume")
     return RunDirectory(max(runs, key=lambda path: int(path.name)))
 
 
-def named_run(path: Path) -> RunDirectory:
+def named_run(path: Path, mark: str = LEDGER) -> RunDirectory:
     """The run in folder ``path``, or the newest of those under it. Raises :class:`RunError` if there is none."""
-    if not (path / LEDGER).is_file() and runs_in(path):
-        return newest_run(path)
+    if not (path / mark).is_file() and runs_in(path):
+        return newest_run(path, mark)
     stopped_early = path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK}
-    if not (path / LEDGER).is_file() and not stopped_early:
-        raise RunError(
-            f"{path} is no run folder: it holds no {LEDGER}; known runs end in a number, such as runs/league/0001"
-        )
+    if not (path / mark).is_file() and not stopped_early:
+        raise RunError(f"{path} is no run folder: it holds no {mark}; runs are folders named 0001, 0002 and so on")
     return RunDirectory(path)
+
+
+def _begun(path: Path) -> bool:
+    return has_begun(path) if path.name == LEDGER else path.is_file()
 
 
 def runs_in(output_dir: Path) -> list[Path]:

@@ -106,12 +106,15 @@ def opening(config: Config, source: ScenarioSource, directory: Path, progress: P
 
 def status(progress: Progress) -> str:
     """Round, games per second and time left, in one line."""
-    left = progress.seconds_left
-    time_left = "?" if math.isinf(left) else f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min"
     return (
         f"round {progress.rounds}/{progress.rounds_in_all} · {progress.games:,} games · "
-        f"{progress.games_per_second:,.0f} games/s · {time_left} left"
+        f"{progress.games_per_second:,.0f} games/s · {duration(progress.seconds_left)} left"
     )
+
+
+def duration(seconds: float) -> str:
+    """Seconds or minutes, ``?`` where nobody knows yet."""
+    return "?" if math.isinf(seconds) else f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def figure(estimate: Estimate) -> str:

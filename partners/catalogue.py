@@ -5,12 +5,15 @@ from __future__ import annotations
 from dond_marl.occupants import Factory
 from partners.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
 from partners.chance import Nice, Random
+from partners.frozen import checkpoint
 from partners.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
+from partners.mixture import Mixture
 from partners.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
 from partners.time_based import Boulware, Conceder, Linear
 
 PARTNERS: dict[str, Factory] = {
     "boulware": Boulware,
+    "checkpoint": checkpoint,
     "conceder": Conceder,
     "concession_rule": ConcessionRule,
     "first_acceptable_offer": FirstAcceptableOffer,
@@ -18,6 +21,7 @@ PARTNERS: dict[str, Factory] = {
     "hybrid": Hybrid,
     "linear": Linear,
     "micro": Micro,
+    "mixture": Mixture,
     "naive_tit_for_tat": NaiveTitForTat,
     "nash_seeker": NashSeeker,
     "nice": Nice,

@@ -1,0 +1,83 @@
+"""The one vector that a network reads: the base features of a turn, and ten features of what its seat was told.
+
+Source: specification, section 3.3. Its layout has a name that a checkpoint stores and that is checked on loading, so
+no weight is ever applied to a number of another meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dond_marl.features import BaseLayout, encode
+from dond_marl.game import Act, Rules
+from dond_marl.seats import HINT_WIDTH, Floats, Turns
+
+VERSION = 1  # raised whenever the same hint would give other numbers
+PIECES = (("hint_act", len(Act)), ("hint_oA", 3), ("hint_confidence", 1), ("hint_available", 1))
+assert sum(width for _, width in PIECES) == HINT_WIDTH
+
+
+class LayoutError(ValueError):
+    """Weights made for one feature layout, asked to read another. The message names both."""
+
+
+@dataclass(frozen=True, slots=True)
+class HintAdapter:
+    """The features of ``base``, then with ``hints`` those of :func:`hints.schedule.hint_features`; all in [0, 1]."""
+
+    base: BaseLayout
+    hints: bool = True
+
+    @property
+    def pieces(self) -> tuple[tuple[str, int], ...]:
+        """Names and widths, in order."""
+        return self.base.pieces + (PIECES if self.hints else ())
+
+    @property
+    def width(self) -> int:
+        """How many numbers."""
+        return sum(width for _, width in self.pieces)
+
+    @property
+    def name(self) -> str:
+        """The layout's name, the same for the same meaning of every number."""
+        return self.base.name + (f"+hints-v{VERSION}" if self.hints else "")
+
+    def encode(self, turns: Turns) -> Floats:
+        """The features of B turns, ``[B, width]`` float32."""
+        features = encode(turns, self.base)
+        if not self.hints:
+            return features
+        joined: Floats = np.concatenate([features, turns.hint_features], axis=1)
+        return joined
+
+    def features(self, observation: Mapping[str, Any], info: Mapping[str, Any] | None = None) -> Floats:
+        """The features of one seat of an environment, ``[width]`` float32, from its ``Dict`` observation and its info.
+
+        An info without ``hint_features`` says that the seat was told nothing. Raises ``ValueError`` if they are not 10
+        numbers.
+        """
+        from dond_marl.turn import turn_of_observation  # the batched path needs no environment
+
+        turns = turn_of_observation(dict(observation), Rules(self.base.max_turns))
+        told = (info or {}).get("hint_features")
+        if told is not None:
+            row = np.asarray(told, dtype=np.float32)
+            if row.shape != (HINT_WIDTH,):
+                raise ValueError(f"info['hint_features'] must be {HINT_WIDTH} numbers; got shape {list(row.shape)}")
+            turns = turns._replace(hint_features=row[None])
+        features: Floats = self.encode(turns)[0]
+        return features
+
+    def check(self, stored_name: str) -> None:
+        """Raise :class:`LayoutError` unless ``stored_name``, out of a checkpoint, names this very layout."""
+        if stored_name != self.name:
+            raise LayoutError(
+                f"the checkpoint reads the feature layout {stored_name!r}, but this build and these settings make "
+                f"{self.name!r}. Use the max_count, max_turns, revealed values and hints that it was trained with; if "
+                "a version (-v...) differs, use the release that wrote it, or train anew"
+            )

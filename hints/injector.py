@@ -1,0 +1,158 @@
+"""Hints in the environments' ``info``: ``HintInjectorEnv`` for the AEC environment and for ``SingleAgentView``.
+
+Source: specification, section 2.2. The hinted seat finds ``info["hint_features"]`` (float32, 10 numbers in [0, 1], see
+:func:`hints.schedule.hint_features`) after ``reset`` and every ``step``: its hint when it is to move and one is due,
+zeros otherwise. Hints have random numbers of their own, a function of the ``reset`` seed: the same seed gives the same
+hints, and the environment's own numbers stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs, seeding
+from pettingzoo.utils import BaseWrapper
+from pettingzoo.utils.env import AECEnv
+
+from dond_marl.env import NegotiationEnv
+from dond_marl.game import SEATS
+from dond_marl.rollout import Noise
+from dond_marl.seats import HINT_WIDTH, Floats, Hinter
+from dond_marl.single_agent import SingleAgentView
+from dond_marl.spaces import Info
+from dond_marl.turn import turn_of
+from hints.providers import RandomHinter
+from hints.schedule import HintSchedule
+
+KEY = "hint_features"
+
+
+def HintInjectorEnv(
+    env: Any, hinter: Hinter | str = "random", cadence_k: int = 1, seats: Collection[int] | None = None
+) -> Any:
+    """``env`` with hints in its infos, under the API it has.
+
+    ``env``: the AEC environment or a :class:`SingleAgentView`, wrapped or not. ``hinter``: any
+    :class:`dond_marl.seats.Hinter`, or ``"random"``. ``cadence_k``: a hint is asked on every ``cadence_k``-th own step
+    of a seat, its first included. ``seats``: which seats are told, of 0 and 1; ``None`` for all (of a
+    ``SingleAgentView``, the agent's). To play one seat against a partner, wrap the view rather than what it views:
+    hints for a partner, which reads none, would be asked in vain. Two wrappers can tell two seats different things.
+
+    The wrapper's ``schedule.tally`` counts hints by cause. Raises ``TypeError`` for another environment or hinter,
+    ``ValueError`` for settings out of range.
+    """
+    if isinstance(env, AECEnv) and isinstance(env.unwrapped, NegotiationEnv):
+        return AECHintInjector(env, hinter, cadence_k, seats)
+    if isinstance(env, gymnasium.Env) and isinstance(env.unwrapped, SingleAgentView):
+        return SeatHintInjector(env, hinter, cadence_k, seats)
+    raise TypeError(
+        "HintInjectorEnv takes the AEC environment of dond_marl (deal_or_no_dialog_v0.env()) or a SingleAgentView, "
+        f"wrapped or not; got {type(env).__name__}"
+    )
+
+
+class AECHintInjector(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+    """Hints for the seats of the AEC environment; made by :func:`HintInjectorEnv`."""
+
+    def __init__(self, env: Any, hinter: Hinter | str, cadence_k: int, seats: Collection[int] | None) -> None:
+        super().__init__(env)
+        self.schedule = HintSchedule(_hinter(hinter), cadence_k)
+        self._prompter = _Prompter(env.unwrapped, self.schedule, seats)
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a new game."""
+        self.env.reset(seed=seed, options=options)
+        self._prompter.start(seed)
+        self._tell()
+
+    def step(self, action: object) -> None:
+        """The seat to move says ``action``, ``None`` after the end."""
+        self.env.step(action)
+        self._tell()
+
+    def _tell(self) -> None:
+        self.infos = {agent: self._prompter.inform(agent, info) for agent, info in self.env.infos.items()}
+
+
+class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Hints for the agent of a :class:`SingleAgentView`; made by :func:`HintInjectorEnv`."""
+
+    def __init__(
+        self, env: gymnasium.Env[Any, Any], hinter: Hinter | str, cadence_k: int, seats: Collection[int] | None
+    ) -> None:
+        RecordConstructorArgs.__init__(self, hinter=hinter, cadence_k=cadence_k, seats=seats)
+        gymnasium.Wrapper.__init__(self, env)
+        self.schedule = HintSchedule(_hinter(hinter), cadence_k)
+        self._view: SingleAgentView = env.unwrapped  # type: ignore[assignment]  # HintInjectorEnv looked
+        self._prompter = _Prompter(self._view.game, self.schedule, seats)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Start a new game."""
+        seen, info = self.env.reset(seed=seed, options=options)
+        self._prompter.start(seed)
+        return seen, self._prompter.inform(self._view.agent, info)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Say ``action`` and let the partner answer."""
+        seen, reward, ended, cut, info = self.env.step(action)
+        return seen, reward, ended, cut, self._prompter.inform(self._view.agent, info)
+
+
+class _Prompter:
+    """What both wrappers share: who is told what in the game as it stands, by noise of the hints' own."""
+
+    def __init__(self, game: NegotiationEnv, schedule: HintSchedule, seats: Collection[int] | None) -> None:
+        self._game, self._schedule, self._agents = game, schedule, _agents(seats)
+        self._seed: int | None = None
+        self._episode = 0
+
+    def start(self, seed: int | None) -> None:
+        """A new game: the first under a ``seed``, or the next one under the last."""
+        if seed is None and self._seed is not None:
+            self._episode += 1
+        else:
+            self._seed, self._episode = seeding.np_random(seed)[1], 0
+        self._noise = Noise(self._seed, (self._episode,), 1)
+
+    def inform(self, agent: str, info: Info) -> Info:
+        """The info with the hint features of ``agent``; those of an inner wrapper stay where ``agent`` is not ours."""
+        if agent not in self._agents:
+            return {KEY: np.zeros(HINT_WIDTH, dtype=np.float32), **info}
+        state = self._game.negotiation
+        to_move = not state.over and SEATS[state.mover] == agent
+        return {**info, KEY: self._ask() if to_move else np.zeros(HINT_WIDTH, dtype=np.float32)}
+
+    def _ask(self) -> Floats:
+        """The features of the seat to move, ``[10]``, an array of the caller's own."""
+        game, state = self._game, self._game.negotiation
+        turn = turn_of(
+            state,
+            prior=game.source.prior,
+            reveal_partner_utilities=game.reveal_partner_utilities,
+            noise=None if self._schedule.deterministic else self._noise.of_hint(len(state.history)),
+        )
+        told: Floats = self._schedule.tell(turn)[0]
+        return told.copy()
+
+
+def _hinter(given: Hinter | str) -> Hinter:
+    if not isinstance(given, str):
+        return given  # HintSchedule looks whether it is one
+    if given == "random":
+        return RandomHinter()
+    raise ValueError(
+        f"the only hinter with a name here is 'random'; got {given!r}. Hand over an object, e.g. "
+        "hints.ExpertHinter(partner)"
+    )
+
+
+def _agents(seats: Collection[int] | None) -> tuple[str, ...]:
+    """The names of the seats that are told."""
+    if seats is None:
+        return SEATS
+    if not isinstance(seats, Collection) or isinstance(seats, str) or not seats or not set(seats) <= {0, 1}:
+        raise ValueError(f"seats must be a collection of 0, 1 or both, or None for all; got {seats!r}")
+    return tuple(SEATS[seat] for seat in sorted(set(seats)))

@@ -1,0 +1,158 @@
+"""Who makes hints: chance, and partners that are asked what they would say.
+
+Source: specification, section 2.2, providers ``random`` and ``expert``. A hint that cannot be had is never repaired: it
+is unavailable, all zeros, and its cause is told to whoever counts.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import Act
+from dond_marl.seats import Bools, Cause, Decisions, Hints, Int8s, Partner, Traits, Turns, constant
+
+
+class Advice(NamedTuple):
+    """Hints, and why they are what they are."""
+
+    hints: Hints
+    cause: Int8s  # [B] a Cause: FREE and MISSING (the stated greedy fallback) go with available hints, others do not
+
+
+@runtime_checkable
+class Adviser(Protocol):
+    """A hinter that can say why a hint is unavailable, or a fallback."""
+
+    def advise(self, turns: Turns) -> Advice:
+        """What ``hint`` gives, with its causes."""
+        ...
+
+
+class RandomHinter:
+    """Any legal act with equal probability, then each item type in any number: advice that knows nothing.
+
+    Source: specification, section 2.2, provider ``random``. It reads noise 0 for the act and 1 to 3 for ``oA``; its
+    confidence is 0; it is always available.
+    """
+
+    traits: ClassVar[Traits] = Traits(memoryless=True)
+
+    def hint(self, turns: Turns) -> Hints:
+        """One hint per row."""
+        may = np.cumsum(turns.act_mask.T, axis=0)  # [5, B] legal acts up to each
+        chosen = (turns.noise[:, 0] * may[-1]).astype(np.int64)
+        act = (may <= chosen).sum(axis=0).astype(np.int8)
+        oA = (turns.noise[:, 1:4] * (turns.caps + 1)).astype(np.int8)
+        return Hints(
+            act,
+            oA * (act <= Act.INSIST)[:, None],
+            constant(0.0, np.float32, turns.size),
+            constant(True, np.bool_, turns.size),
+        )
+
+
+class ExpertHinter:
+    """What ``partner`` would say here, with its own confidence: the probability of its choice.
+
+    Source: specification, section 2.2, provider ``expert``. Without a ``partner`` (its checkpoint is missing) it hints
+    what ``fallback`` (the greedy heuristic) would say: available, cause MISSING; a partner's own decisions with that
+    cause count the same. Any other stated fallback of the partner is an unavailable hint of that cause; so are an act
+    outside the mask or the caps (ILLEGAL), a confidence outside 0..1 or an answer of the wrong shape (UNPARSABLE), and
+    an exception (UNREACHABLE, for every row asked at once), which is shown as a ``RuntimeWarning``.
+
+    Raises ``ValueError`` when there is nobody to ask.
+    """
+
+    def __init__(self, partner: Partner | None, fallback: Partner | None = None) -> None:
+        asked = fallback if partner is None else partner
+        if asked is None:
+            raise ValueError(
+                "an expert hinter needs a partner to ask, or a fallback for a missing one; got neither. Hand it the "
+                "expert of your checkpoint, or the heuristic as fallback"
+            )
+        self._asked, self._missing = asked, partner is None
+
+    @property
+    def traits(self) -> Traits:
+        """Those of the partner that is asked."""
+        return self._asked.traits
+
+    def hint(self, turns: Turns) -> Hints:
+        """One hint per row."""
+        return self.advise(turns).hints
+
+    def advise(self, turns: Turns) -> Advice:
+        """One hint per row, with its cause."""
+        try:
+            said = self._asked.act(turns)
+        except Exception as error:  # noqa: BLE001  # whatever the partner does wrong, the hinted seat plays on
+            warnings.warn(
+                f"{type(self._asked).__name__}, asked for hints, failed: {type(error).__name__}: {error}; "
+                "the hints are unavailable and counted as 'unreachable'",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return no_advice(turns.size, Cause.UNREACHABLE)
+        advice = judge(turns, said)
+        if not self._missing:
+            return advice
+        return advice._replace(cause=np.where(advice.cause == Cause.FREE, Cause.MISSING, advice.cause).astype(np.int8))
+
+
+def judge(turns: Turns, said: Decisions) -> Advice:
+    """A partner's decisions as hints, unavailable unless legal, readable, and its own choice or the greedy fallback."""
+    if not _well_formed(said, turns.size):
+        return no_advice(turns.size, Cause.UNPARSABLE)
+    confidence = np.asarray(said.confidence, dtype=np.float32)
+    doubtless = (confidence >= 0) & (confidence <= 1)  # false for NaN
+    legal = is_legal(turns, said.act_type, said.oA)
+    cause = np.array(said.cause, dtype=np.int8)
+    own = (cause == Cause.FREE) | (cause == Cause.MISSING)
+    cause[own & ~doubtless] = Cause.UNPARSABLE
+    cause[own & ~legal] = Cause.ILLEGAL
+    return Advice(neutral_unless(own & legal & doubtless, said.act_type, said.oA, confidence), cause)
+
+
+def is_legal(turns: Turns, act_type: NDArray[np.integer], oA: NDArray[np.integer]) -> Bools:
+    """Which of ``act_type[B]`` with ``oA[B, 3]`` may be said, ``[B]``; ``oA`` counts only for PROPOSE and INSIST."""
+    known = (act_type >= 0) & (act_type <= Act.END)
+    open_ = turns.act_mask[np.arange(turns.size), np.where(known, act_type, Act.END)]
+    within = ((oA >= 0) & (oA <= turns.caps)).all(axis=1)
+    legal: Bools = known & open_ & (within | (act_type > Act.INSIST))
+    return legal
+
+
+def neutral_unless(
+    available: Bools, act_type: NDArray[np.integer], oA: NDArray[np.integer], confidence: NDArray[np.float32]
+) -> Hints:
+    """Hints with zeros in every row that is not ``available[B]``, and in ``oA`` where the act is no offer."""
+    offers = available & (act_type <= Act.INSIST)
+    return Hints(
+        np.where(available, act_type, 0).astype(np.int8),
+        np.where(offers[:, None], oA, 0).astype(np.int8),
+        np.where(available, confidence, 0).astype(np.float32),
+        available,
+    )
+
+
+def no_advice(size: int, cause: Cause) -> Advice:
+    """``size`` unavailable hints of one cause."""
+    nothing: Int8s = constant(0, np.int8, size)
+    hints = Hints(
+        nothing, constant(0, np.int8, size, 3), constant(0.0, np.float32, size), constant(False, np.bool_, size)
+    )
+    return Advice(hints, constant(cause, np.int8, size))
+
+
+def _well_formed(said: object, size: int) -> bool:
+    """Whether it is one decision of whole numbers per row."""
+    if not isinstance(said, Decisions):
+        return False
+    act, oA, confidence, cause = (np.asarray(field) for field in said)
+    shapes = act.shape == confidence.shape == cause.shape == (size,) and oA.shape == (size, 3)
+    kinds = act.dtype.kind in "iu" and oA.dtype.kind in "iu" and confidence.dtype.kind in "fiu"
+    return bool(shapes and kinds and np.isin(cause, list(Cause)).all())

@@ -1,0 +1,95 @@
+"""When a seat is told: a hinter asked at the start and on every k-th own step of the seat, its answers as features.
+
+Source: specification, section 2.2 ("every k steps (and on reset)"). The batched play loop and the environments' wrapper
+both ask through here, so what a seat is trained on is what it is told later.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from dond_marl.game import Act
+from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, no_hints
+from hints.providers import Adviser, is_legal, neutral_unless
+
+
+class HintSchedule:
+    """``hinter`` on its schedule, a :class:`dond_marl.seats.Whisper`: asked on every ``cadence_k``-th own step.
+
+    The seat's own steps count from 0, so it is always told before its first act. ``tally`` counts hints since it was
+    made: ``"asked"``, ``"available"``, and by cause ``"missing"`` (greedy hints in place of a missing expert's,
+    available), ``"unreachable"``, ``"unparsable"``, ``"illegal"``, ``"budget"``, ``"unstated"`` (all unavailable).
+    Tallies add up with ``+``.
+
+    Raises ``ValueError`` unless ``cadence_k`` is an integer >= 1, ``TypeError`` for a hinter that is none.
+    """
+
+    def __init__(self, hinter: Hinter, cadence_k: int = 1) -> None:
+        if isinstance(cadence_k, bool) or not isinstance(cadence_k, int | np.integer) or cadence_k < 1:
+            raise ValueError(
+                f"cadence_k says on every how many own steps a hint is asked, an integer >= 1; got {cadence_k!r}"
+            )
+        if isinstance(hinter, type) or not isinstance(hinter, Hinter):
+            raise TypeError(f"a hinter is an object with hint(turns); got {hinter!r}")
+        self.hinter = hinter
+        self.cadence_k = int(cadence_k)
+        self.tally: Counter[str] = Counter()
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the hinter declares that it reads no noise."""
+        traits: Traits = getattr(self.hinter, "traits", Traits())
+        return traits.deterministic
+
+    def due(self, turns: Turns) -> bool:
+        """Whether the seat to move is told something at this turn."""
+        return turns.taken // 2 % self.cadence_k == 0
+
+    def tell(self, turns: Turns) -> Floats:
+        """The hint features of each row, ``[B, 10]`` in [0, 1]; zeros off the schedule and where no hint can be had."""
+        if not self.due(turns):
+            return no_hints(turns.size)
+        if isinstance(self.hinter, Adviser):
+            hints, cause = self.hinter.advise(turns)
+        else:
+            hints, cause = _checked(turns, self.hinter.hint(turns))
+        self._count(hints, cause)
+        return hint_features(hints, turns.caps)
+
+    def _count(self, hints: Hints, cause: Int8s) -> None:
+        available = np.asarray(hints.available)
+        self.tally["asked"] += len(available)
+        self.tally["available"] += int(available.sum())
+        for number, times in enumerate(np.bincount(cause, minlength=len(Cause)).tolist()):
+            if times and number != Cause.FREE:
+                self.tally[Cause(number).name.lower()] += times
+        unstated = int((~available & (cause == Cause.FREE)).sum())
+        if unstated:
+            self.tally["unstated"] += unstated
+
+
+def hint_features(hints: Hints, caps: Int8s) -> Floats:
+    """Hints as numbers in [0, 1], ``[B, 10]``: act one-hot 5, ``oA`` divided by ``caps`` 3, confidence 1, available 1.
+
+    Rows that are not available are all zeros; ``oA`` is zero where the act is no offer and where the cap is 0. Source:
+    specification, section 2.2. What the numbers mean is ``hints-v1`` of :mod:`hints.adapter`.
+    """
+    features = np.zeros((len(caps), HINT_WIDTH), dtype=np.float32)
+    told = np.flatnonzero(hints.available)
+    act = hints.act_type[told]
+    offered = hints.oA[told] * (act <= Act.INSIST)[:, None]
+    features[told, act] = 1
+    features[told, 5:8] = offered / np.maximum(caps[told], np.float32(1))
+    features[told, 8] = hints.confidence[told]
+    features[told, 9] = 1
+    return features
+
+
+def _checked(turns: Turns, hints: Hints) -> tuple[Hints, Int8s]:
+    """A hinter that states no causes: its illegal hints are neutral too, so that features stay in range."""
+    illegal = hints.available & ~is_legal(turns, hints.act_type, hints.oA)
+    confidence = np.clip(np.nan_to_num(hints.confidence), 0, 1).astype(np.float32)
+    cause = np.where(illegal, Cause.ILLEGAL, Cause.FREE).astype(np.int8)
+    return neutral_unless(hints.available & ~illegal, hints.act_type, hints.oA, confidence), cause

@@ -1,0 +1,77 @@
+"""What a training leaves behind while it runs: a row of CSV and TensorBoard scalars per update."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from league.training import Training
+
+CSV_NAME = "progress.csv"
+COLUMNS = (
+    *("update", "decisions", "games", "points", "deals", "turns"),  # of the practice that made the update
+    *("policy_loss", "value_loss", "entropy", "kl", "hints_available"),
+    *("seconds", "decisions_per_second"),  # of the clock: the only ones that differ between equal runs
+)
+
+
+class ProgressLog:
+    """An open log; rows after the checkpoint that a run goes on from are written again, not twice."""
+
+    def __init__(self, folder: Path, to_csv: bool, to_tensorboard: bool, decisions: int) -> None:
+        self._file: IO[str] | None = None
+        self._events: Any = None
+        if to_csv:
+            kept = _rows_until(folder / CSV_NAME, decisions)
+            self._file = (folder / CSV_NAME).open("w", newline="", encoding="utf-8")
+            self._rows = csv.DictWriter(self._file, COLUMNS)
+            self._rows.writeheader()
+            self._rows.writerows(kept)
+        if to_tensorboard:
+            from torch.utils.tensorboard import SummaryWriter  # slow to import
+
+            self._events = SummaryWriter(str(folder), purge_step=decisions + 1)
+
+    def write(self, metrics: dict[str, float], training: Training) -> None:
+        """Log one update."""
+        score, learner = training.score, training.learner
+        assert score is not None
+        tally = training.whisper.tally if training.whisper is not None else {}
+        figures = {
+            "points": score.points,
+            "deals": score.deals,
+            "turns": score.turns,
+            **metrics,
+            "decisions_per_second": training.decisions_per_second,
+        }
+        if tally.get("asked"):
+            figures["hints_available"] = tally["available"] / tally["asked"]
+        if self._file is not None:
+            counts = {"update": learner.updates, "decisions": learner.decisions, "games": training.games}
+            shown = {name: f"{value:.6g}" for name, value in figures.items()}
+            self._rows.writerow({**counts, **shown, "seconds": f"{training.seconds:.3f}"})
+            self._file.flush()
+        if self._events is not None:
+            for name, value in figures.items():
+                self._events.add_scalar(f"train/{name}", value, learner.decisions)
+
+    def __enter__(self) -> ProgressLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        if self._events is not None:
+            self._events.close()
+
+
+def _rows_until(path: Path, decisions: int) -> list[dict[str, str]]:
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        if tuple(rows.fieldnames or ()) != COLUMNS:
+            return []
+        return [row for row in rows if (row["decisions"] or "").isdigit() and int(row["decisions"]) <= decisions]

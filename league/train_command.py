@@ -1,0 +1,151 @@
+"""What ``scripts/train.py`` does with its arguments: settings, a run folder, the training, the score, an exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bars
+from rich.text import Text
+
+from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
+from league.config import load_config
+from league.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
+from league.show import console_for_people, duration, figure
+from league.train_settings import TrainConfig, TrainLoggingConfig
+from league.training import Training, final_score, train
+from partners.checkpoint import CheckpointError
+
+LINES = 20  # a plain log of a whole training has about this many
+
+
+class TrainWatcher:
+    """Lines for the milestones; a line now and then, or on a terminal a bar. Ctrl-C and SIGTERM ask for a stop."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._stop = False
+        self._printed = 0
+        bars = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
+        self._bars = Bars(*bars, console=console)
+        self._task = self._bars.add_task("training")
+        self._live = Live(self._bars, console=console, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> TrainWatcher:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask_to_stop)
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def warned(self, message: str) -> None:
+        """Pass a warning on."""
+        self._say(f"warning: {message}", "yellow")
+
+    def opened(self, training: Training, directory: Path) -> None:
+        """Say what begins or goes on."""
+        told, learner = training.config, training.learner
+        verb = f"going on after {learner.decisions:,} decisions" if learner.decisions else "starting"
+        hints = told.hints.mode if told.hints.mode == "none" else f"{told.hints.mode}, every {told.hints.cadence_k}"
+        self._say(
+            f"{verb}: {told.training.algo} against {told.env.partner} on {training.source.label}, "
+            f"{told.training.num_train_steps:,} own decisions, hints {hints}; run folder {directory}"
+        )
+        self._printed = learner.decisions
+
+    def updated(self, training: Training) -> bool:
+        """Move the bar, or say a line now and then."""
+        total = training.config.training.num_train_steps
+        self._bars.update(self._task, completed=training.learner.decisions, total=total, description=status(training))
+        if self._live is None and (training.learner.decisions - self._printed >= total / LINES or training.done):
+            self._printed = training.learner.decisions
+            self._say(status(training))
+        return not self._stop
+
+    def saved(self, path: Path) -> None:
+        """Nothing: the bar goes on."""
+
+    def _say(self, line: str, style: str = "") -> None:
+        self._console.print(Text(line, style=style), soft_wrap=True)
+
+    def _ask_to_stop(self, _number: int, _frame: FrameType | None) -> None:
+        if self._stop:  # asked twice: no more patience
+            raise KeyboardInterrupt
+        self._stop = True
+
+
+def status(training: Training) -> str:
+    """Decisions, score and agreement of the latest practice, pace and time left, in one line."""
+    score, total = training.score, training.config.training.num_train_steps
+    shown = "" if score is None else f"{score.points:.2f} points of ten, {score.deals:.1%} deals · "
+    return (
+        f"{training.learner.decisions:,}/{total:,} decisions · {shown}"
+        f"{training.decisions_per_second:,.0f} decisions/s · {duration(training.seconds_left)} left"
+    )
+
+
+def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None) -> int:
+    """Train or resume; the exit code is 0, 1 (the run), 2 (the settings) or 130 (stopped, and saved).
+
+    ``resume`` is ``None`` for a new run, a run's folder, or an empty path for the newest one.
+    """
+    directory = None
+    console = console_for_people()
+    try:
+        config = None if config_path is None else load_config(config_path, overrides, TrainConfig)
+        if config is not None:
+            config.env.open_source()  # before a folder is made: a missing data file is the settings' fault
+        directory = _directory(config, resume)
+        with TrainWatcher(console) as watcher:
+            training, finished = train(config, directory, watcher)
+        if finished:
+            _print_score(console, training, directory.path)
+            return 0
+    except USER_ERRORS as error:
+        print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+        return USAGE_ERROR
+    except (*RUN_ERRORS, CheckpointError) as error:
+        print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+        return RUN_ERROR
+    except KeyboardInterrupt:
+        print("\nstopped without saving: asked twice", file=sys.stderr)  # noqa: T201  # the command talks to a person
+        return INTERRUPTED
+    assert directory is not None
+    stopped = f"stopped and saved; go on with: {as_called()} --resume {directory.path}"
+    print(stopped, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    return INTERRUPTED
+
+
+def _directory(config: TrainConfig | None, resume: Path | None) -> RunDirectory:
+    output_dir = Path((config.logging if config is not None else TrainLoggingConfig()).output_dir).expanduser()
+    if resume is None:
+        return new_run(output_dir)
+    return newest_run(output_dir, SETTINGS) if resume == Path() else named_run(resume.expanduser(), SETTINGS)
+
+
+def _print_score(console: Console, training: Training, directory: Path) -> None:
+    for greedy in (True, False):
+        label, result = final_score(training, greedy=greedy)
+        seats = f"as seat_0 {figure(result.as_seat[0])}, as seat_1 {figure(result.as_seat[1])}"
+        console.print(
+            Text(
+                f"{'greedy' if greedy else 'sampled'} play against {training.config.env.partner} on {label}: "
+                f"{figure(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
+                f"n = {result.points.n:,} games"
+            ),
+            soft_wrap=True,
+        )
+    if training.whisper is not None:
+        told = ", ".join(f"{name} {number:,}" for name, number in sorted(training.whisper.tally.items()))
+        console.print(Text(f"hints in practice: {told}"), soft_wrap=True)
+    console.print(Text(f"run folder {directory}: checkpoints, progress.csv, config.yaml"), soft_wrap=True)

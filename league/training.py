@@ -1,0 +1,244 @@
+"""One learner's training: practice, update, log, save; from the start or from any checkpoint, to the same bits.
+
+A run folder holds ``config.yaml``, ``progress.csv``, TensorBoard's events and ``checkpoints/``. Everything random is a
+function of the seed and of counters that every checkpoint holds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios import ScenarioSource, open_source
+from dond_marl.seats import Hinter, Partner
+from hints import ExpertHinter, HintSchedule, RandomHinter
+from league.config import differences, dump, parse
+from league.progress_log import ProgressLog
+from league.run_directory import SETTINGS, RunDirectory, RunError, write_whole
+from league.score import Result, score
+from league.train_settings import HintsConfig, TrainConfig
+from partners.checkpoint import CheckpointError, describe, load_checkpoint, network_of, save_checkpoint
+from partners.learned import NetworkPartner
+from partners.learners import Learner
+from partners.network import PolicyNetwork
+from partners.practice import Opponent, Score, practice
+
+PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first
+SCORED_SCENARIOS = 1_000  # where the source has no held-out part
+
+
+class Watcher(Protocol):
+    """Who is shown the training."""
+
+    def warned(self, message: str) -> None:
+        """Something that the user should know, and that stops nothing."""
+        ...
+
+    def opened(self, training: Training, directory: Path) -> None:
+        """A training begins or goes on."""
+        ...
+
+    def updated(self, training: Training) -> bool:
+        """One more update is done; ``False`` asks for a stop, which saves first."""
+        ...
+
+    def saved(self, path: Path) -> None:
+        """A checkpoint is on disk."""
+        ...
+
+
+@dataclass
+class Training:
+    """A training in progress: the learner, whom it meets and how far they are."""
+
+    config: TrainConfig
+    source: ScenarioSource
+    partner: Partner
+    learner: Learner
+    whisper: HintSchedule | None
+    games: int = 0
+    past: list[NetworkPartner] = field(default_factory=list)
+    score: Score | None = None  # of the latest update's practice
+    seconds: float = 0.0  # of this process
+    decisions_before: int = 0  # where this process began
+
+    @property
+    def done(self) -> bool:
+        """Whether all of ``num_train_steps`` own decisions are made."""
+        return self.learner.decisions >= self.config.training.num_train_steps
+
+    @property
+    def decisions_per_second(self) -> float:
+        """Own decisions per second of this process, playing and learning."""
+        return (self.learner.decisions - self.decisions_before) / max(self.seconds, 1e-9)
+
+    @property
+    def seconds_left(self) -> float:
+        """Time left at this process's pace so far; ``inf`` before its first update."""
+        left = max(self.config.training.num_train_steps - self.learner.decisions, 0)
+        return left / self.decisions_per_second if self.seconds else math.inf
+
+    def step(self) -> dict[str, float]:
+        """Practice and update once; the learner's metrics."""
+        began = time.perf_counter()
+        share = self.config.training.past_selves if self.past else 0.0
+        experience, self.score = practice(
+            self.learner.network,
+            [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)],
+            self.config.practice(self.source),
+            update=self.learner.updates,
+            games_before=self.games,
+            whisper=self.whisper,
+        )
+        self.games += self.score.games
+        metrics = self.learner.update(experience)
+        self.seconds += time.perf_counter() - began
+        return metrics
+
+    def remember(self) -> None:
+        """Keep a copy of the learner as it is now among its past selves."""
+        if self.config.training.past_selves:
+            copy = PolicyNetwork(self.learner.network.shape).to(self.config.training.device)
+            copy.load_state_dict(self.learner.network.state_dict())
+            self.past = [*self.past, NetworkPartner(copy)][-PAST_SELVES:]
+
+    def save(self, folder: Path) -> Path:
+        """Write a checkpoint that training can go on from and a seat can play; the path of its ``.json``."""
+        tensors, counters = self.learner.state()
+        for number, past in enumerate(self.past):
+            tensors |= {f"past.{number}.{name}": value for name, value in past.network.state_dict().items()}
+        path = folder / f"step_{self.learner.decisions:012d}.json"
+        practiced = None if self.score is None else self.score._asdict()
+        about = {"counters": {**counters, "games": self.games}, "past": len(self.past), "practiced": practiced}
+        save_checkpoint(path, tensors, {**describe(self.learner.network), **about})
+        return path
+
+    def restore(self, path: Path) -> None:
+        """Go on from a checkpoint of :meth:`save`. Raises :class:`CheckpointError`."""
+        tensors, about = load_checkpoint(path)
+        network_of(tensors, about, str(path))  # that it is one of this build
+        device = torch.device(self.config.training.device)
+        tensors = {name: value.to(device) for name, value in tensors.items()}
+        self.learner.restore(
+            {name: v for name, v in tensors.items() if not name.startswith("past.")}, about["counters"]
+        )
+        self.games, self.decisions_before = about["counters"]["games"], self.learner.decisions
+        self.past = []
+        for number in range(about["past"]):
+            own = f"past.{number}."
+            network = PolicyNetwork(self.learner.network.shape).to(device)
+            network.load_state_dict({name[len(own) :]: v for name, v in tensors.items() if name.startswith(own)})
+            self.past.append(NetworkPartner(network))
+
+
+def begin(config: TrainConfig) -> Training:
+    """A training that has not started. Raises what opening its scenarios or seating its partner raises."""
+    told = config.training
+    if told.device == "cuda" and not torch.cuda.is_available():
+        raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
+    torch.set_num_threads(told.threads)
+    network = PolicyNetwork(config.shape(), seed=told.seed).to(told.device)
+    learner = Learner(network, config.learner(), told.seed)
+    source, partner = config.env.open_source(), seat_occupant(config.env.partner)
+    return Training(config, source, partner, learner, schedule_of(config.hints))
+
+
+def schedule_of(hints: HintsConfig) -> HintSchedule | None:
+    """Who whispers to the learner, ``None`` for nobody."""
+    if hints.mode == "none":
+        return None
+    hinter: Hinter = RandomHinter() if hints.mode == "random" else ExpertHinter(*_expert_and_greedy())
+    return HintSchedule(hinter, hints.cadence_k)
+
+
+def _expert_and_greedy() -> tuple[Partner | None, Partner]:
+    """The shipped expert, and whose choice stands for it where there is none: counted, and shown."""
+    greedy = seat_occupant("heuristic")
+    try:
+        return seat_occupant("expert"), greedy
+    except ValueError:
+        return None, greedy
+
+
+def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
+    """Train in ``directory`` to the end, or until ``watcher`` asks for a stop; whether it came to the end.
+
+    Without a ``config`` the run's own settings are used. Raises :class:`RunError` or :class:`CheckpointError`.
+    """
+    with directory:
+        training = _take_up(config, directory.path, watcher)
+        folder, told = directory.path / "checkpoints", training.config
+        watcher.opened(training, directory.path)
+        with ProgressLog(directory.path, told.logging.csv, told.logging.tensorboard, training.learner.decisions) as log:
+            saved_at, going = training.learner.decisions, True
+            while going and not training.done:
+                log.write(training.step(), training)
+                going = watcher.updated(training)
+                due = training.learner.decisions // told.logging.save_every > saved_at // told.logging.save_every
+                if due or training.done or not going:
+                    if due:
+                        training.remember()
+                    watcher.saved(training.save(folder))
+                    saved_at = training.learner.decisions
+        return training, training.done
+
+
+def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Training:
+    """The training in a run folder, from its newest whole checkpoint or from the start."""
+    settings = path / SETTINGS
+    if settings.is_file():
+        stored = parse(settings.read_text(encoding="utf-8"), str(settings), TrainConfig)
+        changed = differences(_portable(stored), _portable(config or stored))
+        if changed:
+            lines = "\n  ".join(changed)
+            raise RunError(
+                f"{path} was started with other settings:\n  {lines}\nresume it with its own (--resume {path} without "
+                f"--config), or start a new run without --resume"
+            )
+        config = config or stored
+    elif config is None:
+        raise RunError(f"{path}: the run was stopped before it began; start one with --config")
+    else:
+        write_whole(settings, dump(config))
+    training = begin(config)
+    for checkpoint in sorted((path / "checkpoints").glob("step_*.json"), reverse=True):
+        try:
+            training.restore(checkpoint)
+            break
+        except CheckpointError as error:
+            watcher.warned(f"{error}; going on from the checkpoint before it")
+    return training
+
+
+def _portable(config: TrainConfig) -> TrainConfig:
+    """The settings without what changes no weight: where things lie and what is logged beside them."""
+    env = config.env.model_copy(update={"data_dir": None, "render_mode": None})
+    kept = type(config.logging)(save_every=config.logging.save_every)
+    return config.model_copy(update={"env": env, "logging": kept})
+
+
+def final_score(training: Training, *, greedy: bool) -> tuple[str, Result]:
+    """What the learner scores against ``env.partner`` where it did not learn: scenarios in words, and the result."""
+    source, env = training.source, training.config.env
+    if source.name == "lewis":
+        source = open_source("lewis", split="heldout")
+    table = (
+        source.table if source.table is not None else source.block(training.config.training.seed, 0, SCORED_SCENARIOS)
+    )
+    result = score(
+        NetworkPartner(training.learner.network, greedy=greedy),
+        training.partner,
+        table,
+        env.rules(),
+        seed=training.config.training.seed,
+        prior=source.prior,
+        reveal_partner_utilities=env.reveal_partner_utilities,
+        whisper=schedule_of(training.config.hints),
+    )
+    return source.label, result

@@ -1,0 +1,117 @@
+"""What a learner learns from: the own decisions of a learning seat in complete games.
+
+A seat that never acted leaves nothing behind; every decision of every game is kept, because dropping a surplus would
+favor short games. The reward of a game belongs to the seat's own last decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dond_marl.batch import Games
+from dond_marl.seats import Cause, Decisions, Traits, Turns, constant
+from partners.learned import Choices, NetworkPartner
+from partners.network import PolicyNetwork
+
+
+class Experience(NamedTuple):
+    """M own decisions and how they lie in N games of T own turns at most."""
+
+    features: Tensor  # [M, F]
+    mask: Tensor  # [M, 4, W] bool
+    act: Tensor  # [M] int64
+    oA: Tensor  # [M, 3] int64
+    log_prob: Tensor  # [M]
+    value: Tensor  # [M]
+    place: Tensor  # [M] where each lies in a flat [T, N]
+    reward: Tensor  # [T, N] share of the seat's whole, at its own last decision
+    seat: Tensor  # [N] which seat each game's learner had
+
+    @property
+    def size(self) -> int:
+        """How many decisions, M."""
+        return len(self.act)
+
+    def to(self, device: torch.device) -> Experience:
+        """The same on another device."""
+        return Experience(*(tensor.to(device) for tensor in self))
+
+    @property
+    def played(self) -> Tensor:
+        """Which of [T, N] is a decision."""
+        played = torch.zeros(self.reward.numel(), dtype=torch.bool, device=self.reward.device)
+        played[self.place] = True
+        return played.view_as(self.reward)
+
+    def dense(self, values: Tensor) -> Tensor:
+        """``values[M]`` laid out as [T, N], zeros elsewhere."""
+        laid = torch.zeros(self.reward.numel(), dtype=values.dtype, device=values.device)
+        laid[self.place] = values
+        return laid.view_as(self.reward)
+
+
+class LearningSeat:
+    """A network that plays one block of games and remembers what it said; made anew for every block."""
+
+    traits = Traits(learned=True, memoryless=True)
+
+    def __init__(self, network: PolicyNetwork) -> None:
+        self._partner = NetworkPartner(network)
+        self._said: list[tuple[int, Choices]] = []
+
+    def act(self, turns: Turns) -> Decisions:
+        """One sampled decision per row, remembered."""
+        said = self._partner.choose(turns)
+        self._said.append((turns.taken, said))
+        return Decisions(
+            said.act.numpy().astype(np.int8),
+            said.oA.numpy().astype(np.int8),
+            said.log_prob.exp().clamp(max=1.0).numpy(),
+            constant(Cause.FREE, np.int8, turns.size),
+        )
+
+    def experience(self, games: Games, rewards: NDArray[np.float64]) -> Experience | None:
+        """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned."""
+        if not self._said:
+            return None
+        seat = self._said[0][0] % 2
+        own_turns = (games.rules.max_turns - seat + 1) // 2
+        places, reward = [], np.zeros((own_turns, games.size), dtype=np.float32)
+        for taken, _ in self._said:
+            # The rows of a turn are the games that had not ended, in order.
+            places.append(taken // 2 * games.size + np.flatnonzero(games.turns > taken))
+        own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
+        acted = np.flatnonzero(own > 0)
+        reward[own[acted] - 1, acted] = rewards[acted, seat]
+        rows = {
+            name: torch.cat([getattr(choices, name) for _, choices in self._said])
+            for name in ("features", "mask", "act", "oA", "log_prob", "value")
+        }
+        return Experience(
+            **rows,
+            place=torch.from_numpy(np.concatenate(places)),
+            reward=torch.from_numpy(reward),
+            seat=torch.full((games.size,), seat),
+        )
+
+
+def joined(parts: Sequence[Experience]) -> Experience:
+    """The experience of several blocks as one."""
+    length = max(len(part.reward) for part in parts)
+    games = np.cumsum([0, *(part.reward.shape[1] for part in parts)])
+    places = []
+    for part, start in zip(parts, games[:-1].tolist(), strict=True):
+        turn, game = part.place // part.reward.shape[1], part.place % part.reward.shape[1]
+        places.append(turn * int(games[-1]) + game + start)
+    reward = torch.cat([torch.nn.functional.pad(p.reward, (0, 0, 0, length - len(p.reward))) for p in parts], dim=1)
+    rows = {
+        name: torch.cat([getattr(part, name) for part in parts])
+        for name in ("features", "mask", "act", "oA", "log_prob", "value", "seat")
+    }
+    return Experience(place=torch.cat(places), reward=reward, **rows)

@@ -1,0 +1,111 @@
+"""A policy network in a seat: it samples or takes the likeliest action, and knows its probabilities."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dond_marl.game import Act
+from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
+from dond_marl.splits import grid
+from partners.network import PolicyNetwork
+
+ROWS = 64  # forwards are padded to a multiple: the same row gives the same bits in any company (measured)
+
+
+class Choices(NamedTuple):
+    """What the network said and why, one row per game."""
+
+    act: Tensor  # [B] int64
+    oA: Tensor  # [B, 3] int64, drawn for every row
+    log_prob: Tensor  # [B] of act, and of oA where it counts
+    value: Tensor  # [B] share of the whole
+    features: Tensor  # [B, F] that it read
+    mask: Tensor  # [B, 4, W]
+
+
+class NetworkPartner:
+    """A frozen policy network. ``greedy``: take the likeliest act and offer instead of sampling them.
+
+    It depends on the turn's features alone, so it has no memory beyond the partner's last act and offer.
+    """
+
+    def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
+        self.network, self.greedy = network.eval(), greedy
+
+    @property
+    def traits(self) -> Traits:
+        """Learned and memoryless; deterministic if greedy."""
+        return Traits(deterministic=self.greedy, memoryless=True, learned=True)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row; the confidence is its probability."""
+        said = self.choose(turns)
+        offers = said.act <= Act.INSIST
+        return Decisions(
+            said.act.numpy().astype(np.int8),
+            (said.oA * offers[:, None]).numpy().astype(np.int8),
+            said.log_prob.exp().clamp(max=1.0).numpy(),
+            constant(Cause.FREE, np.int8, turns.size),
+        )
+
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
+        if self.greedy:
+            return _certain(self.act(turns), max_count)
+        parts = self._probabilities(turns).double().numpy()  # [B, 4, W]
+        parts /= parts.sum(axis=2, keepdims=True)
+        offers = grid(max_count)
+        padded = np.pad(parts[:, 1:], ((0, 0), (0, 0), (0, max(max_count + 1 - parts.shape[2], 0))))
+        shares = padded[:, 0, offers[:, 0]] * padded[:, 1, offers[:, 1]] * padded[:, 2, offers[:, 2]]  # [B, K]
+        act = parts[:, 0, :, None]
+        return np.concatenate(
+            [shares * act[:, Act.PROPOSE], shares * act[:, Act.INSIST], parts[:, 0, Act.AGREE : len(Act)]], axis=1
+        )
+
+    @torch.no_grad()
+    def choose(self, turns: Turns) -> Choices:
+        """Sample from the noise of the turn (0 for the act, 1-3 for ``oA``), or take the likeliest."""
+        features, mask, logits, value = self._forward(turns)
+        probs = torch.softmax(logits, dim=-1)
+        if self.greedy:
+            chosen = probs.argmax(dim=-1)  # [B, 4]
+        else:
+            chosen = _drawn(probs, torch.from_numpy(turns.noise[:, : probs.shape[1]].astype(np.float32)))
+        parts = probs.gather(-1, chosen[..., None]).squeeze(-1).log()
+        act = chosen[:, 0]
+        log_prob = parts[:, 0] + (act <= Act.INSIST) * parts[:, 1:].sum(dim=1)
+        return Choices(act, chosen[:, 1:], log_prob, value, features, mask)
+
+    @torch.no_grad()
+    def _probabilities(self, turns: Turns) -> Tensor:
+        return torch.softmax(self._forward(turns)[2], dim=-1)
+
+    def _forward(self, turns: Turns) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        network, size = self.network, turns.size
+        features = torch.from_numpy(np.ascontiguousarray(network.adapter.encode(turns)))
+        mask = torch.from_numpy(network.mask(turns))
+        padded = torch.nn.functional.pad(features, (0, 0, 0, -size % ROWS)).to(network.device)
+        logits, value = network(network.expand(padded))
+        return features, mask, logits[:size].cpu().masked_fill(~mask, -torch.inf), value[:size].cpu()
+
+
+def _drawn(probs: Tensor, uniforms: Tensor) -> Tensor:
+    """The first choice whose end of the line lies beyond the uniform, ``[B, 4]``: never one of probability zero."""
+    ends = probs.cumsum(dim=-1)
+    # In float32 a uniform can round up to 1 and the ends need not sum to it: the last possible choice has no end.
+    ends = ends.masked_fill(ends >= ends[..., -1:], torch.inf)
+    return (ends <= uniforms[..., None]).sum(dim=-1)
+
+
+def _certain(decisions: Decisions, max_count: int) -> Doubles:
+    from dond_marl.splits import action_count, action_index
+
+    probs: NDArray[np.float64] = np.zeros((len(decisions.act_type), action_count(max_count)))
+    chosen = action_index(decisions.act_type, decisions.oA, max_count)
+    probs[np.arange(len(probs)), chosen] = 1.0
+    return probs

@@ -1,0 +1,152 @@
+"""PPO and REINFORCE: each improves one network from the experience of complete games.
+
+A learner's whole state is its network's weights, its optimizer's and two counters; its random numbers are a function of
+(seed, update). Saved and restored at any update, it goes on to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from dond_marl.randomness import generator
+from partners.experience import Experience
+from partners.losses import (
+    clipped_surrogate,
+    discounted_returns,
+    evaluate,
+    generalized_advantages,
+    policy_gradient,
+    value_loss,
+)
+from partners.network import PolicyNetwork
+
+ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
+Algorithm = Literal["ppo", "reinforce"]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerSettings:
+    """How a network is improved; the defaults are the specification's (section 3.2)."""
+
+    algo: Algorithm = "ppo"
+    lr: float = 3e-4
+    gamma: float = 0.99  # per own decision
+    lam: float = 0.95  # PPO: of the generalized advantages
+    clip: float = 0.2  # PPO
+    epochs: int = 4  # PPO
+    minibatch: int = 64  # PPO: decisions; the last one may be short
+    ent: float = 0.0  # weight of the entropy
+    vf: float = 0.5  # PPO: weight of the value loss
+    grad_norm: float = 0.5  # PPO: the gradient is scaled down to this norm
+    anneal: bool = False  # lr and ent fall linearly to zero over ``total_decisions``
+    total_decisions: int = 0
+
+
+class Learner:
+    """One network, its optimizer, and how far they are."""
+
+    def __init__(self, network: PolicyNetwork, settings: LearnerSettings, seed: int) -> None:
+        self.network, self.settings, self.seed = network, settings, seed
+        self.updates = self.decisions = 0
+        self.optimizer = torch.optim.Adam(network.parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
+
+    def update(self, experience: Experience) -> dict[str, float]:
+        """Improve the network once; metrics are means over the decisions."""
+        if not experience.size:
+            return {}
+        experience = experience.to(self.network.device)
+        left = self._share_left()
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.lr * left
+        self.network.train()
+        step = self._ppo if self.settings.algo == "ppo" else self._reinforce
+        metrics = step(experience, self.settings.ent * left)
+        self.network.eval()
+        self.updates += 1
+        self.decisions += experience.size
+        return metrics
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
+        """Everything that the next update depends on: tensors by name, and counters."""
+        tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        for number, parameter in enumerate(self.network.parameters()):
+            for name, value in self.optimizer.state.get(parameter, {}).items():
+                tensors[f"optimizer.{number}.{name}"] = value
+        return tensors, {"updates": self.updates, "decisions": self.decisions}
+
+    def restore(self, tensors: dict[str, Tensor], counters: dict[str, int]) -> None:
+        """Go on from :meth:`state`."""
+        own = "network."
+        self.network.load_state_dict(
+            {name[len(own) :]: value for name, value in tensors.items() if name.startswith(own)}
+        )
+        parameters = list(self.network.parameters())
+        self.optimizer.state.clear()
+        for name, value in tensors.items():
+            kind, number, *rest = name.split(".")
+            if kind == "optimizer":
+                self.optimizer.state[parameters[int(number)]][rest[0]] = value.clone()
+        self.updates, self.decisions = counters["updates"], counters["decisions"]
+
+    def _share_left(self) -> float:
+        if not self.settings.anneal:
+            return 1.0
+        return max(1.0 - self.decisions / max(self.settings.total_decisions, 1), 0.0)
+
+    def _ppo(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
+        """Schulman et al. 2017 (arXiv 1707.06347), algorithm 1."""
+        settings, network = self.settings, self.network
+        advantage, returns = generalized_advantages(
+            experience.reward, experience.dense(experience.value), experience.played, settings.gamma, settings.lam
+        )
+        place = experience.place
+        advantages, targets = standardized(advantage.view(-1)[place]), returns.view(-1)[place]
+        with torch.no_grad():
+            expanded = network.expand(experience.features)  # once: every epoch reads the same
+        totals = torch.zeros(4, device=self.network.device)
+        for rows in self._minibatches(experience.size):
+            logits, value = network(expanded[rows])
+            policy = evaluate(logits, experience.mask[rows], experience.act[rows], experience.oA[rows])
+            surrogate = clipped_surrogate(policy.log_prob, experience.log_prob[rows], advantages[rows], settings.clip)
+            error, entropy = value_loss(value, targets[rows]), policy.entropy.mean()
+            self._descend(surrogate + settings.vf * error - entropy_weight * entropy, settings.grad_norm)
+            drift = (experience.log_prob[rows] - policy.log_prob).mean()
+            totals += len(rows) * torch.stack([surrogate, error, entropy, drift]).detach()
+        means = (totals / (experience.size * settings.epochs)).tolist()
+        return dict(zip(("policy_loss", "value_loss", "entropy", "kl"), means, strict=True))
+
+    def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
+        """Williams 1992; the baseline is the mean return of the seat, so that the seats' advantages do not mix."""
+        returns = discounted_returns(experience.reward, experience.played, self.settings.gamma)
+        seat = experience.seat.repeat(len(experience.reward))[experience.place]
+        weight = returns.view(-1)[experience.place]
+        for number in (0, 1):
+            weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
+        weight = weight / (weight.square().mean().sqrt() + 1e-8)
+        logits, _ = self.network(self.network.expand(experience.features))
+        policy = evaluate(logits, experience.mask, experience.act, experience.oA)
+        loss, entropy = policy_gradient(policy.log_prob, weight), policy.entropy.mean()
+        self._descend(loss - entropy_weight * entropy, None)
+        return {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
+
+    def _minibatches(self, size: int) -> Iterator[Tensor]:
+        for epoch in range(self.settings.epochs):
+            order = torch.from_numpy(generator(self.seed, "minibatches", self.updates, epoch).permutation(size))
+            yield from torch.split(order.to(self.network.device), self.settings.minibatch)
+
+    def _descend(self, loss: Tensor, grad_norm: float | None) -> None:
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]  # PyTorch's own
+        if grad_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), grad_norm)
+        self.optimizer.step()
+
+
+def standardized(values: Tensor) -> Tensor:
+    """Zero mean and unit spread over the whole batch."""
+    return (values - values.mean()) / (values.std(correction=0) + 1e-8)

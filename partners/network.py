@@ -1,0 +1,132 @@
+"""The policy network: one trunk, heads for the act, the three entries of ``oA`` and the value.
+
+It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, so the
+network spells them out as one-hot vectors before its first layer, which learns several times faster than from the
+normalized numbers themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dond_marl.features import BaseLayout
+from dond_marl.game import ITEMS, MAX_VALUE, Act
+from dond_marl.randomness import generator
+from dond_marl.seats import Turns
+from hints import HintAdapter
+
+PARTS = 1 + len(ITEMS)  # of an action: the act, then each entry of oA
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkShape:
+    """What fixes the meaning and the size of every weight."""
+
+    max_count: int = 4
+    max_turns: int = 10
+    partner_utilities: bool = False
+    hints: bool = False
+    hidden: tuple[int, ...] = (128, 128)
+
+    @property
+    def adapter(self) -> HintAdapter:
+        """What turns turns into the features that the network reads."""
+        return HintAdapter(BaseLayout(self.max_count, self.max_turns, self.partner_utilities), hints=self.hints)
+
+    @property
+    def width(self) -> int:
+        """Choices of the widest part of an action."""
+        return max(len(Act), self.max_count + 1)
+
+
+class PolicyNetwork(nn.Module):
+    """Features ``[B, F]`` to logits ``[B, 4, W]`` and values ``[B]`` (expected points, as a share of the whole)."""
+
+    _columns: Tensor
+    _levels: Tensor
+    _scales: Tensor
+    _plain: Tensor
+
+    def __init__(self, shape: NetworkShape, seed: int = 0) -> None:
+        super().__init__()
+        self.shape = shape
+        self.adapter = shape.adapter
+        columns, levels, scales, plain = _expansion(self.adapter, shape)
+        self.register_buffer("_columns", torch.tensor(columns), persistent=False)
+        self.register_buffer("_levels", torch.tensor(levels, dtype=torch.float32), persistent=False)
+        self.register_buffer("_scales", torch.tensor(scales, dtype=torch.float32), persistent=False)
+        self.register_buffer("_plain", torch.tensor(plain, dtype=torch.int64), persistent=False)
+        widths = [len(columns) + len(plain), *shape.hidden]
+        self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (nn.Linear(*sizes), nn.Tanh())))
+        self.head = nn.Linear(widths[-1], PARTS * shape.width + 1)
+        self._initialize(seed)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.head.weight.device
+
+    def expand(self, features: Tensor) -> Tensor:
+        """The network's own input, ``[B, E]``: whole numbers one-hot, the rest as it is. Done once per decision."""
+        spelled = (features[:, self._columns] * self._scales).round() == self._levels
+        return torch.cat([spelled.to(features.dtype), features[:, self._plain]], dim=1)
+
+    def forward(self, expanded: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits ``[B, 4, W]`` and values ``[B]`` of expanded features."""
+        out = self.head(self.trunk(expanded))
+        return out[:, :-1].view(-1, PARTS, self.shape.width), out[:, -1]
+
+    def mask(self, turns: Turns) -> NDArray[np.bool_]:
+        """What may be said, ``[B, 4, W]``: the act mask, and each entry of ``oA`` within its cap."""
+        mask = np.zeros((turns.size, PARTS, self.shape.width), dtype=bool)
+        mask[:, 0, : len(Act)] = turns.act_mask
+        entries = np.arange(self.shape.max_count + 1)
+        mask[:, 1:, : len(entries)] = entries <= turns.caps[..., None]
+        return mask
+
+    @torch.no_grad()
+    def _initialize(self, seed: int) -> None:
+        """Orthogonal weights from the seed, small for the head (Andrychowicz et al. 2021, arXiv 2006.05990)."""
+        layers = [layer for layer in self.trunk if isinstance(layer, nn.Linear)]
+        for number, layer in enumerate([*layers, self.head]):
+            gain = 0.01 if layer is self.head else math.sqrt(2)
+            large, small = max(layer.weight.shape), min(layer.weight.shape)
+            drawn = generator(seed, "weights", number).standard_normal((large, small))
+            basis, signs = np.linalg.qr(drawn)
+            basis *= np.sign(np.diag(signs))
+            weight = basis if layer.out_features >= layer.in_features else basis.T
+            layer.weight.copy_(torch.from_numpy(gain * weight))
+            layer.bias.zero_()
+
+
+def _expansion(adapter: HintAdapter, shape: NetworkShape) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Each one-hot input's feature column, level and scale; then the columns that are taken as they are."""
+    top = {
+        "counts": shape.max_count,
+        "my_utilities": MAX_VALUE,
+        "partner_utilities": MAX_VALUE,
+        "last_partner_offer_for_me": shape.max_count,
+        "turns_remaining": shape.max_turns,
+    }
+    columns: list[int] = []
+    levels: list[int] = []
+    scales: list[int] = []
+    plain: list[int] = []
+    start = 0
+    for name, width in adapter.pieces:
+        for column in range(start, start + width):
+            if name in top:
+                columns += [column] * (top[name] + 1)
+                levels += range(top[name] + 1)
+                scales += [top[name]] * (top[name] + 1)
+            else:
+                plain.append(column)
+        start += width
+    return columns, levels, scales, plain

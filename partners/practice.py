@@ -1,0 +1,97 @@
+"""Playing to learn: whole blocks of games from both seats against opponents, until there is enough to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.game import Rules
+from dond_marl.metrics import TEN, points_of_ten
+from dond_marl.randomness import generator
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import ScenarioSource
+from dond_marl.seats import Partner, Whisper
+from partners.experience import Experience, LearningSeat, joined
+from partners.network import PolicyNetwork
+
+
+@dataclass(frozen=True)
+class Practice:
+    """Where a network practices: the scenarios, the rules, and how much of it makes one update.
+
+    ``decisions``: the least number of own decisions per update. ``games``: games per block, half of them in each seat.
+    """
+
+    source: ScenarioSource
+    rules: Rules
+    decisions: int
+    games: int
+    seed: int
+    reveal_partner_utilities: bool = False
+
+
+class Opponent(NamedTuple):
+    """Somebody to play against, and how often."""
+
+    partner: Partner
+    share: float  # of the blocks; shares sum to 1
+
+
+class Score(NamedTuple):
+    """How the learning seat did while it practiced (sampled play, training scenarios)."""
+
+    games: int
+    points: float  # own points of ten per game, no deal being 0
+    deals: float  # share of the games
+    turns: float  # acts of both seats per game
+
+
+def practice(
+    network: PolicyNetwork,
+    opponents: Sequence[Opponent],
+    plan: Practice,
+    *,
+    update: int,
+    games_before: int,
+    whisper: Whisper | None = None,
+) -> tuple[Experience, Score]:
+    """The experience of one update, a function of the network, the plan and the two counters.
+
+    Each block is played against one opponent, drawn by its share, once in each seat on different scenarios.
+    ``games_before`` says where in the endless sequence of scenarios the update begins.
+    """
+    shares = np.array([opponent.share for opponent in opponents])
+    parts: list[Experience] = []
+    points, deals, turns, block, decisions = 0.0, 0, 0, 0, 0
+    games_played = 0
+    while decisions < plan.decisions:
+        chosen = generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum())
+        for seat, size in enumerate((plan.games - plan.games // 2, plan.games // 2)):
+            if not size:
+                continue
+            scenarios = plan.source.block(plan.seed, games_before + games_played, size)
+            learner, other = LearningSeat(network), opponents[chosen].partner
+            games = rollout(
+                (learner, other) if seat == 0 else (other, learner),
+                scenarios,
+                plan.rules,
+                seed=plan.seed,
+                index=(update, block, seat),
+                prior=plan.source.prior,
+                reveal_partner_utilities=plan.reveal_partner_utilities,
+                whispers=(whisper, None) if seat == 0 else (None, whisper),
+            )
+            earned = points_of_ten(games.scores, scenarios.wholes)
+            part = learner.experience(games, earned / TEN)
+            if part is not None:
+                parts.append(part)
+                decisions += part.size
+            games_played += size
+            points += float(earned[:, seat].sum())
+            deals += int(games.deal.sum())
+            turns += int(games.turns.sum(dtype=np.int64))
+        block += 1
+    return joined(parts), Score(games_played, points / games_played, deals / games_played, turns / games_played)
