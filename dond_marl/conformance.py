@@ -23,6 +23,7 @@ from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.rollout import Noise, see
 from dond_marl.scenarios import LEWIS_MAX_COUNT, Scenarios, open_source
 from dond_marl.seats import Cause, Decisions, History, Partner, Traits, Turns, decide
+from dond_marl.turn import DECISIONS
 
 VARIANTS = (  # rules, whether the partner's values are revealed
     (Rules(1), False),
@@ -49,10 +50,9 @@ def check_partner(partner: Partner, *, max_count: int = MAX_COUNT, games: int = 
 
     Raises :class:`AssertionError` naming the first rule broken.
     """
-    if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
-        raise AssertionError(f"{partner!r} is no partner: it needs act(turns) and traits, a dond_marl.seats.Traits")
+    _check_kind(partner)
     exempt = partner.traits.remote or partner.traits.human
-    copy: Partner = partner if exempt else pickle.loads(pickle.dumps(partner))  # noqa: S301  # our own pickle
+    copy = partner if exempt else _pickled(partner)
     rng = generator(seed, "conformance")
     for position in positions(partner, max_count=max_count, games=games, seed=seed):
         said = _ask(partner, position.told, position.turns)
@@ -63,8 +63,10 @@ def check_partner(partner: Partner, *, max_count: int = MAX_COUNT, games: int = 
 
 def check_in_another_process(partners: Mapping[str, Partner], *, games: int = 8, seed: int = 0) -> None:
     """Check that a fresh interpreter gets the same answers from each of ``partners``; it is started once for all."""
+    for partner in partners.values():
+        _check_kind(partner)
     asked = [
-        (partner, [position.turns for position in positions(partner, games=games, seed=seed)])
+        (_pickled(partner), [position.turns for position in positions(partner, games=games, seed=seed)])
         for partner in partners.values()
         if not (partner.traits.remote or partner.traits.human)
     ]
@@ -102,6 +104,25 @@ def positions(
                     table.step(said)
 
 
+def _check_kind(partner: object) -> None:
+    if isinstance(partner, type):
+        raise AssertionError(f"{partner.__name__} is a class: pass an instance, {partner.__name__}()")
+    if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
+        raise AssertionError(f"{partner!r} is no partner: it needs act(turns) and traits, a dond_marl.seats.Traits")
+
+
+def _pickled(partner: Partner) -> Partner:
+    """A copy by way of a pickle, as worker processes get it."""
+    try:
+        copy: Partner = pickle.loads(pickle.dumps(partner))  # noqa: S301  # our own pickle
+    except Exception as error:
+        raise AssertionError(
+            f"{partner!r} must be picklable: define its class at the top of a module, and hold nothing in it that "
+            f"cannot be pickled ({type(error).__name__}: {error})"
+        ) from error
+    return copy
+
+
 def _check_pure(partner: Partner, position: Position, said: Decisions, rng: np.random.Generator) -> None:
     """The answers depend on the row's own view alone, and on no more of it than the traits declare."""
     told, turns, size = position.told, position.turns, position.turns.size
@@ -129,6 +150,7 @@ def _ask(partner: Partner, told: str, turns: Turns) -> Decisions:
         said = partner.act(turns)
     except Exception as error:
         raise AssertionError(f"{partner!r} raised {type(error).__name__} ({told}): {error}") from error
+    _expect(isinstance(said, Decisions), partner, told, f"must return {DECISIONS}; got {type(said).__name__}")
     _expect(_bytes(turns) == before, partner, told, "wrote into its turns")
     size = turns.size
     for name, shape, dtype in (

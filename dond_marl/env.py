@@ -16,6 +16,7 @@ from gymnasium import logger, spaces
 from gymnasium.utils import seeding
 from pettingzoo.utils.env import AECEnv, AECIterable
 
+from dond_marl.arguments import by_name, check_folder, check_one_of, scenario_option
 from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
 from dond_marl.scenarios import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
 from dond_marl.spaces import (
@@ -27,6 +28,7 @@ from dond_marl.spaces import (
     inform,
     observation_space,
     observe,
+    of_agent,
     read_action,
 )
 from dond_marl.transcript import transcript_lines
@@ -57,11 +59,13 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     :func:`dond_marl.scenarios.open_source`. ``reveal_partner_utilities``: show each seat the other's values.
     ``render_mode``: ``"human"`` prints the talk as it goes on, ``"ansi"`` returns it.
 
-    Raises ``ValueError`` (and its kinds :class:`ScenarioError`, :class:`DataError`) for settings that make no game.
+    Raises ``ValueError`` (and its kinds :class:`ScenarioError`, :class:`DataError`) for settings that make no game,
+    ``TypeError`` for settings that do not exist.
     """
 
     metadata = METADATA
 
+    @by_name
     def __init__(
         self,
         *,
@@ -80,6 +84,10 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         render_mode: RenderMode | None = None,
     ) -> None:
         super().__init__()
+        check_one_of("illegal", illegal, (None, *get_args(Illegal)))
+        check_one_of("render_mode", render_mode, (None, *get_args(RenderMode)))
+        check_one_of("reveal_partner_utilities", reveal_partner_utilities, (False, True))
+        check_folder("data_dir", data_dir)
         self.rules = Rules(max_turns, disagree)
         self.source = open_source(
             scenarios,
@@ -91,9 +99,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
             points_budget=points_budget,
             max_count=max_count,
         )
-        _check("illegal", illegal, (None, *get_args(Illegal)))
-        _check("render_mode", render_mode, (None, *get_args(RenderMode)))
-        self.max_count = max_count
+        self.max_count = self.source.max_count
         self.reveal_partner_utilities = bool(reveal_partner_utilities)
         self.illegal: Illegal = illegal or "raise"
         self.render_mode = render_mode
@@ -106,16 +112,16 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self.possible_agents = list(SEATS)
         self.agents: list[str] = []
         # One object per seat: seeding one seat's space leaves the other's alone.
-        self.observation_spaces = {agent: observation_space(max_count, max_turns) for agent in SEATS}
-        self.action_spaces = {agent: action_space(max_count) for agent in SEATS}
+        self.observation_spaces = {agent: observation_space(self.max_count, self.rules.max_turns) for agent in SEATS}
+        self.action_spaces = {agent: action_space(self.max_count) for agent in SEATS}
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """What ``agent`` sees; always the same object."""
-        return self.observation_spaces[agent]
+        """What ``agent`` sees; always the same object. Raises ``ValueError`` for any other than the two seats."""
+        return of_agent(self.observation_spaces, agent)
 
     def action_space(self, agent: str) -> spaces.Dict:
-        """What ``agent`` may say; always the same object."""
-        return self.action_spaces[agent]
+        """What ``agent`` may say; always the same object. Raises ``ValueError`` for any other than the two seats."""
+        return of_agent(self.action_spaces, agent)
 
     @property
     def negotiation(self) -> State:
@@ -133,11 +139,10 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         """Start a new game. Without a ``seed`` the random numbers go on where they were.
 
         ``options={"scenario": ...}`` sets the table by hand: a :class:`Scenario`, or ``{"counts": [3 integers],
-        "utilities": [[3 integers], [3 integers]]}``. Other options are ignored. Raises ``ValueError`` if it does not
-        fit the spaces.
+        "utilities": [[3 integers], [3 integers]]}``. Other options are ignored, unless the name is nearly this one.
+        Raises ``ValueError`` if it does not fit the spaces.
         """
-        given = None if options is None else options.get("scenario")
-        scenario = None if given is None else _scenario(given, self.max_count)
+        scenario = scenario_option(options, self.max_count)
         if seed is not None or self._rng is None:
             self._rng, _ = seeding.np_random(seed)
             self._ahead = None
@@ -156,7 +161,8 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     def observe(self, agent: str) -> Observation:
         """What ``agent`` sees now, whoever is to move; fresh arrays. The partner's values never change it."""
-        return observe(self.negotiation, _SEAT_OF[agent], reveal_partner_utilities=self.reveal_partner_utilities)
+        seat = of_agent(_SEAT_OF, agent)
+        return observe(self.negotiation, seat, reveal_partner_utilities=self.reveal_partner_utilities)
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, Info]:
         """Observation, points since its last act, terminated, truncated (never) and info of the seat to move."""
@@ -255,28 +261,3 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         if self._state is None:
             return OrderError("there is no game yet: call reset() first")
         return OrderError("the game is over and both seats have left it: call reset() for a new one")
-
-
-def _check(name: str, given: object, allowed: tuple[object, ...]) -> None:
-    if given not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {given!r}")
-
-
-def _scenario(given: object, max_count: int) -> Scenario:
-    """The table set by hand."""
-    if isinstance(given, Mapping) and given.keys() == {"counts", "utilities"}:
-        try:
-            given = Scenario(given["counts"], tuple(given["utilities"]))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"options['scenario']: {error}") from None
-    if not isinstance(given, Scenario):
-        raise ValueError(
-            "options['scenario'] must be a Scenario or {'counts': 3 integers, 'utilities': one vector of 3 integers "
-            f"per seat}}; got {brief(given)}"
-        )
-    if max(given.counts) > max_count:
-        raise ValueError(
-            f"options['scenario'] has counts {given.counts}, more of one type than max_count={max_count}, which the "
-            f"spaces are made for; build the environment with max_count={max(given.counts)}"
-        )
-    return given

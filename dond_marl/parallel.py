@@ -1,14 +1,20 @@
-"""The same game as a PettingZoo parallel environment: both seats are asked, the active one is heard."""
+"""The same game as a PettingZoo parallel environment: both seats are asked, the active one is heard.
+
+The inactive seat's action is ignored: it decides nothing. A learner that is handed both seats at every step, as over
+SuperSuit's vectors, must leave those steps out; ``info["active_agent"]`` of the reset or step before names the seat
+that decides.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from gymnasium import spaces
 from pettingzoo.utils.env import ParallelEnv
 
-from dond_marl.env import METADATA, Illegal, NegotiationEnv, OrderError
+from dond_marl.env import METADATA, NegotiationEnv, OrderError
 from dond_marl.game import SEATS
 from dond_marl.spaces import Info, InvalidAction, Observation, brief
 
@@ -26,9 +32,11 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
     """
 
     metadata = METADATA
+    __signature__ = inspect.signature(NegotiationEnv)
 
-    def __init__(self, *, illegal: Illegal = "forfeit", **settings: Any) -> None:
-        self.negotiation_env = NegotiationEnv(illegal=illegal, **settings)
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        self.negotiation_env = NegotiationEnv(*given, **settings)
+        self.negotiation_env.prefer_illegal("forfeit")
         self.render_mode = self.negotiation_env.render_mode
         self.possible_agents = list(SEATS)
         self.agents: list[str] = []

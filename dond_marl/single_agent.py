@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
+from gymnasium import logger
 
+from dond_marl.arguments import check_known
 from dond_marl.env import METADATA, NegotiationEnv, OrderError, RenderMode
-from dond_marl.game import SEATS, Action, rule_against
+from dond_marl.game import SEATS, Action, as_integer, rule_against
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.rollout import Noise
+from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner
-from dond_marl.spaces import Info, Observation
+from dond_marl.spaces import Info, Observation, own
 from dond_marl.turn import only_action, turn_of
 
 PATIENCE = 100  # games in a row that may end before the agent moves, before we say that it never will
+NOTICE = 20  # games in all that may end so before we say that the agent is never met in the seat drawn for it
 
 
 class PartnerError(RuntimeError):
@@ -36,24 +40,27 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
     metadata = METADATA
 
     def __init__(self, env: NegotiationEnv, partner: Spec | Partner = "heuristic", seat: int | None = None) -> None:
-        if seat is not None and (isinstance(seat, bool) or seat not in (0, 1)):
+        fixed = None if seat is None else as_integer(seat)
+        if seat is not None and fixed not in (0, 1):
             raise ValueError(f"seat must be 0, 1 or None (drawn per episode); got {seat!r}")
-        self.env = env
-        self.game: NegotiationEnv = env.unwrapped
-        if not isinstance(self.game, NegotiationEnv):
+        game = getattr(env, "unwrapped", None)
+        if not isinstance(game, NegotiationEnv):
             raise TypeError(
                 f"SingleAgentView takes the AEC environment of dond_marl (deal_or_no_dialog_v0.env()), wrapped or not; "
                 f"got {type(env).__name__}"
             )
         if not isinstance(env.action_space(SEATS[0]), gymnasium.spaces.Dict):
             raise TypeError("SingleAgentView plays with the Dict actions; take the view of it, not the other way round")
-        self.game.prefer_illegal("forfeit")
+        self.env, self.game = env, game
+        game.prefer_illegal("forfeit")
         self.partner = seat_occupant(partner)
         self.partner_name = spec_name(partner) if isinstance(partner, str | Mapping) else type(partner).__name__
         self.render_mode = self.game.render_mode
-        self._fixed_seat = seat
-        self._seat = seat or 0
+        self._fixed_seat = fixed
+        self._seat = fixed or 0
         self._playing = False
+        self._met: set[int] = set()  # seats in which the agent was to move
+        self._skipped = 0
         # The seats' spaces are alike; a copy, so that seeding ours leaves the environment's alone.
         self.observation_space = copy.deepcopy(env.observation_space(SEATS[0]))
         self.action_space = copy.deepcopy(env.action_space(SEATS[0]))
@@ -69,9 +76,11 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         """Start a new game and let the partner speak if it opens. Options as :meth:`NegotiationEnv.reset`.
 
         Games that end before the agent has moved are played again with new numbers and counted in
-        ``info["skipped_games"]``; raises :class:`PartnerError` after 100 of them in a row.
+        ``info["skipped_games"]``. Raises :class:`PartnerError` after 100 of them in a row; warns once after 20 of them
+        if the seat is drawn and the agent was never to move in seat_1.
         """
         super().reset(seed=seed)
+        self._playing = False  # should anything fail, there is no game
         env_seed = None if seed is None else int(self.np_random.integers(2**32))
         for skipped in range(PATIENCE):
             if self._fixed_seat is None:
@@ -82,11 +91,10 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
             self._partner_speaks()
             if not self.game.negotiation.over:
                 self._playing = True
+                self._met.add(self._seat)
                 return self.env.observe(self.agent), self._info(skipped)
-        raise PartnerError(
-            f"{PATIENCE} games in a row ended before {self.agent} could move: {self.partner_name} ends them at once; "
-            f"take another partner, or seat=0"
-        )
+            self._skip()
+        raise PartnerError(f"{PATIENCE} games in a row ended before {self.agent} could move: {self._why_never()}")
 
     def step(self, action: dict[str, Any]) -> tuple[Observation, float, bool, bool, Info]:
         """Say ``action`` and let the partner answer.
@@ -96,6 +104,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         if not self._playing:
             raise OrderError("there is no game to step: call reset() first")
         self.env.step(action)
+        self._playing = False  # should the partner fail, nobody speaks in its place
         reward = self.env.rewards[self.agent] + self._partner_speaks()
         over = self.game.negotiation.over
         self._playing = not over
@@ -108,6 +117,20 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
     def close(self) -> None:
         """Nothing is held open."""
         self.env.close()
+
+    def _skip(self) -> None:
+        """One more game ended before the agent moved; only those in which the partner opens can."""
+        self._skipped += 1
+        if self._skipped == NOTICE and self._fixed_seat is None and self._seat not in self._met:
+            logger.warn(
+                f"{NOTICE} games ended before {self.agent} could move, so all episodes so far were played in "
+                f"{SEATS[1 - self._seat]}: {self._why_never()}"
+            )
+
+    def _why_never(self) -> str:
+        if self.game.rules.max_turns == 1:
+            return "with max_turns=1 only seat_0 speaks; raise it, or say seat=0"
+        return f"{self.partner_name} ends them at once; take another partner, or say seat=0"
 
     def _partner_speaks(self) -> float:
         """Ask the partner until the agent is to move; what the agent earned meanwhile, in points."""
@@ -132,7 +155,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         try:
             said = only_action(self.partner.act(turn))
         except Exception as error:  # whatever the partner does wrong is the partner's
-            raise PartnerError(f"{where} failed: {type(error).__name__}: {error}") from error
+            raise PartnerError(f"{where} failed: {one_line(error)}") from error
         rule = rule_against(state, said)
         if rule is not None:
             raise PartnerError(f"{where} answered an illegal act: {rule}")
@@ -140,7 +163,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
 
     def _info(self, skipped: int | None = None) -> Info:
         """The seat's info as objects of its own: Gymnasium's users keep and change what they are given."""
-        info: Info = copy.deepcopy(self.env.infos[self.agent])
+        info = own(self.env.infos[self.agent])
         info["seat"] = self.agent
         if skipped is not None:
             info["skipped_games"] = skipped
@@ -154,4 +177,5 @@ def make(
     **settings: Any,
 ) -> SingleAgentView:
     """What ``gymnasium.make("DealOrNoDialog-v0", ...)`` makes; ``settings`` are those of :class:`NegotiationEnv`."""
+    check_known(settings, ("partner", "seat", *inspect.signature(NegotiationEnv).parameters))
     return SingleAgentView(NegotiationEnv(render_mode=render_mode, **settings), partner, seat)

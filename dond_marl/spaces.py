@@ -12,17 +12,18 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dond_marl.game import ITEMS, MAX_VALUE, Act, Action, State, Triple, may_agree
+from dond_marl.game import ITEMS, MAX_VALUE, SEATS, Act, Action, State, Triple, as_integer, may_agree
 from dond_marl.seats import NO_ACT_YET
 
 Observation = dict[str, Any]
 Info = dict[str, Any]
+Entry = TypeVar("Entry")
 _ACTS = tuple(Act)
 _INTEGERS = tuple(np.int64(number) for number in range(101))  # immutable, so one of each is enough
 _PARTS = frozenset(("act_type", "oA"))
@@ -108,32 +109,41 @@ def inform(state: State, seat: int, max_count: int) -> Info:
     return info
 
 
+def own(info: Info) -> Info:
+    """The info with arrays of the caller's own, to keep and to change."""
+    return {name: _own(value) for name, value in info.items()}
+
+
+def _own(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, ActionMask):
+        return ActionMask(act_type=value["act_type"].copy(), oA=tuple([part.copy() for part in value["oA"]]))
+    return dict(value) if isinstance(value, dict) else value
+
+
+def of_agent(table: Mapping[str, Entry], agent: str) -> Entry:
+    """The entry of ``agent``. Raises ``ValueError`` for any other than the two seats."""
+    try:
+        return table[agent]
+    except (KeyError, TypeError):
+        raise ValueError(f"the agents are {' and '.join(map(repr, SEATS))}; got {brief(agent)}") from None
+
+
 def read_action(action: object, max_count: int) -> Action:
     """The action as a value of the game. Raises :class:`InvalidAction` for anything outside the action space."""
     if not isinstance(action, Mapping) or action.keys() != _PARTS:
-        raise _invalid(action, max_count, "it must be a dict with exactly the keys 'act_type' and 'oA'")
-    act, oA = whole(action["act_type"]), wholes(action["oA"], len(ITEMS))
+        raise _invalid(
+            f"an action must be a dict with exactly the keys 'act_type' and 'oA'; got {told(action)}", max_count
+        )
+    act, oA = as_integer(action["act_type"]), wholes(action["oA"], len(ITEMS))
     if act is None or not 0 <= act < len(_ACTS):
-        raise _invalid(action, max_count, "'act_type' is not one of these integers")
-    if oA is None:
-        raise _invalid(action, max_count, "'oA' is not three integers")
-    a, b, c = oA
+        given = told(action["act_type"])
+        raise _invalid(f"'act_type' must be one whole number in 0..{len(_ACTS) - 1}; got {given}", max_count)
+    a, b, c = oA or _OUTSIDE
     if not (0 <= a <= max_count and 0 <= b <= max_count and 0 <= c <= max_count):
-        raise _invalid(action, max_count, "'oA' is out of range")
+        raise _invalid(f"'oA' must be 3 whole numbers in 0..{max_count}; got {told(action['oA'])}", max_count)
     return Action(_ACTS[act], (a, b, c))
-
-
-def whole(value: object) -> int | None:
-    """The integer that ``value`` is, ``None`` if it is something else; a truth value is something else."""
-    if type(value) is int:
-        return value
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "iu":
-        return int(value)
-    return None
 
 
 def wholes(value: object, size: int) -> list[int] | None:
@@ -145,13 +155,21 @@ def wholes(value: object, size: int) -> list[int] | None:
         return numbers
     if not isinstance(value, list | tuple) or len(value) != size:
         return None
-    found = [number for entry in value if (number := whole(entry)) is not None]
+    found = [number for entry in value if (number := as_integer(entry)) is not None]
     return found if len(found) == size else None
 
 
 def brief(value: object) -> str:
     """A short ``repr`` for error messages, whatever the value."""
     return _BRIEF.repr(value)
+
+
+def told(value: object) -> str:
+    """What an action, or a part of one, is, for error messages; of an array also what may be wrong with it."""
+    if not isinstance(value, np.ndarray):
+        return brief(value)
+    advice = "; whole numbers are needed, e.g. .astype(int)" if value.dtype.kind in "fb" else ""
+    return f"{value.dtype} array of shape {value.shape}, {' '.join(brief(value).split())}{advice}"
 
 
 @lru_cache(maxsize=8192)
@@ -173,12 +191,13 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _invalid(action: object, max_count: int, problem: str) -> InvalidAction:
+def _invalid(problem: str, max_count: int) -> InvalidAction:
     acts = ", ".join(f"{act.value} {act.name}" for act in Act)
     return InvalidAction(
-        f"an action is {{'act_type': one of {acts}; 'oA': 3 integers in 0..{max_count}, what the speaker keeps}}; "
-        f"got {brief(action)}: {problem}"
+        f"{problem}. An action is {{'act_type': one of {acts}; 'oA': 3 integers in 0..{max_count}, "
+        "what the speaker keeps}"
     )
 
 
 _NOTHING: Triple = (0, 0, 0)
+_OUTSIDE: Triple = (-1, -1, -1)

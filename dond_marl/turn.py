@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dond_marl.game import Act, Action, Rules, State, may_agree, rest
-from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Turns, constant, no_hints, no_noise
+from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Turns, no_hints, no_noise
 from dond_marl.spaces import Observation
+
+DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for messages about who returns something else
+_NO_HINTS, _NO_NOISE = no_hints(1), no_noise(1)  # read-only, so one of each is enough
 
 
 def turn_of(
@@ -32,11 +35,11 @@ def turn_of(
         history=History(acts, offers, taken),
         last_partner_act=np.array([NO_ACT_YET if last is None else last], dtype=np.int8),
         last_partner_offer_for_me=_row((0, 0, 0) if claim is None else rest(scenario.counts, claim)),
-        turns_remaining=constant(state.turns_remaining, np.int8, 1),
+        turns_remaining=np.array([state.turns_remaining], dtype=np.int8),
         act_mask=np.array([[act is not Act.AGREE or may_agree(state, seat) for act in Act]]),
-        hint_features=no_hints(1),
-        noise=no_noise(1) if noise is None else noise,
-        game_noise=no_noise(1) if game_noise is None else game_noise,
+        hint_features=_NO_HINTS,
+        noise=_NO_NOISE if noise is None else noise,
+        game_noise=_NO_NOISE if game_noise is None else game_noise,
     )
 
 
@@ -57,14 +60,16 @@ def turn_of_observation(seen: Observation, rules: Rules) -> Turns:
         last_partner_offer_for_me=_row(seen["last_partner_offer_for_me"]),
         turns_remaining=np.array([seen["turns_remaining"]], dtype=np.int8),
         act_mask=np.ones((1, len(Act)), dtype=bool),
-        hint_features=no_hints(1),
-        noise=no_noise(1),
-        game_noise=no_noise(1),
+        hint_features=_NO_HINTS,
+        noise=_NO_NOISE,
+        game_noise=_NO_NOISE,
     )
 
 
 def only_action(decisions: Decisions) -> Action:
-    """The single decision of a batch of one, as a value of the game. Raises ``ValueError`` for anything else."""
+    """The single decision of a batch of one, as a value of the game. Raises ``TypeError`` or ``ValueError``."""
+    if not isinstance(decisions, Decisions):
+        raise TypeError(f"act must return {DECISIONS}; got {type(decisions).__name__}")
     act, oA = np.asarray(decisions.act_type), np.asarray(decisions.oA)
     if act.shape != (1,) or oA.shape != (1, 3):
         raise ValueError(f"a decision of one game needs act_type[1] and oA[1, 3]; got {act.shape} and {oA.shape}")

@@ -9,8 +9,10 @@
 
 :func:`view` takes the AEC environment, the parallel one or a :class:`SingleAgentView` (also out of ``gymnasium.make``)
 and keeps its API. ``info["action_mask"]`` has the shape of the view's action space, so ``space.sample(mask)`` is legal;
-``action_masks()`` gives the same as one bool vector, as sb3-contrib asks. Illegal acts forfeit unless the environment
-was built with an ``illegal`` of its own: such libraries sample without masks.
+``action_masks()`` gives the same as one bool vector, as sb3-contrib asks; it raises :class:`OrderError` where there is
+no game and nothing may be said. Illegal acts forfeit unless the environment was built with an ``illegal`` of its own:
+such libraries sample without masks. In the parallel view the inactive seat's action is ignored: learners over
+SuperSuit's vectors must use ``info["active_agent"]`` to leave those steps out, see :mod:`dond_marl.parallel`.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ from numpy.typing import NDArray
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
-from dond_marl.env import NegotiationEnv
+from dond_marl.env import NegotiationEnv, OrderError
 from dond_marl.features import BaseLayout, encode
-from dond_marl.game import ITEMS, SEATS, Act
-from dond_marl.parallel import Results
+from dond_marl.game import ITEMS, SEATS, Act, as_integer
+from dond_marl.parallel import ParallelNegotiationEnv, Results
 from dond_marl.seats import Bools
-from dond_marl.spaces import Info, InvalidAction, Observation, brief, whole, wholes
+from dond_marl.single_agent import SingleAgentView
+from dond_marl.spaces import Info, InvalidAction, Observation, of_agent, told, wholes
 from dond_marl.splits import action_at, action_count, grid
 from dond_marl.turn import turn_of_observation
 
@@ -70,7 +73,8 @@ class FlatActions:
         given = wholes(action, len(self._sizes))
         if given is None or not all(0 <= n < size for n, size in zip(given, self._sizes, strict=True)):
             raise InvalidAction(
-                f"a flat action is 4 integers, the act type and oA, each less than {self._sizes}; got {brief(action)}"
+                f"a flat action is 4 whole numbers, the act type and oA, each less than {self._sizes}; "
+                f"got {told(action)}"
             )
         return {"act_type": given[0], "oA": given[1:]}
 
@@ -91,9 +95,9 @@ class DiscreteActions:
 
     def read(self, action: object) -> object:
         """The ``Dict`` action. Raises :class:`InvalidAction`."""
-        given = whole(action)
+        given = as_integer(action)
         if given is None or not 0 <= given < self._count:
-            raise InvalidAction(f"a numbered action is one integer in 0..{self._count - 1}; got {brief(action)}")
+            raise InvalidAction(f"a numbered action is one whole number in 0..{self._count - 1}; got {told(action)}")
         act, oA = action_at(given, self._max_count)
         return {"act_type": int(act), "oA": oA}
 
@@ -116,7 +120,7 @@ class Glasses:
             )
         game.prefer_illegal("forfeit")
         forms: dict[str, type[FlatActions | DiscreteActions]] = {"flat": FlatActions, "discrete": DiscreteActions}
-        self.rules = game.rules
+        self.game = game
         self.form: ActionForm | None = forms[actions](game.max_count) if actions in forms else None
         self.layout: BaseLayout | None = None
         if observations == "box":
@@ -124,17 +128,19 @@ class Glasses:
 
     def action_space(self, space: Any) -> Any:
         """The view's action space, given the environment's."""
+        _check_dict(space, "actions")
         return space if self.form is None else self.form.space()
 
     def observation_space(self, space: Any) -> Any:
         """The view's observation space, given the environment's."""
+        _check_dict(space, "observations")
         return space if self.layout is None else spaces.Box(0.0, 1.0, (self.layout.width,), np.float32)
 
     def see(self, observation: Observation) -> Any:
         """The view's observation; ``[width]`` in a box."""
         if self.layout is None:
             return observation
-        return encode(turn_of_observation(observation, self.rules), self.layout)[0]
+        return encode(turn_of_observation(observation, self.game.rules), self.layout)[0]
 
     def say(self, action: object) -> object:
         """The environment's action."""
@@ -144,25 +150,44 @@ class Glasses:
         """The info with the view's mask."""
         return info if self.form is None else {**info, "action_mask": self.form.mask(info["action_mask"])}
 
+    def expect_game(self, infos: Info) -> None:
+        """Raise :class:`OrderError` unless a game is going on; ``infos`` is empty before the view's first reset."""
+        if not infos:
+            raise OrderError("there is no game yet: call reset() first")
+        if self.game.negotiation.over:
+            raise OrderError("the game is over, nothing may be said any more: call reset() for a new one")
 
-class AECView(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+
+class _BothSeats:
+    """What the views of PettingZoo's two APIs share: spaces and masks of both seats."""
+
+    def _wear(self, env: Any, glasses: Glasses) -> None:
+        self.glasses = glasses
+        self.infos: dict[str, Info] = {}
+        self.action_spaces = {agent: glasses.action_space(env.action_space(agent)) for agent in SEATS}
+        self.observation_spaces = {agent: glasses.observation_space(env.observation_space(agent)) for agent in SEATS}
+
+    def action_space(self, agent: str) -> Any:
+        """What ``agent`` may say; always the same object."""
+        return of_agent(self.action_spaces, agent)
+
+    def observation_space(self, agent: str) -> Any:
+        """What ``agent`` sees; always the same object."""
+        return of_agent(self.observation_spaces, agent)
+
+    def action_masks(self, agent: str | None = None) -> Bools:
+        """What ``agent``, by default the seat to move, may say, as one vector. Raises :class:`OrderError`."""
+        self.glasses.expect_game(self.infos)
+        asked = self.glasses.game.agent_selection if agent is None else agent
+        return as_bools(of_agent(self.infos, asked)["action_mask"])
+
+
+class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """A view of the AEC environment; made by :func:`view`."""
 
     def __init__(self, env: Any, actions: ActionView, observations: ObservationView) -> None:
         super().__init__(env)
-        self.glasses = Glasses(env.unwrapped, actions, observations)
-        self.action_spaces = {agent: self.glasses.action_space(env.action_space(agent)) for agent in SEATS}
-        self.observation_spaces = {
-            agent: self.glasses.observation_space(env.observation_space(agent)) for agent in SEATS
-        }
-
-    def action_space(self, agent: str) -> Any:
-        """What ``agent`` may say; always the same object."""
-        return self.action_spaces[agent]
-
-    def observation_space(self, agent: str) -> Any:
-        """What ``agent`` sees; always the same object."""
-        return self.observation_spaces[agent]
+        self._wear(env, Glasses(env.unwrapped, actions, observations))
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a new game."""
@@ -178,33 +203,16 @@ class AECView(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
         """What ``agent`` sees now."""
         return self.glasses.see(self.env.observe(agent))
 
-    def action_masks(self, agent: str | None = None) -> Bools:
-        """What ``agent``, by default the seat to move, may say, as one vector."""
-        return as_bools(self.infos[agent or self.agent_selection]["action_mask"])
-
     def _tell(self) -> None:
         self.infos = {agent: self.glasses.tell(info) for agent, info in self.env.infos.items()}
 
 
-class ParallelView(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """A view of the parallel environment; made by :func:`view`."""
 
     def __init__(self, env: Any, actions: ActionView, observations: ObservationView) -> None:
         super().__init__(env)
-        self.glasses = Glasses(env.unwrapped.negotiation_env, actions, observations)
-        self.infos: dict[str, Info] = {}
-        self._action_spaces = {agent: self.glasses.action_space(env.action_space(agent)) for agent in SEATS}
-        self._observation_spaces = {
-            agent: self.glasses.observation_space(env.observation_space(agent)) for agent in SEATS
-        }
-
-    def action_space(self, agent: str) -> Any:
-        """What ``agent`` may say; always the same object."""
-        return self._action_spaces[agent]
-
-    def observation_space(self, agent: str) -> Any:
-        """What ``agent`` sees; always the same object."""
-        return self._observation_spaces[agent]
+        self._wear(env, Glasses(env.unwrapped.negotiation_env, actions, observations))
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -215,14 +223,12 @@ class ParallelView(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo shi
     def step(self, actions: Mapping[str, object]) -> Results:
         """The active seat says its action; the other's is not read."""
         active = self.infos.get(SEATS[0], {}).get("active_agent")
-        heard = {active: self.glasses.say(actions[active])} if active is not None and active in actions else {}
+        heard = actions
+        if active is not None and isinstance(actions, Mapping) and active in actions:
+            heard = {active: self.glasses.say(actions[active])}
         seen, rewards, ended, cut, infos = self.env.step(heard)
         seen, infos = self._shown(seen, infos)
         return seen, rewards, ended, cut, infos
-
-    def action_masks(self, agent: str | None = None) -> Bools:
-        """What ``agent``, by default the active one, may say, as one vector."""
-        return as_bools(self.infos[agent or self.infos[SEATS[0]]["active_agent"]]["action_mask"])
 
     def _shown(self, seen: dict[str, Any], infos: dict[str, Info]) -> tuple[dict[str, Any], dict[str, Info]]:
         self.infos = {agent: self.glasses.tell(info) for agent, info in infos.items()}
@@ -238,7 +244,7 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.glasses = Glasses(env.unwrapped.game, actions, observations)  # type: ignore[attr-defined]
         self.action_space = self.glasses.action_space(env.action_space)
         self.observation_space = self.glasses.observation_space(env.observation_space)
-        self._mask: Any = None
+        self._told: Info = {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Start a new game."""
@@ -251,22 +257,29 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return seen, reward, ended, cut, info
 
     def action_masks(self) -> Bools:
-        """What the agent may say, as one vector."""
-        return as_bools(self._mask)
+        """What the agent may say, as one vector. Raises :class:`OrderError`."""
+        self.glasses.expect_game(self._told)
+        return as_bools(self._told["action_mask"])
 
     def _shown(self, seen: Any, info: Info) -> tuple[Any, Info]:
-        told = self.glasses.tell(info)
-        self._mask = told["action_mask"]
-        return self.glasses.see(seen), told
+        self._told = self.glasses.tell(info)
+        return self.glasses.see(seen), dict(self._told)
 
 
 def view(env: Any, actions: ActionView = "flat", observations: ObservationView = "box") -> Any:
-    """``env`` with actions and observations written as asked, under the API it has."""
-    kinds = ((AECEnv, AECView), (ParallelEnv, ParallelView), (gymnasium.Env, SeatView))
-    for kind, made in kinds:
-        if isinstance(env, kind):
+    """``env`` with actions and observations written as asked, under the API it has. Raises ``TypeError``."""
+    kinds = (
+        (AECEnv, NegotiationEnv, AECView),
+        (ParallelEnv, ParallelNegotiationEnv, ParallelView),
+        (gymnasium.Env, SingleAgentView, SeatView),
+    )
+    for kind, ours, made in kinds:
+        if isinstance(env, kind) and isinstance(env.unwrapped, ours):
             return made(env, actions, observations)
-    raise TypeError(f"a view takes an AEC, parallel or Gymnasium environment of dond_marl; got {type(env).__name__}")
+    raise TypeError(
+        "a view takes an environment of dond_marl, wrapped or not: deal_or_no_dialog_v0.env() or .parallel_env(), a "
+        f"SingleAgentView, or gymnasium.make('DealOrNoDialog-v0'); got {type(env).__name__}"
+    )
 
 
 def as_bools(mask: Any) -> Bools:
@@ -275,3 +288,11 @@ def as_bools(mask: Any) -> Bools:
         mask = (mask["act_type"], *mask["oA"])
     joined: Bools = np.concatenate(mask).astype(bool) if isinstance(mask, tuple) else np.asarray(mask, dtype=bool)
     return joined
+
+
+def _check_dict(space: object, what: str) -> None:
+    if not isinstance(space, spaces.Dict):
+        raise TypeError(
+            f"a view is taken of the environment's own Dict {what}, but these are a {type(space).__name__} already: "
+            "say both forms in one view(env, actions=..., observations=...)"
+        )

@@ -9,22 +9,29 @@ import numpy as np
 import pytest
 
 from dond_marl.conformance import check_in_another_process, check_partner, positions
-from dond_marl.game import Act
+from dond_marl.game import Act, Scenario
 from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios import pack
 from dond_marl.seats import Traits, constant, decide
 
 NAMES = sorted(catalogue())
+PLAIN = [
+    name
+    for name in NAMES
+    if all(given.default is not given.empty for given in inspect.signature(catalogue()[name]).parameters.values())
+]  # those that need no parameters
 SIMPLE = Traits(deterministic=True, memoryless=True)
 NOTHING = Traits()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PLAIN)
 def test_every_occupant_keeps_to_the_contract(name):
     check_partner(seat_occupant(name))
 
 
 def test_another_process_gets_the_same_answers():
-    check_in_another_process({name: seat_occupant(name) for name in NAMES})
+    check_in_another_process({name: seat_occupant(name) for name in PLAIN})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,6 +96,9 @@ class Faulty:
         turns.counts[0, 0] += 1
         return said
 
+    def a_list(self, turns, said):
+        return [list(field) for field in said]
+
     def looks_sideways(self, turns, said):
         return said._replace(oA=np.minimum(turns.counts, turns.counts.min(axis=0)))
 
@@ -123,6 +133,7 @@ class Faulty:
         ("no_cause", "a cause that is no Cause"),
         ("raises", "raised ZeroDivisionError"),
         ("writes", "wrote into its turns|raised ValueError"),
+        ("a_list", r"must return Decisions \(use dond_marl.seats.decide\(act_type, oA\)\); got list"),
         ("looks_sideways", "answers differently"),
         ("needs_a_crowd", "answers differently alone"),
         ("reads_noise", "declares none"),
@@ -176,3 +187,52 @@ def test_what_is_no_partner_is_refused():
         check_partner("heuristic")  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="is no partner"):
         check_partner(replace(Faulty("none"), traits=None))
+    for check in (check_partner, lambda kind: check_in_another_process({"one": kind})):
+        with pytest.raises(AssertionError, match=r"Counts is a class: pass an instance, Counts\(\)"):
+            check(Counts)
+
+
+def test_what_cannot_be_pickled_is_refused():
+    class Local(Counts):
+        """No other process can find this class."""
+
+    for check in (check_partner, lambda partner: check_in_another_process({"one": partner})):
+        with pytest.raises(AssertionError, match="must be picklable: define its class at the top of a module"):
+            check(Local())
+
+
+class Writes:
+    """Keeps everything, and writes somewhere in what it is shown."""
+
+    traits = Traits(deterministic=True)
+
+    def __init__(self, where):
+        self.where = where
+
+    def act(self, turns):
+        for array in self.where(turns):
+            array[:] = 10
+        return decide(np.zeros(turns.size), turns.counts)
+
+
+@pytest.mark.parametrize("name", ["counts", "my_utilities", "partner_utilities", "last_partner_act"])
+def test_a_partner_that_writes_into_the_game_fails_and_the_scenarios_stay_as_they_were(name):
+    table = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+    scenarios = pack([table, table.swapped()])
+    partner = Writes(lambda turns: [getattr(turns, name)])
+    for occupants, seat in (((partner, seat_occupant("tough")), 0), ((seat_occupant("tough"), partner), 1)):
+        with pytest.raises(OccupantError, match=f"the occupant of seat_{seat} failed: ValueError: .* read-only"):
+            rollout(occupants, scenarios, seed=0, reveal_partner_utilities=True)
+    assert [scenarios.scenario(row) for row in range(2)] == [table, table.swapped()]
+
+
+def test_what_a_partner_writes_into_its_history_or_its_own_copies_changes_nothing():
+    scenarios = pack([Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))] * 3)
+    honest, other = Writes(lambda turns: []), seat_occupant("heuristic")
+    writer = Writes(
+        lambda turns: [turns.history.act, turns.history.oA, turns.last_partner_offer_for_me, turns.act_mask]
+    )
+    for swap in (1, -1):
+        one, same = (rollout((partner, other)[::swap], scenarios, seed=0) for partner in (honest, writer))
+        assert all((a == b).all() for a, b in zip(one, same, strict=True) if isinstance(a, np.ndarray))
+        assert (one.scenarios.counts == same.scenarios.counts).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import itertools
 import pickle
 
@@ -16,6 +17,7 @@ from dond_marl.env import NegotiationEnv, OrderError
 from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions
 from dond_marl.scenarios import ScenarioError
 from dond_marl.spaces import ActionMask, InvalidAction
+from league.settings import EnvConfig
 
 # What the tests below play on:
 #            book  hat  ball
@@ -286,9 +288,32 @@ BAD = [
 def test_an_action_outside_the_space_says_what_is_allowed_and_changes_nothing(action, illegal):
     env = at_the_table(illegal=illegal)
     before = everything(env)
-    with pytest.raises(InvalidAction, match=r"3 integers in 0\.\.4, what the speaker keeps; got|; got"):
+    with pytest.raises(InvalidAction, match=r"got .*\. An action is .* 3 integers in 0\.\.4, what the speaker keeps"):
         env.step(action)
     assert same(before, everything(env))
+
+
+@pytest.mark.parametrize(
+    ("action", "cause"),
+    [
+        (3, "an action must be a dict with exactly the keys 'act_type' and 'oA'; got 3"),
+        ({"act_type": 0}, "an action must be a dict with exactly the keys 'act_type' and 'oA'; got {'act_type': 0}"),
+        ({"act_type": 5, "oA": [0, 0, 0]}, "'act_type' must be one whole number in 0..4; got 5"),
+        ({"act_type": np.array([0]), "oA": [0, 0, 0]}, "0..4; got int64 array of shape (1,), array([0])"),
+        ({"act_type": 0, "oA": [0, 0, 5]}, "'oA' must be 3 whole numbers in 0..4; got [0, 0, 5]"),
+        ({"act_type": 0, "oA": np.zeros((2, 3), dtype=np.int8)}, "got int8 array of shape (2, 3), array([[0, 0, 0], ["),
+        (
+            {"act_type": 0, "oA": np.ones(3)},
+            "'oA' must be 3 whole numbers in 0..4; got float64 array of shape (3,), array([1., 1., 1.]); "
+            "whole numbers are needed, e.g. .astype(int)",
+        ),
+    ],
+)
+def test_an_action_outside_the_space_is_told_its_cause_first(action, cause):
+    with pytest.raises(InvalidAction) as raised:
+        at_the_table().step(action)
+    told, _, allowed = str(raised.value).partition(". An action is {'act_type': one of 0 PROPOSE, ")
+    assert cause in told and told.startswith(("an action", "'act_type'", "'oA'")) and allowed
 
 
 def test_random_wrong_actions_have_a_documented_outcome():
@@ -446,11 +471,52 @@ def test_a_table_that_does_not_fit_is_refused_and_the_game_goes_on(scenario, com
         ({"scenarios": "nowhere"}, "scenarios must be one of"),
         ({"max_count": 11}, "max_count"),
         ({"use_dataset": True, "scenarios": "lewis"}, "contradicts"),
+        ({"data_dir": 3}, "data_dir must be the path of a folder, or None for the default one; got 3"),
     ],
 )
 def test_settings_that_make_no_game_are_refused(wrong, complaint):
     with pytest.raises((ValueError, ScenarioError), match=complaint):
         deal_or_no_dialog_v0.env(**wrong)
+
+
+def test_options_that_are_nearly_the_one_there_is_are_refused_and_others_are_ignored():
+    env = at_the_table()
+    before = everything(env)
+    for name in ("scenarios", "Scenario", "senario"):
+        with pytest.raises(ValueError, match=f"no option '{name}': did you mean 'scenario'"):
+            env.reset(options={name: TABLE})
+    for options in ("scenario", 3, [TABLE]):
+        with pytest.raises(TypeError, match=r"options must be a mapping such as .'scenario': ...., or None; got"):
+            env.reset(options=options)
+    assert same(before, everything(env))
+    env.reset(options={"seed": 1, "scenario_id": 2, 3: 4})
+
+
+@pytest.mark.parametrize("agent", ["seat_2", "player_0", 0, None, [], ("seat_0",)])
+def test_an_agent_that_is_not_at_the_table_is_refused_with_the_two_that_are(agent):
+    env = at_the_table()
+    parallel = deal_or_no_dialog_v0.parallel_env()
+    for call in (env.observe, env.observation_space, env.action_space, parallel.action_space):
+        with pytest.raises(ValueError, match=r"the agents are 'seat_0' and 'seat_1'; got"):
+            call(agent)
+
+
+def test_a_setting_that_does_not_exist_is_refused_with_those_that_do():
+    for make in (deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.raw_env, deal_or_no_dialog_v0.parallel_env):
+        with pytest.raises(TypeError, match=r"no setting 'max_turn' \(did you mean 'max_turns'\?\); .*, render_mode$"):
+            make(max_turn=3)
+        with pytest.raises(TypeError, match="no setting 'partner'; the settings are max_turns, disagree"):
+            make(partner="tough")
+        with pytest.raises(TypeError, match=r"settings are given by name, max_turns=.*; got 3 without one"):
+            make(3)
+
+
+def test_the_settings_are_those_of_a_config_with_the_same_defaults():
+    config = {name: field.default for name, field in EnvConfig.model_fields.items() if name not in ("id", "partner")}
+    for make in (NegotiationEnv, NegotiationEnv.__init__, deal_or_no_dialog_v0.parallel_env):
+        parameters = {name: given for name, given in inspect.signature(make).parameters.items() if name != "self"}
+        assert {given.kind for given in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+        assert {name: given.default for name, given in parameters.items()} == config
 
 
 def test_the_spaces_follow_the_settings_and_belong_to_one_seat_each():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios import open_source, pack
 from dond_marl.seats import Decisions, Traits, Turns, decide
 from dond_marl.single_agent import PartnerError
+from dond_marl.spaces import ActionMask
 from dond_marl.turn import only_action, turn_of
 from dond_marl.views import view
 
@@ -110,6 +112,19 @@ def test_a_partner_that_never_lets_the_agent_move_is_a_clear_error():
     assert (
         against(Says(Act.END)).reset(seed=0)[1]["seat"] == "seat_0"
     )  # where the seat is drawn, the other one is found
+
+
+def test_a_seat_that_is_never_met_is_said_once():
+    for partner, given_settings, why in (
+        (Says(Act.END), {}, "Says ends them at once; take another partner, or say seat=0"),
+        ("heuristic", {"max_turns": 1}, "with max_turns=1 only seat_0 speaks; raise it, or say seat=0"),
+    ):
+        env = against(partner, **given_settings)
+        with pytest.warns(UserWarning, match="20 games ended before seat_1 could move.*seat_0") as warned:
+            skipped = sum(env.reset(seed=1 if game == 0 else None)[1]["skipped_games"] for game in range(80))
+        assert skipped > 40 and len(warned) == 1 and why in str(warned[0].message)
+    env = against(SometimesLeaves(0.9))  # met at times: nothing to say, and a warning would be an error
+    assert sum(env.reset(seed=1 if game == 0 else None)[1]["skipped_games"] for game in range(80)) > 40
 
 
 def test_the_same_seed_gives_the_same_episodes_whatever_was_played_before():
@@ -206,7 +221,12 @@ def test_the_view_and_the_play_loop_play_the_same_games(seat):
         assert [a.act_type for a in env.game.negotiation.history] == games.act[row, : games.turns[row]].tolist()
 
 
-LOCAL = [name for name, make in catalogue().items() if not (make().traits.remote or make().traits.human)]
+def needs_nothing(make: object) -> bool:
+    return all(given.default is not given.empty for given in inspect.signature(make).parameters.values())
+
+
+PLAIN = {name: make().traits for name, make in catalogue().items() if needs_nothing(make)}
+LOCAL = [name for name, traits in PLAIN.items() if not (traits.remote or traits.human)]
 
 
 @pytest.mark.parametrize("name", LOCAL)
@@ -255,12 +275,45 @@ class Broken:
         (KeyError("net"), "the partner Broken in seat_0 failed: KeyError: 'net'"),
         (decide(np.zeros(2), np.zeros((2, 3))), r"needs act_type\[1\] and oA\[1, 3\]"),
         (decide(np.zeros(1), np.zeros((1, 3)))._replace(oA=np.zeros((1, 3))), "must be whole numbers"),
-        (None, "failed: AttributeError"),
+        (None, r"failed: TypeError: act must return Decisions \(use dond_marl.seats.decide.*got NoneType"),
+        ([0, [0, 0, 0]], "act must return Decisions .*got list"),
     ],
 )
 def test_a_partner_that_fails_is_named(answer, complaint):
     with pytest.raises(PartnerError, match=complaint):
         against(Broken(answer), seat=1).reset()
+
+
+@dataclass
+class FailsWhenAnswering:
+    """Opens as it should, and fails from its second turn on, or in every turn."""
+
+    opens: bool = True
+    traits: Traits = SURE
+
+    def act(self, turns: Turns) -> Decisions:
+        if turns.taken or not self.opens:
+            raise ConnectionError("gone")
+        return decide(np.zeros(1), turns.counts)
+
+
+def test_after_a_partner_has_failed_nobody_speaks_in_its_place():
+    partner = FailsWhenAnswering()
+    env = against(partner, seat=1)
+    env.reset(seed=1)
+    with pytest.raises(PartnerError, match="FailsWhenAnswering in seat_0 failed: ConnectionError: gone"):
+        env.step({"act_type": 0, "oA": [0, 0, 0]})
+    said = env.game.negotiation.history
+    with pytest.raises(OrderError, match=r"call reset\(\) first"):
+        env.step(END)
+    assert env.game.negotiation.history == said and len(said) == 2
+    env.reset()  # a game goes on, and the partner fails in the next reset
+    partner.opens = False
+    with pytest.raises(PartnerError, match="gone"):
+        env.reset()
+    with pytest.raises(OrderError, match=r"call reset\(\) first"):
+        env.step(END)
+    assert env.game.negotiation.history == ()
 
 
 def test_an_illegal_act_of_the_agent_forfeits_unless_the_environment_was_built_to_raise():
@@ -287,11 +340,16 @@ def test_calls_out_of_order_say_what_to_do():
 
 
 def test_wrong_arguments_are_refused_with_what_is_allowed():
-    for seat in (2, -1, "0", True):
+    for seat in (2, -1, "0", True, 1.0):
         with pytest.raises(ValueError, match="seat must be 0, 1 or None"):
             against("heuristic", seat)
     with pytest.raises(TypeError, match="takes the AEC environment"):
         SingleAgentView(deal_or_no_dialog_v0.parallel_env())
+    for wrong in ("lewis", None, deal_or_no_dialog_v0.env, gymnasium.make("CartPole-v1")):
+        with pytest.raises(TypeError, match=r"takes the AEC environment of dond_marl .*; got \w+"):
+            SingleAgentView(wrong)
+    with pytest.raises(OccupantNameError, match=r"give Wild\(\)"):
+        against(Wild)
     with pytest.raises(TypeError, match="not the other way round"):
         SingleAgentView(view(deal_or_no_dialog_v0.env()))
     with pytest.raises(OccupantNameError, match="did you mean 'heuristic'"):
@@ -321,6 +379,11 @@ def test_infos_are_the_callers_to_change():
         assert info["oA_max"].tolist() == [1, 2, 2] and np.asarray(info["action_mask"]).tolist() == [1, 1, 0, 1, 1]
         info["oA_max"] += 1
         info["action_mask"]["act_type"][:] = 0
+        info["action_mask"]["oA"][0][:] = 0
+        assert isinstance(info["action_mask"], ActionMask)
+    *_, info = env.step(END)
+    info["outcome"]["ending"] = "?"
+    assert env.game.infos["seat_0"]["outcome"]["ending"] == "END"
 
 
 def test_scenarios_of_a_block_can_be_set_one_by_one():

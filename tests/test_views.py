@@ -9,6 +9,8 @@ import gymnasium
 import numpy as np
 import pytest
 import supersuit
+from pettingzoo import AECEnv
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import Table
@@ -152,8 +154,52 @@ def test_the_api_decides_the_view_and_anything_else_is_refused():
     assert isinstance(view(gymnasium.make("DealOrNoDialog-v0")), SeatView)
     with pytest.raises(TypeError, match="got str"):
         view("env")
+    for foreign in (
+        gymnasium.make("CartPole-v1"),
+        HalfAnEnvironment(),
+        turn_based_aec_to_parallel(deal_or_no_dialog_v0.env()),
+        deal_or_no_dialog_v0.env,
+    ):
+        with pytest.raises(TypeError, match=r"takes an environment of dond_marl, wrapped or not: .*; got \w+"):
+            view(foreign)
     with pytest.raises(ValueError, match="flat or discrete or dict"):
         view(deal_or_no_dialog_v0.env(), "round")
+
+
+@pytest.mark.parametrize(
+    "make", [deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env, lambda: gymnasium.make("DealOrNoDialog-v0")]
+)
+def test_a_view_of_a_view_is_refused(make):
+    for forms in (("flat", "box"), ("discrete", "dict"), ("dict", "box")):
+        with pytest.raises(TypeError, match=r"own Dict (actions|observations), but these are a .* already"):
+            view(view(make(), *forms))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_there_are_action_masks_while_a_game_goes_on(form):
+    end = {"flat": [4, 0, 0, 0], "discrete": number(Act.END), "dict": {"act_type": 4, "oA": [0, 0, 0]}}[form]
+    for make, step in (
+        (lambda: view(deal_or_no_dialog_v0.env(), form), lambda env: env.step(end)),
+        (lambda: view(deal_or_no_dialog_v0.parallel_env(), form), lambda env: env.step({"seat_0": end})),
+        (lambda: view(SingleAgentView(deal_or_no_dialog_v0.env(), seat=0), form), lambda env: env.step(end)),
+    ):
+        env = make()
+        with pytest.raises(OrderError, match=r"there is no game yet: call reset\(\) first"):
+            env.action_masks()
+        env.reset()
+        assert env.action_masks().any()
+        step(env)
+        with pytest.raises(OrderError, match=r"the game is over, .* call reset\(\) for a new one"):
+            env.action_masks()
+
+
+@pytest.mark.parametrize("make", [deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env])
+def test_an_agent_that_is_not_at_the_table_is_refused_with_the_two_that_are(make):
+    env = view(make())
+    env.reset()
+    for call in (env.action_masks, env.action_space, env.observation_space):
+        with pytest.raises(ValueError, match="the agents are 'seat_0' and 'seat_1'; got 'seat_2'"):
+            call("seat_2")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -164,6 +210,10 @@ def test_a_view_can_be_copied_and_pickled_in_the_middle_of_a_game(make, form):
     for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
         assert (twin.action_masks() == env.action_masks()).all()
         twin.reset(seed=3)
+
+
+class HalfAnEnvironment(AECEnv):
+    """Somebody else's."""
 
 
 class TestParallel:
@@ -186,7 +236,7 @@ class TestParallel:
     def test_a_missing_action_of_the_active_agent_is_a_clear_error(self):
         for env in (deal_or_no_dialog_v0.parallel_env(), view(deal_or_no_dialog_v0.parallel_env())):
             env.reset()
-            for actions in ({}, {"seat_1": [0, 0, 0, 0]}):
+            for actions in ({}, {"seat_1": [0, 0, 0, 0]}, None, "seat_0", [0, 0, 0, 0]):
                 with pytest.raises(InvalidAction, match="it is seat_0's turn"):
                     env.step(actions)
 
