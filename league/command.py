@@ -11,6 +11,7 @@ from types import FrameType
 from dond_marl.data import DataError
 from dond_marl.occupants import OccupantNameError
 from dond_marl.scenarios import ScenarioError
+from league.blobs import BlobError
 from league.config import Config, ConfigError, LoggingConfig, load_config
 from league.ledger import LedgerError
 from league.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
@@ -19,7 +20,7 @@ from league.show import LiveWatcher, PlainWatcher, console_for_people, print_res
 
 USAGE_ERROR, RUN_ERROR, INTERRUPTED = 2, 1, 130
 USER_ERRORS = (ConfigError, ScenarioError, DataError, OccupantNameError)
-RUN_ERRORS = (RunError, LedgerError, OSError)
+RUN_ERRORS = (RunError, LedgerError, BlobError, OSError)
 
 
 def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None) -> int:
@@ -57,10 +58,10 @@ def _run(config: Config | None, directory: RunDirectory) -> None:
     console = console_for_people()
     if console.is_terminal:
         with LiveWatcher(console) as watcher:
-            settings, cross = run_league(config, directory, watcher)
+            outcome = run_league(config, directory, watcher)
     else:
-        settings, cross = run_league(config, directory, PlainWatcher(console))
-    print_results(console, settings.league.confidence, cross, directory.path)
+        outcome = run_league(config, directory, PlainWatcher(console))
+    print_results(console, outcome, directory.path)
 
 
 def as_called() -> str:

@@ -8,14 +8,27 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from league.hyperparameters import LearnerConfig
 from league.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.scenario_choice import Choice, agreeing, choose, clear
-from league.settings import Config, EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, repeated
+from league.settings import (
+    ZOO,
+    EnvConfig,
+    LeagueConfig,
+    LoggingConfig,
+    MemberConfig,
+    Section,
+    members_given,
+    repeated,
+    unrepeated,
+    with_zoo,
+    wrong,
+)
 from league.yaml_source import LEFT_OUT, Path, shown, write
 
 __all__ = [
@@ -23,6 +36,7 @@ __all__ = [
     "ConfigError",
     "EnvConfig",
     "LeagueConfig",
+    "LearnerConfig",
     "LoggingConfig",
     "MemberConfig",
     "differences",
@@ -31,7 +45,35 @@ __all__ = [
     "parse",
 ]
 
+
+def _as_tuple(given: object) -> object:
+    return tuple(given) if isinstance(given, list) else given
+
+
 Settings = TypeVar("Settings", bound=BaseModel)
+
+
+class Config(Section):
+    """All settings of a league."""
+
+    env: EnvConfig = Field(default_factory=EnvConfig)
+    league: LeagueConfig = Field(default_factory=LeagueConfig)
+    members: Annotated[tuple[MemberConfig, ...], BeforeValidator(members_given), AfterValidator(unrepeated)] = Field(
+        default=ZOO, validate_default=True
+    )
+    learners: Annotated[tuple[LearnerConfig, ...], BeforeValidator(_as_tuple)] = Field(
+        default=(), description="a list of learners, each with a name"
+    )
+    logging: LoggingConfig = Field(default_factory=LoggingConfig)
+
+    @model_validator(mode="after")
+    def _one_name_each(self) -> Config:
+        taken = {member.name for member in self.members}
+        for place, learner in enumerate(self.learners):
+            if learner.name in taken:
+                raise wrong(f"learners[{place}]: the name {learner.name} is taken; give it another", "learners")
+            taken.add(learner.name)
+        return self
 
 
 class ConfigError(ValueError):
@@ -66,7 +108,7 @@ def parse(
 
 def dump(config: BaseModel) -> str:
     """Every setting as YAML, the same text for the same settings; :func:`parse` reads it back."""
-    values = config.model_dump(exclude={"members"})
+    values = config.model_dump(mode="json", exclude={"members"})
     if isinstance(config, Config):
         values["members"] = [member.written() for member in config.members]
     return write(values)
@@ -87,9 +129,11 @@ def differences(old: BaseModel, new: BaseModel) -> list[str]:
 
 
 def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
-    for section, values in config.model_dump(exclude={"members"}).items():
-        for key, value in values.items():
-            yield f"{section}.{key}", "none" if value is None else str(value)
+    for section, values in config.model_dump(mode="json", exclude={"members"}).items():
+        listed = isinstance(values, list)
+        for name, item in [(f"{section}.{i['name']}", i) for i in values] if listed else [(section, values)]:
+            for key, value in item.items():
+                yield f"{name}.{key}", "none" if value is None else str(value)
     for member in getattr(config, "members", ()):
         yield f"members, {member.name}", member.spec
 
@@ -130,7 +174,7 @@ def _seat_members(merged: Layer) -> None:
     if not isinstance(given, list) or not given:
         return
     seated: list[MemberConfig | None] = []
-    for place, item in enumerate(given):
+    for place, item in enumerate(with_zoo(given)):
         seated.append(None)
         if _left_out(item):
             continue
@@ -180,7 +224,10 @@ def _sections(model: type[BaseModel]) -> tuple[str, ...]:
 def _fields(path: Path, model: Any) -> dict[str, Any]:
     """The fields of the section at ``path``."""
     for step in path:
-        model = model.model_fields[step].annotation
+        if isinstance(step, int):  # an item of a list
+            model = get_args(model)[0]
+        elif isinstance(model, type(BaseModel)) and step in model.model_fields:
+            model = model.model_fields[str(step)].annotation
     return dict(model.model_fields) if isinstance(model, type(BaseModel)) else {}
 
 

@@ -51,6 +51,30 @@ class CrossPlay:
         self._failed = np.zeros(size, dtype=np.int64)
         self.total_games = 0
 
+    def admit(self, members: Iterable[str]) -> None:
+        """Make room for members that join later."""
+        new = tuple(members)
+        self._place |= {name: len(self.members) + place for place, name in enumerate(new)}
+        self.members += new
+        more = (0, len(new))
+        for name, widths in (("_points", (more, (0, 0), more, (0, 0))), ("_games", (more, (0, 0), more, (0, 0)))):
+            setattr(self, name, np.pad(getattr(self, name), widths))
+        self._deals = np.pad(self._deals, (more, (0, 0), more))
+        self._turns = np.pad(self._turns, (more, (0, 0), more))
+        self._fallbacks, self._failed = np.pad(self._fallbacks, more), np.pad(self._failed, more)
+
+    def forget(self, members: Iterable[str]) -> None:
+        """Empty the cells of members that have changed since: what a learner scored is no longer what it scores."""
+        for place in (self._place[name] for name in members):
+            for sums in (self._points, self._games, self._deals, self._turns):
+                sums[place] = 0
+                sums[:, :, place] = 0
+
+    def best_against(self, member: str, confidence: float) -> float:
+        """The best lower bound of what anybody scores against ``member``; ``nan`` where nobody is known to."""
+        bounds = [self.cell(name, member, confidence).low for name in self.members]
+        return max((bound for bound in bounds if not math.isnan(bound)), default=math.nan)
+
     def add_round(self, scenarios: Scenarios, legs: Iterable[Leg], at_fault: Iterable[str]) -> None:
         """Add every leg of one round, all played on ``scenarios``.
 
@@ -115,8 +139,13 @@ class CrossPlay:
 
 def fold(ledger: Ledger) -> CrossPlay:
     """The cross-play of everything that a ledger holds."""
-    cross = CrossPlay([member.name for member in ledger.members()])
+    members = ledger.members()
+    cross = CrossPlay([member.name for member in members if member.born == 0])
+    live = [member.name for member in members if member.role == "main"]
     for number in range(ledger.next_round):
+        if number:
+            cross.admit(member.name for member in members if member.born == number)
+        cross.forget(live)
         cross.add_round(ledger.scenarios(number), ledger.legs(number), ledger.at_fault(number))
     return cross
 
@@ -133,7 +162,7 @@ def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
         figures = [f"{v:.6f}" for e in estimates for v in (e.mean, e.low, e.high)]
         rest = [f"{v:.6f}" for v in (row.left, row.deals, row.agreed, row.turns, row.self_play)]
         rows.append([str(rank), row.member, str(row.points.n), *figures, *rest, str(row.fallbacks), str(row.failed)])
-    _write_csv(path, [header, *rows])
+    write_csv(path, [header, *rows])
 
 
 def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
@@ -143,9 +172,10 @@ def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
         for column in cross.members:
             cell = cross.cell(row, column, confidence)
             rows.append([row, column, str(cell.n), *(f"{v:.6f}" for v in (cell.mean, cell.low, cell.high))])
-    _write_csv(path, rows)
+    write_csv(path, rows)
 
 
-def _write_csv(path: Path, rows: Sequence[Sequence[str]]) -> None:
+def write_csv(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    """Rows of text, the header first."""
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)

@@ -15,26 +15,35 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dond_marl.scenarios import Scenarios
-from league.tasks import FACTS, Block, Leg, MatchResult, Member
+from league.tasks import FACTS, Block, LearnerState, Leg, MatchResult, Member
+
+if TYPE_CHECKING:
+    from league.train_task import TrainResult
 
 SCHEMA_VERSION = 1
 SCHEMA = """
 CREATE TABLE meta    (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, spec TEXT NOT NULL,
-                      role TEXT NOT NULL, split TEXT NOT NULL) STRICT;
+-- A snapshot is its parent as it was when round born began; blob names its weights for good.
+CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, spec TEXT, role TEXT NOT NULL,
+                      split TEXT NOT NULL, parent TEXT REFERENCES members, born INTEGER NOT NULL, blob TEXT) STRICT;
 -- One row per committed round. scenarios: int8 [size, 9], counts then the values of seat_0 and of seat_1.
 CREATE TABLE rounds  (round INTEGER PRIMARY KEY, start INTEGER NOT NULL, size INTEGER NOT NULL,
                       scenarios BLOB NOT NULL) STRICT;
 -- What was decided, with which probability and why, and what became of it.
 CREATE TABLE tasks   (round INTEGER NOT NULL REFERENCES rounds, task INTEGER NOT NULL,
-                      member_a TEXT NOT NULL REFERENCES members, member_b TEXT NOT NULL REFERENCES members,
-                      probability REAL NOT NULL, reason TEXT NOT NULL,
-                      failed TEXT REFERENCES members, PRIMARY KEY (round, task)) STRICT;
+                      kind TEXT NOT NULL, failed TEXT REFERENCES members, PRIMARY KEY (round, task)) STRICT;
+CREATE TABLE meetings (round INTEGER NOT NULL, task INTEGER NOT NULL, member TEXT NOT NULL REFERENCES members,
+                      opponent TEXT NOT NULL REFERENCES members, probability REAL NOT NULL, reason TEXT NOT NULL,
+                      PRIMARY KEY (round, task, opponent), FOREIGN KEY (round, task) REFERENCES tasks) STRICT;
+-- Where each learner stood when a round was over (round -1: before the first); blob names weights and optimizer.
+CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES members, blob TEXT NOT NULL,
+                      updates INTEGER NOT NULL, decisions INTEGER NOT NULL, games INTEGER NOT NULL,
+                      points REAL, deals REAL, PRIMARY KEY (round, member)) STRICT;
 -- One row per seat order of a match. facts: a league.tasks.FACTS record per game, in the order of the scenarios.
 CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
                       seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
@@ -51,6 +60,8 @@ FINGERPRINTED = {
     "members": "position",
     "rounds": "round",
     "tasks": "round, task",
+    "meetings": "round, task, opponent",
+    "states": "round, member",
     "matches": "round, task, leg",
 }
 
@@ -75,40 +86,68 @@ class Ledger:
                 self._db.close()
                 raise
 
-    def begin(self, meta: Mapping[str, str], notes: Mapping[str, str], members: Sequence[Member]) -> None:
+    def begin(
+        self,
+        meta: Mapping[str, str],
+        notes: Mapping[str, str],
+        members: Sequence[Member],
+        states: Mapping[str, LearnerState],
+    ) -> None:
         """Write who takes part, under which settings: a run starts with this, or has not started.
 
-        ``meta`` is what the rows are a function of, ``notes`` where and with what the run was made.
+        ``meta`` is what the rows are a function of, ``notes`` where and with what the run was made; ``states`` is where
+        the learners stand, whose blobs are on disk already.
         """
-        rows = [(m.name, place, m.spec, m.role, m.split) for place, m in enumerate(members)]
         with self._transaction():
             for statement in SCHEMA.split(";\n"):
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._db.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
             self._db.executemany("INSERT INTO notes VALUES (?, ?)", sorted(notes.items()))
-            self._db.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?)", rows)
+            self._join(members)
+            self._db.executemany(
+                "INSERT INTO states VALUES (-1, ?, ?, ?, ?, ?, NULL, NULL)",
+                [(name, *state) for name, state in states.items()],
+            )
 
     def commit_round(
-        self, number: int, block: Block, scenarios: Scenarios, results: Sequence[MatchResult], seconds: float
+        self,
+        number: int,
+        block: Block,
+        scenarios: Scenarios,
+        results: Sequence[MatchResult],
+        seconds: float,
+        trained: Sequence[TrainResult] = (),
+        born: Sequence[Member] = (),
     ) -> None:
-        """Write round ``number`` whole, or nothing of it. ``results`` are in the order of their tasks."""
-        tasks, legs, causes = [], [], []
+        """Write round ``number`` whole, or nothing of it. The blobs that it names are on disk already."""
+        packed = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).tobytes()
+        tasks, meetings, legs, states = [], [], [], []
         for result in results:
             task = result.task
-            names = task.members[0].name, task.members[1].name
-            tasks.append((number, task.number, *names, task.probability, task.reason, result.failed))
-            if result.cause is not None:
-                causes.append((number, task.number, result.cause))
+            first, second = (seat.name for seat in task.members)
+            tasks.append((number, task.number, "match", result.failed))
+            meetings.append((number, task.number, first, second, task.probability, task.reason))
             legs += [
                 (number, task.number, order, *leg.seats, leg.facts.tobytes()) for order, leg in enumerate(result.legs)
             ]
-        packed = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).tobytes()
+        for practiced in trained:
+            learning, name = practiced.task, practiced.task.learner.name
+            tasks.append((number, learning.number, "train", practiced.failed))
+            meetings += [
+                (number, learning.number, name, m.opponent.name, m.probability, m.reason) for m in learning.meetings
+            ]
+            states.append((number, name, *practiced.state, practiced.points, practiced.deals))
+        causes = [(number, r.task.number, r.cause) for r in results if r.cause is not None]
+        causes += [(number, p.task.number, p.cause) for p in trained if p.cause is not None]
         with self._transaction():
             self._db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?)", (number, block.start, block.size, packed))
-            self._db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)", tasks)
+            self._db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?)", tasks)
+            self._db.executemany("INSERT INTO meetings VALUES (?, ?, ?, ?, ?, ?)", meetings)
             self._db.executemany("INSERT INTO causes VALUES (?, ?, ?)", causes)
             self._db.executemany("INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?)", legs)
+            self._db.executemany("INSERT INTO states VALUES (?, ?, ?, ?, ?, ?, ?, ?)", states)
+            self._join(born)
             self._db.execute("INSERT INTO clock VALUES (?, ?)", (number, seconds))
 
     @property
@@ -131,10 +170,15 @@ class Ledger:
         return dict(self._rows("SELECT key, value FROM notes"))
 
     def members(self) -> tuple[Member, ...]:
-        """Who takes part, in the order of the config."""
-        return tuple(
-            Member(*row) for row in self._rows("SELECT member, spec, role, split FROM members ORDER BY position")
-        )
+        """Who takes part, in the order of the config; snapshots after their birth."""
+        query = "SELECT member, spec, role, split, parent, born, blob FROM members ORDER BY position"
+        return tuple(Member(*row) for row in self._rows(query))
+
+    def states(self, after: int | None = None) -> dict[str, LearnerState]:
+        """Where the learners stood after a round (-1: before the first), by name; by default where they stand now."""
+        query = "SELECT member, blob, updates, decisions, games FROM states WHERE round = ?"
+        number = self.next_round - 1 if after is None else after
+        return {name: LearnerState(*state) for name, *state in self._rows(query, number)}
 
     def scenarios(self, number: int) -> Scenarios:
         """The scenarios of a committed round."""
@@ -171,6 +215,14 @@ class Ledger:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _join(self, members: Sequence[Member]) -> None:
+        joined = self._one("SELECT count(*) FROM members")
+        rows = [
+            (m.name, joined + place, m.spec, m.role, m.split, m.parent, m.born, m.blob)
+            for place, m in enumerate(members)
+        ]
+        self._db.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def _check(self) -> None:
         found = self._one("PRAGMA user_version")

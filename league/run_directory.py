@@ -18,6 +18,7 @@ from league.ledger import has_begun
 
 LEDGER = "ledger.sqlite"  # what a league run begins with
 SETTINGS = "config.yaml"  # what a training run begins with
+BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
 PINS = ("numpy", "torch", "dond-marl")  # what the figures may depend on
 
@@ -32,6 +33,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ledger = path / LEDGER
+        self.blobs = path / BLOBS
         self._lock = FileLock(path / LOCK)
 
     def __enter__(self) -> RunDirectory:

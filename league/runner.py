@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import math
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dond_marl.scenarios import ScenarioSource
 from league.config import Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
 from league.crossplay import CrossPlay, Standing, fold, write_crossplay, write_ladder
+from league.curves import CurvePoint, learning_curves, write_curves
 from league.ledger import Ledger
-from league.planner import block_of, members_of, plan_round
+from league.planner import block_of, born_after, members_of, plan_matches, plan_training, seats_of
 from league.run_directory import RunDirectory, RunError, machine, write_whole
-from league.tasks import MatchResult, block_scenarios, open_source, play
+from league.tasks import LearnerState, MatchResult, Place, block_scenarios, open_source, play
+
+if TYPE_CHECKING:
+    from league.train_task import TrainResult, TrainTask
 
 UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
 
@@ -58,12 +63,24 @@ class Watcher(Protocol):
         """A match is played, not yet committed."""
         ...
 
+    def trained(self, progress: Progress, result: TrainResult) -> None:
+        """A learner has practiced, not yet committed."""
+        ...
+
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         """A round is in the ledger."""
         ...
 
 
-def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher) -> tuple[Config, CrossPlay]:
+class Outcome(NamedTuple):
+    """What a league came to: the settings that it was played under, who scores what, and how the learners came on."""
+
+    config: Config
+    cross: CrossPlay
+    curves: list[CurvePoint]
+
+
+def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher) -> Outcome:
     """Play a league to its end in ``directory``, from the first round that its ledger does not hold.
 
     Without a ``config`` the run's own settings are used. Raises :class:`RunError` or
@@ -77,13 +94,15 @@ def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher)
             cross = _play_rounds(config, directory, ledger, watcher)
         finally:  # also of a run that is stopped: its committed rounds have tables too
             _write_tables(config, directory, ledger)
-        return config, cross
+        return Outcome(config, cross, learning_curves(ledger, config.league.confidence))
 
 
 def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger) -> None:
     cross, confidence = fold(ledger), config.league.confidence
     write_ladder(directory.path / "ladder.csv", cross.ladder(confidence))
     write_crossplay(directory.path / "crossplay.csv", cross, confidence)
+    if config.learners:
+        write_curves(directory.path / "learning.csv", learning_curves(ledger, confidence))
 
 
 def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
@@ -92,7 +111,8 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
         if config is None:
             raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
         notes = {"config": dump(config), "machine": machine()}
-        ledger.begin({"settings": dump(portable(config)), "source": _drawn_from(config)}, notes, members_of(config))
+        meta = {"settings": dump(portable(config)), "source": _drawn_from(config)}
+        ledger.begin(meta, notes, members_of(config), _first_states(config, directory.blobs))
         return config
     meta, notes = ledger.meta(), ledger.notes()
     if config is None:
@@ -133,32 +153,82 @@ def _drawn_from(config: Config) -> str:
     return f"{source.label}: {source.digest()}"
 
 
+def _first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
+    """Where the learners stand before the first round, their weights on disk."""
+    if not config.learners:
+        return {}
+    from league.blobs import write_blob  # PyTorch is loaded only where somebody learns
+    from league.train_task import first_state
+
+    states = {}
+    for learner in config.learners:
+        states[learner.name], content = first_state(learner, config.env, config.league.seed)
+        write_blob(blobs, content)
+    return states
+
+
+@dataclass
+class Pace:
+    """How fast this process is."""
+
+    first: int  # round
+    last: int
+    started: float
+    games: int = 0
+
+    def at(self, rounds: int, done: int = 0, tasks: int = 1) -> Progress:
+        """The progress with ``rounds`` committed and ``done`` of the ``tasks`` of the next."""
+        return Progress(self.first, rounds, self.last, done, tasks, self.games, time.perf_counter() - self.started)
+
+
 def _play_rounds(config: Config, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> CrossPlay:
-    members, cross = ledger.members(), fold(ledger)
-    first, last, started, games = ledger.next_round, config.league.rounds, time.perf_counter(), 0
-    matches = len(plan_round(config, members, first))
-
-    def progress(rounds: int, done: int) -> Progress:
-        return Progress(first, rounds, last, done, matches, games, time.perf_counter() - started)
-
-    watcher.opened(config, open_source(config.env), directory.path, progress(first, 0))
-    for number in range(first, last):
-        began, results = time.perf_counter(), []
-        for task in plan_round(config, members, number):
-            result = play(task)
-            results.append(result)
-            games += result.games
-            watcher.played(progress(number, len(results)), result)
-        block = block_of(config, number)
-        scenarios = block_scenarios(config.env, config.league.seed, block)
-        ledger.commit_round(number, block, scenarios, results, time.perf_counter() - began)
-        cross.add_round(
-            scenarios,
-            [leg for result in results for leg in result.legs],
-            [result.failed for result in results if result.failed is not None],
-        )
-        watcher.committed(progress(number + 1, 0), cross.ladder(config.league.confidence))
+    cross, pace = fold(ledger), Pace(ledger.next_round, config.league.rounds, time.perf_counter())
+    watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
+    for number in range(pace.first, pace.last):
+        _play_round(number, config, Place(directory.blobs), ledger, cross, pace, watcher)
+        watcher.committed(pace.at(number + 1), cross.ladder(config.league.confidence))
     return cross
+
+
+def _play_round(
+    number: int, config: Config, place: Place, ledger: Ledger, cross: CrossPlay, pace: Pace, watcher: Watcher
+) -> None:
+    """Plan round ``number``, play it, commit it, and add it to ``cross``."""
+    began, members, states = time.perf_counter(), ledger.members(), ledger.states()
+    if number:
+        cross.admit(member.name for member in members if member.born == number)
+    seats = seats_of(members, states)
+    matches = plan_matches(config, seats, number)
+    training = plan_training(config, seats, states, cross, number, len(matches)) if config.learners else ()
+    tasks = len(matches) + len(training)
+    results: list[MatchResult] = []
+    for match in matches:
+        results.append(play(match, place))
+        pace.games += results[-1].games
+        watcher.played(pace.at(number, len(results), tasks), results[-1])
+    trained: list[TrainResult] = []
+    for practice in training:
+        trained.append(_practiced(practice, place))
+        pace.games += trained[-1].state.games - practice.state.games
+        watcher.trained(pace.at(number, len(results) + len(trained), tasks), trained[-1])
+    block = block_of(config, number)
+    scenarios = block_scenarios(config.env, config.league.seed, block)
+    born = born_after(config, {p.task.learner.name: p.state for p in trained}, number)
+    ledger.commit_round(number, block, scenarios, results, time.perf_counter() - began, trained, born)
+    cross.forget(member.name for member in members if member.role == "main")
+    at_fault = [result.failed for result in results if result.failed is not None]
+    cross.add_round(scenarios, [leg for result in results for leg in result.legs], at_fault)
+
+
+def _practiced(task: TrainTask, place: Place) -> TrainResult:
+    """A learner's practice; its new weights are on disk before anything names them."""
+    from league.blobs import write_blob  # PyTorch is loaded only where somebody learns
+    from league.train_task import train
+
+    result = train(task, place)
+    if result.content is not None:
+        write_blob(place.blobs, result.content)
+    return result
 
 
 def _moved(then: str, now: str) -> str:

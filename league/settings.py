@@ -24,6 +24,7 @@ from dond_marl.scenarios import (
 )
 from league.scenario_choice import Choice, agreeing, choose, clear
 from league.yaml_source import shown
+from partners.catalogue import UNSCRIPTED
 
 MAX_TEXT = 1_000  # characters of one occupant or path
 MAX_NAME = 80  # characters of a member's name
@@ -167,6 +168,8 @@ def zoo() -> list[str]:
     """Every scripted occupant of the catalogue that needs no parameters, by name."""
     names = []
     for name in catalogue():
+        if name in UNSCRIPTED:  # not even seated: that would load weights
+            continue
         try:
             traits = seat_occupant(name).traits
         except OccupantNameError:  # it needs parameters
@@ -191,15 +194,24 @@ def repeated(members: Sequence[MemberConfig | None]) -> Iterator[tuple[int, str]
         specs.setdefault(member.spec, place)
 
 
-def _members(given: Any) -> Any:
+def members_given(given: Any) -> Any:
+    """A list of members, ``zoo`` written out."""
     if given == ZOO:
         return tuple(zoo())
     if not isinstance(given, list | tuple) or not given:
         raise wrong(f"must be a list of occupants, at least one, or {ZOO} for all scripted ones; got {shown(given)}")
-    return tuple(given)
+    return tuple(with_zoo(given))
 
 
-def _unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
+def with_zoo(given: Sequence[Any]) -> list[Any]:
+    """A list of members in which ``zoo`` stands for all scripted ones that it does not name itself."""
+    named = [item for item in given if isinstance(item, str)]
+    others = [name for name in zoo() if name not in named]
+    return [member for item in given for member in (others if item == ZOO else [item])]
+
+
+def unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
+    """The members, once it is known that no two are alike."""
     for place, text in repeated(members):
         raise wrong(text, place)
     return members
@@ -209,18 +221,3 @@ class LoggingConfig(Section):
     """Where a run is kept."""
 
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
-
-
-class Config(Section):
-    """All settings of a run."""
-
-    env: EnvConfig = Field(default_factory=EnvConfig)
-    league: LeagueConfig = Field(default_factory=LeagueConfig)
-    members: Annotated[tuple[MemberConfig, ...], BeforeValidator(_members), AfterValidator(_unrepeated)] = Field(
-        default=ZOO, validate_default=True
-    )
-    logging: LoggingConfig = Field(default_factory=LoggingConfig)
-
-    def roster(self) -> tuple[MemberConfig, ...]:
-        """Who takes part."""
-        return self.members

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -17,8 +18,12 @@ from dond_marl.metrics import Estimate
 from dond_marl.scenarios import ScenarioSource
 from league.config import Config
 from league.crossplay import CrossPlay, Standing
-from league.runner import Progress
+from league.curves import YARDSTICK, CurvePoint
+from league.runner import Outcome, Progress
 from league.tasks import MatchResult
+
+if TYPE_CHECKING:
+    from league.train_task import TrainResult
 
 WIDE = 160  # columns; used where there is no terminal to ask
 LONGEST_LABEL = 24  # characters of a member's name that a table shows
@@ -51,6 +56,14 @@ class PlainWatcher:
             names = " and ".join(member.name for member in result.task.members)
             self._say(f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow")
 
+    def trained(self, _progress: Progress, result: TrainResult) -> None:
+        """How a learner did, whoever it met."""
+        name, state = result.task.learner.name, result.state
+        if result.failed is not None:
+            self._say(f"warning: the practice of {name} failed: {result.cause}", "yellow")
+        else:
+            self._say(f"  {name}: {state.decisions:,} decisions, {result.points:.2f} points of ten in practice")
+
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         """One line."""
         self._say(f"{status(progress)} · first: {standings[0].member} {figure(standings[0].points)}")
@@ -81,6 +94,12 @@ class LiveWatcher(PlainWatcher):
         super().played(_progress, result)
         self._draw(_progress)
 
+    def trained(self, _progress: Progress, result: TrainResult) -> None:
+        """Move the bars."""
+        if result.failed is not None:
+            super().trained(_progress, result)
+        self._draw(_progress)
+
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         """Redraw the ladder."""
         rows = max(self._console.height - LINES_AROUND, 3)
@@ -99,7 +118,7 @@ def opening(config: Config, source: ScenarioSource, directory: Path, progress: P
     verb = f"going on after round {progress.rounds}" if progress.rounds else "starting"
     held = "drawn without end" if source.table is None else f"{source.table.size:,} scenarios"
     return (
-        f"{verb}: {len(config.roster())} members, {config.league.rounds} rounds of {config.league.block_size:,} "
+        f"{verb}: {len(config.members)} members, {config.league.rounds} rounds of {config.league.block_size:,} "
         f"scenarios from {source.label} ({held}), seed {config.league.seed}; run folder {directory}"
     )
 
@@ -169,22 +188,36 @@ def _label_width(names: Iterable[str]) -> int:
     return min(max(len("member"), *map(len, names)), LONGEST_LABEL)
 
 
-def print_results(console: Console, confidence: float, cross: CrossPlay, directory: Path) -> None:
-    """Both tables, what their figures mean, and where they lie."""
+def curve_lines(curves: Sequence[CurvePoint]) -> Iterator[str]:
+    """Each learner's score against the yardstick, at most a dozen rounds of it, evenly spread."""
+    for name in dict.fromkeys(point.member for point in curves):
+        own = [point for point in curves if point.member == name]
+        spread = sorted({round(k * (len(own) - 1) / 11) for k in range(12)})
+        yield f"{name}: " + " · ".join(f"{own[k].decisions:,} {figure(own[k].points)}" for k in spread)
+
+
+def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
+    """The tables, what their figures mean, and where they lie."""
+    confidence, cross = outcome.config.league.confidence, outcome.cross
     standings = cross.ladder(confidence)
     console.print("\nladder")
     console.print(ladder_table(standings, console.width))
     console.print("\ncross-play: points of ten of the row against the column", soft_wrap=True)
     for table in crossplay_tables(cross, standings, confidence, console.width):
         console.print(table)
+    if outcome.curves:
+        console.print(f"\nlearning: points of ten against {YARDSTICK}, after so many own decisions", soft_wrap=True)
+        for line in curve_lines(outcome.curves):
+            console.print(Text(line), soft_wrap=True)
     widest = max((row.points.n for row in standings), default=0)
+    tables = ["ladder.csv", "crossplay.csv", *(["learning.csv"] if outcome.curves else [])]
     others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
     console.print(
         Text(
             f"\npoints of ten: own score as tenths of what the whole pool is worth to the seat; no deal is 0. Mean "
             f"over {others} in both seats, n = {widest:,} games a member; ± is the {confidence:.0%} interval over "
             f"scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
-            f"{cross.total_games:,} games in {directory}: ladder.csv, crossplay.csv, ledger.sqlite"
+            f"{cross.total_games:,} games in {directory}: {', '.join(tables)}, ledger.sqlite"
         )
     )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +34,50 @@ FACTS = np.dtype(
 )
 
 
+Role = Literal["fixed", "main", "snapshot"]
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Who takes part: a unique name and the occupant's spec."""
+    """Who takes part: a unique name, and the occupant's spec where it is not a network of this league.
+
+    A snapshot is its ``parent`` as it was when round ``born`` began, for good: ``blob`` names its weights.
+    """
 
     name: str
-    spec: str
-    role: str = "fixed"
+    spec: str | None
+    role: Role = "fixed"
     split: str = "train"
+    parent: str | None = None
+    born: int = 0
+    blob: str | None = None
+
+
+class Seated(NamedTuple):
+    """A member with the weights that it plays a match with, ``None`` where it has none."""
+
+    member: Member
+    blob: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The member's name."""
+        return self.member.name
+
+
+class LearnerState(NamedTuple):
+    """Where a learner stands: its weights and its optimizer's (a blob), and three counters."""
+
+    blob: str
+    updates: int
+    decisions: int
+    games: int
+
+
+class Place(NamedTuple):
+    """Where a run's weights lie; not part of any task, so that a run may be moved."""
+
+    blobs: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +94,7 @@ class MatchTask:
 
     round: int
     number: int  # within the round
-    members: tuple[Member, Member]
+    members: tuple[Seated, Seated]
     block: Block
     env: EnvConfig
     seed: int
@@ -65,10 +102,10 @@ class MatchTask:
     reason: str  # why it did
 
     @property
-    def legs(self) -> tuple[tuple[Member, Member], ...]:
+    def legs(self) -> tuple[tuple[Seated, Seated], ...]:
         """Who sits in seat_0 and seat_1 of each leg."""
         first, second = self.members
-        return ((first, second),) if first == second else ((first, second), (second, first))
+        return ((first, second),) if first.name == second.name else ((first, second), (second, first))
 
 
 class Leg(NamedTuple):
@@ -92,14 +129,14 @@ class MatchResult(NamedTuple):
         return sum(len(leg.facts) for leg in self.legs)
 
 
-def play(task: MatchTask) -> MatchResult:
+def play(task: MatchTask, place: Place) -> MatchResult:
     """Play a match. A member that raises or answers what cannot be played fails the whole match, with the cause."""
     scenarios = block_scenarios(task.env, task.seed, task.block)
     prior, legs = open_source(task.env).prior, []
     for order, leg in enumerate(task.legs):
         try:
             games = rollout(
-                (_seated(leg[0].spec), _seated(leg[1].spec)),
+                (seated(leg[0], task.env, place), seated(leg[1], task.env, place)),
                 scenarios,
                 task.env.rules(),
                 seed=task.seed,
@@ -128,15 +165,38 @@ def facts_of(games: Games) -> NDArray[np.void]:
     return facts
 
 
-def _key(member: Member) -> int:
+def _key(member: Seated) -> int:
     """A number for a member's name: a match's noise depends on who plays, not on who else takes part."""
     return int.from_bytes(hashlib.sha256(member.name.encode()).digest()[:8])
 
 
-@lru_cache(maxsize=256)
-def _seated(spec: str) -> Partner:
+def seated(who: Seated, env: EnvConfig, place: Place) -> Partner:
     """An occupant, made once per process: it is a pure function, so one may sit in every match."""
+    if who.blob is not None:
+        return _network(who.blob, env, place)
+    assert who.member.spec is not None
+    return _scripted(who.member.spec)
+
+
+@lru_cache(maxsize=256)
+def _scripted(spec: str) -> Partner:
     return seat_occupant(spec)
+
+
+@lru_cache(maxsize=64)
+def _network(blob: str, env: EnvConfig, place: Place) -> Partner:
+    """A network of this league, by the weights in a learner's blob."""
+    from league.blobs import read_blob  # PyTorch is loaded only where a network plays
+    from partners.learned import NetworkPartner
+    from partners.network import NetworkShape, PolicyNetwork
+
+    own = "network."
+    weights = {name[len(own) :]: v for name, v in read_blob(place.blobs, blob).items() if name.startswith(own)}
+    hidden = tuple(len(v) for name, v in weights.items() if name.startswith("trunk.") and name.endswith(".bias"))
+    shape = NetworkShape(env.max_count, env.max_turns, env.reveal_partner_utilities, hints=False, hidden=hidden)
+    network = PolicyNetwork(shape)
+    network.load_state_dict(weights)
+    return NetworkPartner(network)
 
 
 @lru_cache(maxsize=8)

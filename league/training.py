@@ -87,11 +87,12 @@ class Training:
     def step(self) -> dict[str, float]:
         """Practice and update once; the learner's metrics."""
         began = time.perf_counter()
-        share = self.config.training.past_selves if self.past else 0.0
+        told = self.config.training
+        share = told.past_selves if self.past else 0.0
         experience, self.score = practice(
             self.learner.network,
             [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)],
-            self.config.practice(self.source),
+            told.practice(self.config.env, self.source, told.seed),
             update=self.learner.updates,
             games_before=self.games,
             whisper=self.whisper,
@@ -143,8 +144,9 @@ def begin(config: TrainConfig) -> Training:
     if told.device == "cuda" and not torch.cuda.is_available():
         raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
     torch.set_num_threads(told.threads)
-    network = PolicyNetwork(config.shape(), seed=told.seed).to(told.device)
-    learner = Learner(network, config.learner(), told.seed)
+    shape = told.shape(config.env, hints=config.hints.mode != "none")
+    network = PolicyNetwork(shape, seed=told.seed).to(told.device)
+    learner = Learner(network, told.learner(told.num_train_steps), told.seed)
     source, partner = config.env.open_source(), seat_occupant(config.env.partner)
     return Training(config, source, partner, learner, schedule_of(config.hints))
 

@@ -11,6 +11,8 @@ from partners.mixture import Mixture
 from partners.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
 from partners.time_based import Boulware, Conceder, Linear
 
+UNSCRIPTED = ("checkpoint", "expert", "mixture")  # whose play is learned, or somebody else's
+
 PARTNERS: dict[str, Factory] = {
     "boulware": Boulware,
     "checkpoint": checkpoint,

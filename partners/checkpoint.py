@@ -1,7 +1,7 @@
-"""Weights on disk: tensors in safetensors, what they are in JSON beside them, verified by SHA-256 before use.
+"""Weights on disk: tensors in safetensors, what they are in JSON beside them, both verified by SHA-256 before use.
 
-``NAME.json`` is written last and names the checksum of ``NAME.safetensors``: a checkpoint exists whole or not at all.
-Nothing is unpickled.
+``NAME.json`` names the checksum of ``NAME.safetensors``, which waits under another name until that is on disk: whatever
+interrupts a save leaves the old checkpoint or the new one, whole. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -28,30 +28,31 @@ class CheckpointError(ValueError):
 
 
 def save_checkpoint(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Write ``path`` (a ``.json``) and the tensors beside it, each to a temporary name, synced, then renamed."""
+    """Write ``path`` (a ``.json``) and the tensors beside it; from the moment that ``path`` is there they count."""
     content = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
-    note = {"format": FORMAT, "sha256": hashlib.sha256(content).hexdigest(), **about}
+    note = {**about, "format": FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
+    note["note_sha256"] = _digest_of_note(note)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write(_tensors_of(path), content)
+    _write(_waiting(path), content)
     _write(path, (json.dumps(note, indent=2, sort_keys=True) + "\n").encode())
+    _waiting(path).replace(_tensors_of(path))
+    _sync(path.parent)
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors, on the CPU, and what was noted of them. Raises :class:`CheckpointError`."""
     try:
         about = json.loads(path.read_bytes())
-        content = _tensors_of(path).read_bytes()
     except FileNotFoundError as error:
         raise CheckpointError(f"{error.filename}: no such checkpoint; name the .json of one that was saved") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: cannot be read ({error}); restore a copy or take another one") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else about
         raise CheckpointError(f"{path}: checkpoint format {found!r}, this build reads {FORMAT}; train it anew")
-    if hashlib.sha256(content).hexdigest() != about.get("sha256"):
-        raise CheckpointError(
-            f"{_tensors_of(path)}: damaged: its SHA-256 is not the one in {path.name}; restore a copy"
-        )
+    if about.get("note_sha256", _digest_of_note(about)) != _digest_of_note(about):  # absent from one written by hand
+        raise CheckpointError(f"{path}: damaged: its SHA-256 is not the one that it names; restore a copy")
+    content = _content(path, about.get("sha256"))
     try:
         return safetensors.torch.load(content), about
     except (SafetensorError, ValueError) as error:
@@ -83,14 +84,17 @@ def network_of(tensors: Mapping[str, Tensor], about: Mapping[str, Any], where: s
     """The network in a checkpoint's tensors; ``where`` names it in a message."""
     try:
         noted = dict(about["network"])
-        network = PolicyNetwork(NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])}))
-    except (KeyError, TypeError, ValueError) as error:
+        shape = NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])})
+        made = shape.adapter.name
+        if about.get("layout") != made:
+            raise CheckpointError(
+                f"{where}: reads features {about.get('layout')!r}, this build makes {made!r}; train it anew"
+            )
+        network = PolicyNetwork(shape)
+    except CheckpointError:
+        raise
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{where}: describes no network of this build ({error!r}); train it anew") from None
-    made = network.shape.adapter.name
-    if about.get("layout") != made:
-        raise CheckpointError(
-            f"{where}: reads features {about.get('layout')!r}, this build makes {made!r}; train it anew"
-        )
     weights = {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
     try:
         network.load_state_dict(weights)
@@ -101,8 +105,32 @@ def network_of(tensors: Mapping[str, Tensor], about: Mapping[str, Any], where: s
     return network
 
 
+def _content(path: Path, sha256: object) -> bytes:
+    """The bytes of the tensors that ``path`` names; a save that was killed late has left them where they waited."""
+    try:
+        for file in (_waiting(path), _tensors_of(path)):
+            content = file.read_bytes() if file.is_file() else b""
+            if hashlib.sha256(content).hexdigest() == sha256:
+                return content
+    except OSError as error:
+        raise CheckpointError(f"{error.filename}: cannot be read ({error}); restore a copy") from None
+    tensors = _tensors_of(path)
+    if not tensors.exists():
+        raise CheckpointError(f"{tensors}: missing beside {path.name}; restore a copy or take another checkpoint")
+    raise CheckpointError(f"{tensors}: damaged: its SHA-256 is not the one in {path.name}; restore a copy")
+
+
 def _tensors_of(path: Path) -> Path:
     return path.with_suffix(".safetensors")
+
+
+def _waiting(path: Path) -> Path:
+    return path.with_suffix(".safetensors.new")
+
+
+def _digest_of_note(note: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in note.items() if name != "note_sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -113,10 +141,15 @@ def _write(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # the rename itself must be on disk before the next file says that it is
-        finally:
-            os.close(folder)
+        _sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _sync(folder: Path) -> None:
+    """Have the renames in ``folder`` on disk before the next file says that they are."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -6,7 +6,7 @@ A learner's whole state is its network's weights, its optimizer's and two counte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +26,7 @@ from partners.losses import (
 from partners.network import PolicyNetwork
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
+ROUNDING = 1e-5  # share of a whole: advantages that spread less are rounding, and must not be scaled up to a full step
 Algorithm = Literal["ppo", "reinforce"]
 
 
@@ -107,16 +108,19 @@ class Learner:
         place = experience.place
         advantages, targets = standardized(advantage.view(-1)[place]), returns.view(-1)[place]
         with torch.no_grad():
-            expanded = network.expand(experience.features)  # once: every epoch reads the same
+            expanded = network.expand(experience.features).contiguous()  # once: every epoch reads the same
+        columns = (expanded, experience.mask, experience.act, experience.oA, experience.log_prob, advantages, targets)
         totals = torch.zeros(4, device=self.network.device)
-        for rows in self._minibatches(experience.size):
-            logits, value = network(expanded[rows])
-            policy = evaluate(logits, experience.mask[rows], experience.act[rows], experience.oA[rows])
-            surrogate = clipped_surrogate(policy.log_prob, experience.log_prob[rows], advantages[rows], settings.clip)
-            error, entropy = value_loss(value, targets[rows]), policy.entropy.mean()
-            self._descend(surrogate + settings.vf * error - entropy_weight * entropy, settings.grad_norm)
-            drift = (experience.log_prob[rows] - policy.log_prob).mean()
-            totals += len(rows) * torch.stack([surrogate, error, entropy, drift]).detach()
+        for inputs, mask, act, oA, old_log_prob, weight, target in self._minibatches(columns):
+            logits, value = network(inputs)
+            policy = evaluate(logits, mask, act, oA)
+            surrogate = clipped_surrogate(policy.log_prob, old_log_prob, weight, settings.clip)
+            error, entropy = value_loss(value, target), policy.entropy.mean()
+            loss = surrogate + settings.vf * error
+            self._descend(loss - entropy_weight * entropy if entropy_weight else loss, settings.grad_norm)
+            with torch.no_grad():
+                drift = (old_log_prob - policy.log_prob).mean()
+                totals += len(act) * torch.stack([surrogate, error, entropy, drift])
         means = (totals / (experience.size * settings.epochs)).tolist()
         return dict(zip(("policy_loss", "value_loss", "entropy", "kl"), means, strict=True))
 
@@ -127,17 +131,20 @@ class Learner:
         weight = returns.view(-1)[experience.place]
         for number in (0, 1):
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
-        weight = weight / (weight.square().mean().sqrt() + 1e-8)
+        weight = weight / (weight.square().mean().sqrt() + ROUNDING)
         logits, _ = self.network(self.network.expand(experience.features))
         policy = evaluate(logits, experience.mask, experience.act, experience.oA)
         loss, entropy = policy_gradient(policy.log_prob, weight), policy.entropy.mean()
         self._descend(loss - entropy_weight * entropy, None)
         return {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
 
-    def _minibatches(self, size: int) -> Iterator[Tensor]:
+    def _minibatches(self, columns: Sequence[Tensor]) -> Iterator[tuple[Tensor, ...]]:
+        """Every row once per epoch, in an order of the epoch's own."""
         for epoch in range(self.settings.epochs):
-            order = torch.from_numpy(generator(self.seed, "minibatches", self.updates, epoch).permutation(size))
-            yield from torch.split(order.to(self.network.device), self.settings.minibatch)
+            order = generator(self.seed, "minibatches", self.updates, epoch).permutation(len(columns[0]))
+            rows = torch.from_numpy(order).to(self.network.device)
+            shuffled = [column.index_select(0, rows) for column in columns]  # at once: minibatches are then slices
+            yield from zip(*(torch.split(column, self.settings.minibatch) for column in shuffled), strict=True)
 
     def _descend(self, loss: Tensor, grad_norm: float | None) -> None:
         self.optimizer.zero_grad(set_to_none=True)
@@ -149,4 +156,4 @@ class Learner:
 
 def standardized(values: Tensor) -> Tensor:
     """Zero mean and unit spread over the whole batch."""
-    return (values - values.mean()) / (values.std(correction=0) + 1e-8)
+    return (values - values.mean()) / (values.std(correction=0) + ROUNDING)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,22 +50,22 @@ class NetworkShape:
 class PolicyNetwork(nn.Module):
     """Features ``[B, F]`` to logits ``[B, 4, W]`` and values ``[B]`` (expected points, as a share of the whole)."""
 
+    _tops: Tensor
     _columns: Tensor
     _levels: Tensor
-    _scales: Tensor
     _plain: Tensor
 
     def __init__(self, shape: NetworkShape, seed: int = 0) -> None:
         super().__init__()
         self.shape = shape
         self.adapter = shape.adapter
-        columns, levels, scales, plain = _expansion(self.adapter, shape)
+        tops, columns, levels, plain = _expansion(self.adapter, shape)
+        self.register_buffer("_tops", torch.tensor(tops, dtype=torch.float32)[:, None], persistent=False)
         self.register_buffer("_columns", torch.tensor(columns), persistent=False)
-        self.register_buffer("_levels", torch.tensor(levels, dtype=torch.float32), persistent=False)
-        self.register_buffer("_scales", torch.tensor(scales, dtype=torch.float32), persistent=False)
+        self.register_buffer("_levels", torch.tensor(levels, dtype=torch.float32)[:, None], persistent=False)
         self.register_buffer("_plain", torch.tensor(plain, dtype=torch.int64), persistent=False)
         widths = [len(columns) + len(plain), *shape.hidden]
-        self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (nn.Linear(*sizes), nn.Tanh())))
+        self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (nn.Linear(*sizes), Tanh())))
         self.head = nn.Linear(widths[-1], PARTS * shape.width + 1)
         self._initialize(seed)
 
@@ -75,21 +76,23 @@ class PolicyNetwork(nn.Module):
 
     def expand(self, features: Tensor) -> Tensor:
         """The network's own input, ``[B, E]``: whole numbers one-hot, the rest as it is. Done once per decision."""
-        spelled = (features[:, self._columns] * self._scales).round() == self._levels
-        return torch.cat([spelled.to(features.dtype), features[:, self._plain]], dim=1)
+        columns = features.t()  # whole rows of B numbers: several times faster than whole columns
+        wholes = (columns * self._tops).round_()
+        spelled = wholes.index_select(0, self._columns) == self._levels
+        return torch.cat([spelled.to(features.dtype), columns.index_select(0, self._plain)]).t()
 
     def forward(self, expanded: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits ``[B, 4, W]`` and values ``[B]`` of expanded features."""
-        out = self.head(self.trunk(expanded))
-        return out[:, :-1].view(-1, PARTS, self.shape.width), out[:, -1]
+        """Logits ``[B, 4, W]`` and values ``[B]`` of expanded features; in memory the B lie side by side."""
+        out = torch.addmm(self.head.bias[:, None], self.head.weight, self.trunk(expanded).t())
+        return out[:-1].view(PARTS, self.shape.width, -1).permute(2, 0, 1), out[-1]
 
     def mask(self, turns: Turns) -> NDArray[np.bool_]:
         """What may be said, ``[B, 4, W]``: the act mask, and each entry of ``oA`` within its cap."""
-        mask = np.zeros((turns.size, PARTS, self.shape.width), dtype=bool)
-        mask[:, 0, : len(Act)] = turns.act_mask
-        entries = np.arange(self.shape.max_count + 1)
-        mask[:, 1:, : len(entries)] = entries <= turns.caps[..., None]
-        return mask
+        mask = np.zeros((PARTS, self.shape.width, turns.size), dtype=bool)
+        mask[0, : len(Act)] = turns.act_mask.T
+        entries = np.arange(self.shape.max_count + 1, dtype=np.int8)[:, None]
+        np.less_equal(entries, turns.caps.T[:, None], out=mask[1:, : len(entries)])
+        return mask.transpose(2, 0, 1)
 
     @torch.no_grad()
     def _initialize(self, seed: int) -> None:
@@ -106,8 +109,30 @@ class PolicyNetwork(nn.Module):
             layer.bias.zero_()
 
 
+class Tanh(nn.Module):
+    """The hyperbolic tangent, through PyTorch's logistic function: ten times as fast on a CPU as its own ``tanh``."""
+
+    def forward(self, given: Tensor) -> Tensor:
+        """``tanh(given)``, to within 2e-7."""
+        result: Tensor = _Tanh.apply(given)  # type: ignore[no-untyped-call]  # PyTorch's own
+        return result
+
+
+class _Tanh(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, given: Tensor) -> Tensor:
+        result = (2 * given).sigmoid_().mul_(2).sub_(1)
+        context.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> Tensor:
+        (result,) = context.saved_tensors
+        return torch.addcmul(gradient, gradient * result, result, value=-1)
+
+
 def _expansion(adapter: HintAdapter, shape: NetworkShape) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Each one-hot input's feature column, level and scale; then the columns that are taken as they are."""
+    """Each feature's largest whole number; each one-hot input's feature and level; the features taken as they are."""
     top = {
         "counts": shape.max_count,
         "my_utilities": MAX_VALUE,
@@ -115,18 +140,18 @@ def _expansion(adapter: HintAdapter, shape: NetworkShape) -> tuple[list[int], li
         "last_partner_offer_for_me": shape.max_count,
         "turns_remaining": shape.max_turns,
     }
+    tops: list[int] = []
     columns: list[int] = []
     levels: list[int] = []
-    scales: list[int] = []
     plain: list[int] = []
     start = 0
     for name, width in adapter.pieces:
+        tops += [top.get(name, 1)] * width
         for column in range(start, start + width):
             if name in top:
                 columns += [column] * (top[name] + 1)
                 levels += range(top[name] + 1)
-                scales += [top[name]] * (top[name] + 1)
             else:
                 plain.append(column)
         start += width
-    return columns, levels, scales, plain
+    return tops, columns, levels, plain

@@ -35,7 +35,7 @@ def test_an_option_overrides_the_file_key_by_key(tmp_path):
     )
     assert (config.env.max_turns, config.env.disagree, config.env.partner) == (4, "rejects", "boulware(exponent=4)")
     assert config.league == LeagueConfig(seed=3, rounds=2, confidence=0.9)
-    assert [member.name for member in config.roster()] == ["tough", "linear"]
+    assert [member.name for member in config.members] == ["tough", "linear"]
     assert config.logging.output_dir == "elsewhere"
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from league.config import Config, EnvConfig, LeagueConfig
 from league.ledger import Ledger, LedgerError
-from league.planner import block_of, members_of, plan_round
-from league.tasks import block_scenarios, play
+from league.planner import block_of, members_of, plan_matches, seats_of
+from league.tasks import Place, block_scenarios, play
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = Config(
@@ -27,8 +27,13 @@ CONFIG = Config(
 )
 
 
+def played(ledger: Ledger, number: int) -> list:
+    """The results of a round."""
+    return [play(task, Place(Path("none"))) for task in plan_matches(CONFIG, seats_of(ledger.members(), {}), number)]
+
+
 def commit(ledger: Ledger, number: int, seconds: float = 1.0) -> None:
-    results = [play(task) for task in plan_round(CONFIG, ledger.members(), number)]
+    results = played(ledger, number)
     block = block_of(CONFIG, number)
     ledger.commit_round(number, block, block_scenarios(CONFIG.env, CONFIG.league.seed, block), results, seconds)
 
@@ -37,7 +42,7 @@ def commit(ledger: Ledger, number: int, seconds: float = 1.0) -> None:
 def path(tmp_path) -> Path:
     """A ledger of two rounds."""
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        ledger.begin({"settings": "anything"}, {"config": __file__}, members_of(CONFIG))
+        ledger.begin({"settings": "anything"}, {"config": __file__}, members_of(CONFIG), {})
         commit(ledger, 0)
         commit(ledger, 1)
     return tmp_path / "ledger.sqlite"
@@ -52,14 +57,14 @@ def test_what_was_committed_is_read_back(path):
         found = ledger.scenarios(1)
         assert (found.counts == expected.counts).all() and (found.utilities == expected.utilities).all()
         legs = list(ledger.legs(1))
-        played = [leg for task in plan_round(CONFIG, ledger.members(), 1) for leg in play(task).legs]
-        assert [leg.seats for leg in legs] == [leg.seats for leg in played] and len(legs) == 3 + 2 * 3
-        assert all((a.facts == b.facts).all() for a, b in zip(legs, played, strict=True))
+        expected_legs = [leg for result in played(ledger, 1) for leg in result.legs]
+        assert [leg.seats for leg in legs] == [leg.seats for leg in expected_legs] and len(legs) == 3 + 2 * 3
+        assert all((a.facts == b.facts).all() for a, b in zip(legs, expected_legs, strict=True))
 
 
 def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_path):
     with Ledger(tmp_path / "slower.sqlite") as slower:
-        slower.begin({"settings": "anything"}, {"config": "elsewhere"}, members_of(CONFIG))
+        slower.begin({"settings": "anything"}, {"config": "elsewhere"}, members_of(CONFIG), {})
         commit(slower, 0, seconds=9.0)
         first = slower.fingerprint()
         commit(slower, 1, seconds=9.0)
@@ -70,7 +75,8 @@ def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_
         "UPDATE meta SET value = 'other'",
         "UPDATE members SET spec = 'tough(x=1)' WHERE position = 2",
         "UPDATE rounds SET start = 17 WHERE round = 1",
-        "UPDATE tasks SET reason = 'other' WHERE round = 1 AND task = 3",
+        "UPDATE tasks SET failed = 'tough' WHERE round = 1 AND task = 3",
+        "UPDATE meetings SET reason = 'other' WHERE round = 1 AND task = 3",
         "UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 0 AND task = 1 AND leg = 1",
     ):
         with sqlite3.connect(path) as db:
@@ -85,7 +91,7 @@ def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_
 def test_a_round_that_cannot_be_written_whole_is_not_written_at_all(path):
     with Ledger(path) as ledger:
         before = ledger.fingerprint()
-        results = [play(task) for task in plan_round(CONFIG, ledger.members(), 2)]
+        results = played(ledger, 2)
         block = block_of(CONFIG, 2)
         scenarios = block_scenarios(CONFIG.env, 5, block)
         with pytest.raises(LedgerError, match="could not be written"):

@@ -15,15 +15,17 @@ from statistics import median
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
+from dond_marl.seats import Partner
 from league.config import load_config
-from league.planner import members_of, plan_round
+from league.planner import members_of, plan_matches, seats_of
 from league.run_directory import new_run
 from league.runner import Progress, run_league
-from league.tasks import block_scenarios, open_source
+from league.tasks import Seated, block_scenarios, open_source
 from scripts.bench.report import Timed
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIG = ROOT / "configs" / "league.yaml"
+DEFAULT = ROOT / "configs" / "league.yaml"
+SCRIPTED = ROOT / "configs" / "league_scripted.yaml"
 HEAVY = ("torch", "transformers", "groq", "ray")
 
 
@@ -33,32 +35,32 @@ class _Silent:
     def opened(self, *_: object) -> None: ...
     def warned(self, *_: object) -> None: ...
     def played(self, progress: Progress, *_: object) -> None: ...
+    def trained(self, *_: object) -> None: ...
     def committed(self, *_: object) -> None: ...
 
 
 def through_the_league() -> Timed:
-    """One round of the default league from settings to CSV."""
+    """One round of the scripted league from settings to CSV."""
     folder = tempfile.TemporaryDirectory()
 
     def work() -> int:
-        config = load_config(CONFIG, ["league.rounds=1", f"logging.output_dir={folder.name}"])
-        _, cross = run_league(config, new_run(Path(folder.name)), _Silent())
-        return cross.total_games
+        config = load_config(SCRIPTED, ["league.rounds=1", f"logging.output_dir={folder.name}"])
+        return run_league(config, new_run(Path(folder.name)), _Silent()).cross.total_games
 
     return work
 
 
 def bare_loop() -> Timed:
     """The same matches by ``rollout`` alone."""
-    config = load_config(CONFIG, [])
+    config = load_config(SCRIPTED, [])
     prior, rules = open_source(config.env).prior, config.env.rules()
 
     def work() -> int:
         games = 0
-        for task in plan_round(config, members_of(config), 0):
+        for task in plan_matches(config, seats_of(members_of(config), {}), 0):
             scenarios = block_scenarios(config.env, task.seed, task.block)
             for order, leg in enumerate(task.legs):
-                occupants = seat_occupant(leg[0].spec), seat_occupant(leg[1].spec)
+                occupants = _scripted(leg[0]), _scripted(leg[1])
                 rollout(occupants, scenarios, rules, seed=task.seed, index=(0, task.number, order), prior=prior)
                 games += scenarios.size
         return games
@@ -66,10 +68,15 @@ def bare_loop() -> Timed:
     return work
 
 
+def _scripted(who: Seated) -> Partner:
+    assert who.member.spec is not None
+    return seat_occupant(who.member.spec)
+
+
 def default_league_megabytes() -> float:
     """The largest resident size of the default league as a user runs it, in MB."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", str(CONFIG)]
+        command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", str(DEFAULT)]
         subprocess.run([*command, "--set", f"logging.output_dir={folder}"], check=True, capture_output=True)  # noqa: S603
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 

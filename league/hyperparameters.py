@@ -1,0 +1,81 @@
+"""How a network learns: the keys of the specification, section 3.2, shared by single training and by league members.
+
+Reading them loads no PyTorch; it is loaded when something is made of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from league.settings import EnvConfig, Section
+
+if TYPE_CHECKING:
+    from dond_marl.scenarios import ScenarioSource
+    from partners.learners import LearnerSettings
+    from partners.network import NetworkShape
+    from partners.practice import Practice
+
+
+def _widths(given: object) -> object:
+    return tuple(given) if isinstance(given, list) else given
+
+
+class Hyperparameters(Section):
+    """How a network learns; the defaults are the specification's."""
+
+    algo: Literal["ppo", "reinforce"] = "ppo"
+    lr: float = Field(default=3e-4, gt=0, le=1, description="a number above 0, up to 1")
+    gamma: float = Field(default=0.99, ge=0, le=1, description="a number in 0..1, per own decision")
+    lam: float = Field(default=0.95, ge=0, le=1, description="a number in 0..1")
+    clip: float = Field(default=0.2, gt=0, lt=1, description="a number between 0 and 1")
+    epochs: int = Field(default=4, ge=1, le=100, description="an integer in 1..100")
+    minibatch: int = Field(default=64, ge=2, le=1_000_000, description="an integer in 2..1000000, decisions")
+    ent: float = Field(default=0.0, ge=0, le=10, description="a number in 0..10")
+    vf: float = Field(default=0.5, ge=0, le=10, description="a number in 0..10")
+    grad_norm: float = Field(default=0.5, gt=0, le=1000, description="a number above 0")
+    rollout: int = Field(default=128, ge=1, le=100_000, description="an integer in 1..100000, decisions per env")
+    num_envs: int = Field(default=8, ge=2, le=65_536, description="an integer in 2..65536, games side by side")
+    anneal: bool = Field(default=False, description="true or false: lr and ent fall to 0 by the end")
+    hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = Field(
+        default=(128, 128), min_length=1, max_length=8, description="a list of layer widths, such as [128, 128]"
+    )
+
+    def learner(self, total_decisions: int) -> LearnerSettings:
+        """What a learner of ``total_decisions`` own decisions is told."""
+        from partners.learners import LearnerSettings
+
+        names = ("algo", "lr", "gamma", "lam", "clip", "epochs", "minibatch", "ent", "vf", "grad_norm", "anneal")
+        return LearnerSettings(**{name: getattr(self, name) for name in names}, total_decisions=total_decisions)
+
+    def shape(self, env: EnvConfig, hints: bool) -> NetworkShape:
+        """The network that this game needs; ``hints``: whether it is told any."""
+        from partners.network import NetworkShape
+
+        return NetworkShape(env.max_count, env.max_turns, env.reveal_partner_utilities, hints, self.hidden)
+
+    def practice(self, env: EnvConfig, source: ScenarioSource, seed: int) -> Practice:
+        """How much is played for one update: at least ``rollout`` own decisions per env."""
+        from partners.practice import Practice
+
+        own_turns = (env.max_turns + 1) // 2
+        return Practice(
+            source=source,
+            rules=env.rules(),
+            decisions=self.num_envs * self.rollout,
+            games=self.num_envs * -(-self.rollout // own_turns),
+            seed=seed,
+            reveal_partner_utilities=env.reveal_partner_utilities,
+        )
+
+
+class LearnerConfig(Hyperparameters):
+    """A league member that learns: how, from how much play, and against whom."""
+
+    name: str = Field(
+        min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
+    )
+    decisions: int = Field(default=50_000, ge=1, le=10**9, description="an integer above 0, own decisions per round")
+    snapshot_every: int = Field(default=5, ge=0, le=100_000, description="an integer of at least 0, rounds; 0: never")
+    matchmaking: Literal["uniform", "regret"] = "uniform"

@@ -1,0 +1,250 @@
+"""What a learner learns from is what happened: checked by playing the recorded games again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.batch import Games, Table
+from dond_marl.game import Act, Rules
+from dond_marl.metrics import TEN, points_of_ten
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import ScenarioSource, open_source
+from dond_marl.seats import Decisions, Traits, decide
+from hints import HintSchedule, RandomHinter
+from partners.experience import Experience, LearningSeat, joined
+from partners.network import NetworkShape, PolicyNetwork
+from partners.practice import Opponent, Practice, practice
+
+torch.set_num_threads(1)
+LEWIS = open_source("lewis", split="train")
+RULES = [Rules(10), Rules(10, "rejects"), Rules(7, "rejects"), Rules(2), Rules(1)]
+
+
+def network(rules: Rules = Rules(), *, hints: bool = False, sharpness: float = 60.0) -> PolicyNetwork:
+    made = PolicyNetwork(NetworkShape(max_turns=rules.max_turns, hints=hints, hidden=(32,)), seed=3)
+    with torch.no_grad():
+        made.head.weight.mul_(sharpness)
+    return made
+
+
+def played(rules: Rules, seat: int, other: object = "random", size: int = 300) -> tuple[Games, Experience | None]:
+    """Games of a learning seat, what each seat earned in them, and its experience."""
+    learner, partner = LearningSeat(network(rules)), seat_occupant(other)  # type: ignore[arg-type]
+    scenarios = LEWIS.block(7, 0, size)
+    games = rollout((learner, partner) if seat == 0 else (partner, learner), scenarios, rules, seed=7, prior="lewis")
+    return games, learner.experience(games, points_of_ten(games.scores, scenarios.wholes) / TEN)
+
+
+def own_turns(games: Games, game: int, seat: int) -> list[int]:
+    return list(range(seat, int(games.turns[game]), 2))
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Ends every game with its first word."""
+
+    traits: Traits = Traits(deterministic=True)
+
+    def act(self, turns) -> Decisions:
+        return decide(np.full(turns.size, Act.END), np.zeros((turns.size, 3)))
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_each_game_is_paid_at_the_seats_own_last_decision_and_nowhere_else(rules, seat):
+    games, experience = played(rules, seat)
+    if rules.max_turns == 1 and seat == 1:
+        assert experience is None
+        return
+    assert experience is not None
+    earned = games.scores[:, seat] / games.scenarios.wholes[:, seat]
+    expected = np.zeros(experience.reward.shape)
+    laid = np.zeros(experience.reward.shape, dtype=bool)
+    enders = set()
+    for game in range(games.size):
+        own = own_turns(games, game, seat)
+        laid[: len(own), game] = True
+        if own:
+            expected[len(own) - 1, game] = earned[game]
+            enders.add(int(games.turns[game] - 1) % 2)
+    assert experience.reward.numpy() == pytest.approx(expected, abs=1e-7)
+    assert (experience.played.numpy() == laid).all()
+    assert experience.size == laid.sum() == sum(len(own_turns(games, game, seat)) for game in range(games.size))
+    assert rules.max_turns < 3 or enders == {0, 1}, "games must end by either seat's act for this to say much"
+    assert (experience.seat == seat).all()
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("rules", RULES[:4], ids=str)
+def test_what_was_seen_and_said_is_what_a_replay_of_the_games_shows(rules, seat):
+    games, experience = played(rules, seat)
+    assert experience is not None
+    made = network(rules)
+    table, size = Table(games.scenarios, rules, prior="lewis"), games.size
+    row_of = {int(place): row for row, place in enumerate(experience.place)}
+    compared = 0
+    while table.open:
+        live, taken = table.live, table.taken
+        if table.seat == seat:
+            turns = table.turns()
+            rows = [row_of[taken // 2 * size + int(game)] for game in live]
+            assert (experience.features[rows].numpy() == made.adapter.encode(turns)).all()
+            assert (experience.mask[rows].numpy() == made.mask(turns)).all()
+            act = games.act[live, taken]
+            offers = act <= Act.INSIST
+            assert (experience.act[rows].numpy() == act).all()
+            assert (experience.oA[rows].numpy()[offers] == games.oA[live, taken][offers]).all()
+            compared += len(rows)
+        table.step(decide(games.act[live, taken], games.oA[live, taken]))
+    assert compared == experience.size
+
+
+def test_the_probabilities_and_values_noted_are_the_networks():
+    from partners.losses import evaluate
+
+    _, experience = played(Rules(), 0)
+    assert experience is not None
+    made = network()
+    with torch.no_grad():
+        logits, value = made(made.expand(experience.features))
+    policy = evaluate(logits, experience.mask, experience.act, experience.oA)
+    assert torch.allclose(policy.log_prob, experience.log_prob, atol=1e-5)
+    assert torch.allclose(value, experience.value, atol=1e-5)
+
+
+@pytest.mark.parametrize("other", ["tough", "nice", "conceder", "random"])
+def test_experience_does_not_depend_on_what_else_lies_in_the_block(other):
+    _, few = played(Rules(10, "rejects"), 1, other, size=64)
+    games, again = played(Rules(10, "rejects"), 1, other, size=64)
+    assert few is not None and again is not None
+    assert all(torch.equal(one, two) for one, two in zip(few, again, strict=True))
+    assert few.reward.sum().item() == pytest.approx((games.scores[:, 1] / 10).sum(), abs=1e-4)
+
+
+def test_a_seat_that_never_acted_leaves_nothing_behind():
+    assert played(Rules(), 1, Leaves())[1] is None
+    assert played(Rules(1), 1)[1] is None
+
+
+def test_a_seat_that_acted_in_some_games_alone_has_nothing_of_the_others():
+    games, experience = played(Rules(), 1, "random")  # who opens at random ends many games at once
+    assert experience is not None
+    silent = games.turns == 1
+    assert 20 < silent.sum() < games.size
+    assert not experience.played[:, silent].any() and not experience.reward[:, silent].any()
+
+
+def test_joining_keeps_every_decision_in_its_place():
+    parts = [
+        part
+        for rules, seat, size in ((Rules(7), 0, 30), (Rules(7), 1, 20), (Rules(7, "rejects"), 0, 10))
+        if (part := played(rules, seat, size=size)[1]) is not None
+    ]
+    whole = joined(parts)
+    assert whole.size == sum(part.size for part in parts) and whole.reward.shape == (4, 60)
+    dense, row, column = whole.dense(whole.log_prob), 0, 0
+    for part in parts:
+        length, games = part.reward.shape
+        block = slice(column, column + games)
+        assert torch.equal(dense[:length, block], part.dense(part.log_prob))
+        assert torch.equal(whole.played[:length, block], part.played) and not whole.played[length:, block].any()
+        assert torch.equal(whole.reward[:length, block], part.reward)
+        assert torch.equal(whole.seat[block], part.seat)
+        assert torch.equal(whole.features[row : row + part.size], part.features)
+        row, column = row + part.size, column + games
+    assert all(torch.equal(one, two) for one, two in zip(joined(parts[:1]), parts[0], strict=True))
+
+
+# -- practice --------------------------------------------------------------------------------------------------------
+
+
+def plan(decisions: int = 500, games: int = 64, source: ScenarioSource = LEWIS, rules: Rules = Rules()) -> Practice:
+    return Practice(source, rules, decisions=decisions, games=games, seed=11)
+
+
+def opponents(*names: str) -> list[Opponent]:
+    return [Opponent(seat_occupant(name), 1 / len(names)) for name in names]
+
+
+def same(one: Experience, two: Experience) -> bool:
+    return all(torch.equal(mine, theirs) for mine, theirs in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize("games", [2, 3, 64])
+def test_at_least_the_decisions_asked_for_are_collected_in_whole_games_of_both_seats(games):
+    experience, score = practice(
+        network(), opponents("heuristic"), plan(decisions=200, games=games), update=0, games_before=0
+    )
+    last = 200 + games * 5  # one more block would have been one too many
+    assert 200 <= experience.size < last
+    assert score.games % games == 0 and score.games >= experience.reward.shape[1]
+    assert set(experience.seat.tolist()) == {0, 1}
+    # All decisions of a game are there: own decisions come first, without gaps, and the last one is paid.
+    laid = experience.played
+    assert (laid[:-1] | ~laid[1:]).all()
+    last_own = torch.cat([~laid[1:], torch.ones_like(laid[:1])]) & laid
+    assert not experience.reward[~last_own].any()
+    assert experience.reward.sum().item() * TEN == pytest.approx(score.points * score.games, rel=1e-5)
+    assert 0 < score.deals < 1 and score.turns > 1
+
+
+def test_practice_is_a_function_of_the_network_the_plan_and_the_counters():
+    def collected(update: int, games_before: int, partner: str = "random") -> Experience:
+        return practice(network(), opponents(partner), plan(), update=update, games_before=games_before)[0]
+
+    first = collected(3, 640)
+    collected(0, 0)  # what was practiced in between is of no account
+    assert same(first, collected(3, 640))
+    assert not same(first, collected(4, 640)) and not same(first, collected(3, 704))
+
+
+def test_the_next_update_goes_on_where_the_scenarios_ended():
+    played_out = plan(decisions=1, games=40)
+    counts = []
+    for update in range(4):
+        experience, score = practice(network(), opponents("nice"), played_out, update=update, games_before=40 * update)
+        assert score.games == 40
+        opening = experience.features[experience.place < experience.reward.shape[1]]
+        counts.append(opening[:, :6].numpy())
+    shown = np.concatenate(counts)
+    scenarios = LEWIS.block(11, 0, 160)
+    seats = np.tile(np.repeat([0, 1], 20), 4)
+    mine = scenarios.utilities[np.arange(160), seats]
+    assert (np.rint(shown * [4, 4, 4, 10, 10, 10]) == np.concatenate([scenarios.counts, mine], axis=1)).all()
+
+
+def test_opponents_are_met_by_their_shares():
+    met = {"tough": 0, "pushover": 0}
+
+    @dataclass(frozen=True)
+    class Counted:
+        name: str
+        traits: Traits = Traits(deterministic=True)
+
+        def act(self, turns) -> Decisions:
+            met[self.name] += turns.taken == 0
+            return seat_occupant(self.name).act(turns)
+
+    pair = [Opponent(Counted("tough"), 0.8), Opponent(Counted("pushover"), 0.2)]
+    practice(network(), pair, plan(decisions=3000, games=4), update=0, games_before=0)
+    assert sum(met.values()) > 150
+    assert met["tough"] / sum(met.values()) == pytest.approx(0.8, abs=0.1)
+
+
+def test_hints_reach_the_learning_seat_alone():
+    deaf, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0)
+    whisper = HintSchedule(RandomHinter(), cadence_k=2)
+    told, score = practice(
+        network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0, whisper=whisper
+    )
+    assert not deaf.features[:, -10:].any()
+    available = told.dense(told.features[:, -1])
+    on_schedule = told.played.clone()
+    on_schedule[1::2] = False  # own steps 0, 2, 4
+    assert torch.equal(available == 1, on_schedule)
+    assert whisper.tally["asked"] == whisper.tally["available"] == on_schedule.sum()

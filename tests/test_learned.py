@@ -1,0 +1,198 @@
+"""A policy network in a seat: legal whatever it is dealt, the same in any company, true to its own probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.conformance import check_in_another_process, check_partner, positions
+from dond_marl.game import Act, Rules
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import open_source
+from dond_marl.seats import Cause, Turns
+from dond_marl.splits import action_at, action_index, legal_action_mask
+from hints import HintSchedule, RandomHinter
+from partners.learned import NetworkPartner
+from partners.network import NetworkShape, PolicyNetwork
+
+torch.set_num_threads(1)
+LARGEST_UNIFORM = 1 - 2.0**-53  # what a generator can draw at most; as a float32 it is 1
+MAX_COUNT = 4
+
+
+def network(sharpness: float = 100.0, **shape: object) -> PolicyNetwork:
+    """A network with opinions: a new one's head is small, so its choices are almost uniform."""
+    made = PolicyNetwork(NetworkShape(**{"hidden": (32,), **shape}), seed=3)  # type: ignore[arg-type]
+    with torch.no_grad():
+        made.head.weight.mul_(sharpness)
+    return made
+
+
+@pytest.fixture(scope="module")
+def seen() -> list[Turns]:
+    """Positions of every rule variant and scenario source that such a network may meet."""
+    partner = NetworkPartner(network())
+    return [position.turns for position in positions(partner, max_count=MAX_COUNT, games=40, seed=5)]
+
+
+def many(turns: Turns, size: int, seed: int = 0) -> Turns:
+    """``size`` rows like those of ``turns``, each with noise of its own."""
+    rng = np.random.default_rng(seed)
+    rows = turns.rows(rng.integers(turns.size, size=size))
+    return rows._replace(noise=rng.random((size, 8)), game_noise=rng.random((size, 8)))
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+@pytest.mark.parametrize("shape", [{}, {"partner_utilities": True, "hints": True, "max_turns": 100}])
+def test_a_network_keeps_to_the_contract(greedy, shape):
+    check_partner(NetworkPartner(network(**shape), greedy=greedy), max_count=MAX_COUNT)
+
+
+def test_another_process_gets_the_same_answers():
+    both = {"sampled": NetworkPartner(network(max_count=10)), "greedy": NetworkPartner(network(max_count=10), greedy=True)}
+    check_in_another_process(both)
+
+
+@pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 200])
+def test_a_row_is_answered_the_same_in_any_company(seen, size):
+    partner = NetworkPartner(network())
+    turns = many(seen[3], 500)
+    whole = partner.choose(turns)
+    mixed = np.random.default_rng(size).permutation(500)[:size]
+    alone = partner.choose(turns.rows(mixed))
+    assert torch.equal(alone.act, whole.act[mixed]) and torch.equal(alone.oA, whole.oA[mixed])
+    assert torch.allclose(alone.log_prob, whole.log_prob[mixed], atol=1e-5, rtol=0)
+    assert torch.allclose(alone.value, whole.value[mixed], atol=1e-5, rtol=0)
+    here, there = (partner.network(partner.network.expand(part))[0] for part in (alone.features, whole.features))
+    assert torch.allclose(here, there[mixed], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 100.0, 3000.0])
+def test_nothing_illegal_is_ever_said(seen, sharpness):
+    partner = NetworkPartner(network(sharpness))
+    asked = 0
+    for number, position in enumerate(seen):
+        turns = many(position, 600, number)
+        # A third of the rows get the extremes of what noise can be, in every combination.
+        extremes = np.array([0.0, np.nextafter(0, 1), LARGEST_UNIFORM, 0.5])
+        turns.noise[:200, :4] = extremes[np.random.default_rng(number).integers(4, size=(200, 4))]
+        said = partner.act(turns)
+        assert turns.act_mask[np.arange(turns.size), said.act_type].all()
+        assert ((said.oA >= 0) & (said.oA <= turns.counts)).all()
+        assert not said.oA[said.act_type > Act.INSIST].any()
+        assert ((said.confidence >= 0) & (said.confidence <= 1)).all()
+        assert (said.cause == Cause.FREE).all()
+        asked += turns.size
+    assert asked > 50_000  # at each of the three sharpnesses
+
+
+@pytest.mark.parametrize("uniform", [0.0, LARGEST_UNIFORM])
+def test_noise_at_its_ends_says_the_first_and_the_last_that_may_be_said(seen, uniform):
+    partner = NetworkPartner(network(1.0))
+    turns = many(seen[5], 300)
+    turns.noise[:] = uniform
+    said = partner.choose(turns)
+    assert (said.act == (Act.END if uniform else Act.PROPOSE)).all()
+    assert (said.oA.numpy() == (turns.counts if uniform else 0)).all()
+
+
+def test_a_choice_that_float32_cannot_tell_from_impossible_breaks_nothing(seen):
+    made = network()
+    with torch.no_grad():
+        made.head.weight.zero_()
+        made.head.bias.copy_(torch.linspace(0, -200, len(made.head.bias)))  # e**-200 is 0 in float32
+    partner = NetworkPartner(made)
+    for uniform in (0.0, 0.5, LARGEST_UNIFORM):
+        turns = many(seen[5], 100)
+        turns.noise[:] = uniform
+        said = partner.act(turns)
+        assert np.isfinite(said.confidence).all() and (said.oA <= turns.counts).all()
+        assert torch.isfinite(partner.choose(turns).log_prob).all()
+
+
+def test_what_is_said_is_as_frequent_as_it_is_probable(seen):
+    partner, size = NetworkPartner(network(60.0)), 20_000
+    for number, row in ((2, 0), (3, 7), (20, 3)):
+        one = seen[number].rows(np.array([row]))
+        probs = partner.probs(one, MAX_COUNT)[0]
+        turns = many(one, size, number)
+        said = partner.act(turns)
+        counted = np.bincount(action_index(said.act_type, said.oA, MAX_COUNT), minlength=len(probs))
+        assert not counted[probs == 0].any()
+        likely = probs * size >= 5
+        assert likely.sum() > 3
+        # Pearson's statistic has mean k and variance 2k: five deviations above it is no accident.
+        freedom = likely.sum()
+        statistic = ((counted - probs * size)[likely] ** 2 / (probs * size)[likely]).sum()
+        assert statistic < freedom + 5 * np.sqrt(2 * freedom)
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+def test_the_probabilities_are_those_of_the_numbered_acts(seen, greedy):
+    partner = NetworkPartner(network(), greedy=greedy)
+    for turns in seen:
+        probs = partner.probs(turns, MAX_COUNT)
+        legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], MAX_COUNT)
+        assert probs.shape == legal.shape and probs.sum(axis=1) == pytest.approx(np.ones(turns.size), abs=1e-12)
+        assert (probs[~legal] == 0).all() and (probs >= 0).all()
+        said = partner.act(turns)
+        chosen = probs[np.arange(turns.size), action_index(said.act_type, said.oA, MAX_COUNT)]
+        if greedy:
+            assert (chosen == 1).all() and (np.sort(probs, axis=1)[:, :-1] == 0).all()
+        else:
+            assert chosen == pytest.approx(said.confidence, abs=1e-5)
+
+
+def test_greedy_says_the_likeliest_act_and_the_likeliest_number_of_each_item(seen):
+    made = network()
+    greedy, sampled = NetworkPartner(made, greedy=True), NetworkPartner(made)
+    for turns in seen:
+        said = greedy.act(turns)
+        probs = sampled.probs(turns, MAX_COUNT)
+        act, oA = action_at(np.arange(probs.shape[1]), MAX_COUNT)
+        by_act = np.stack([probs[:, act == kind].sum(axis=1) for kind in Act], axis=1)
+        assert (by_act[np.arange(turns.size), said.act_type] >= by_act.max(axis=1) - 1e-6).all()
+        for item in range(3):  # entries are independent: the likeliest offer has the likeliest entries
+            entries = np.stack([probs[:, (act == Act.PROPOSE) & (oA[:, item] == n)].sum(axis=1) for n in range(5)], axis=1)
+            offered = said.act_type <= Act.INSIST
+            likeliest = entries[np.arange(turns.size), said.oA[:, item]] >= entries.max(axis=1) - 1e-6
+            assert likeliest[offered].all()
+
+
+def test_the_grid_of_acts_may_be_wider_than_the_network(seen):
+    partner = NetworkPartner(network())
+    narrow, wide = partner.probs(seen[3], MAX_COUNT), partner.probs(seen[3], 7)
+    act, oA = action_at(np.arange(narrow.shape[1]), MAX_COUNT)
+    assert (wide[:, action_index(act, oA, 7)] == narrow).all() and wide.sum(axis=1) == pytest.approx(1)
+
+
+def test_a_network_that_reads_hints_answers_to_them_and_one_that_does_not_ignores_them(seen):
+    turns = many(seen[3], 50)
+    told = turns._replace(hint_features=HintSchedule(RandomHinter()).tell(turns).copy())
+    hearing, deaf = NetworkPartner(network(hints=True)), NetworkPartner(network())
+    assert (hearing.probs(turns, MAX_COUNT) != hearing.probs(told, MAX_COUNT)).any()
+    assert (deaf.probs(turns, MAX_COUNT) == deaf.probs(told, MAX_COUNT)).all()
+
+
+def test_whole_numbers_are_spelled_out_as_they_are():
+    source = open_source("lewis", split="train")
+    made = network()
+    partner = NetworkPartner(made)
+    games = rollout((partner, partner), source.block(0, 0, 64), Rules(), seed=0, prior=source.prior)
+    assert games.size == 64
+    turns = next(position.turns for position in positions(partner, max_count=4, sources=("lewis",)))
+    expanded = made.expand(partner.choose(turns).features).numpy()
+    # counts: 3 items of 5 levels; my values: 3 of 11; the last offer: 3 of 5; turns: 11; then the act as it is.
+    counts = expanded[:, :15].reshape(-1, 3, 5)
+    assert (counts.sum(axis=2) == 1).all() and (counts.argmax(axis=2) == turns.counts).all()
+    values = expanded[:, 15:48].reshape(-1, 3, 11)
+    assert (values.sum(axis=2) == 1).all() and (values.argmax(axis=2) == turns.my_utilities).all()
+    assert expanded.shape[1] == 15 + 33 + 15 + 11 + 5
+
+
+def test_the_same_seed_makes_the_same_network_and_another_seed_another():
+    first, same, other = (PolicyNetwork(NetworkShape(), seed=seed) for seed in (1, 1, 2))
+    for mine, again, theirs in zip(first.parameters(), same.parameters(), other.parameters(), strict=True):
+        assert torch.equal(mine, again)
+        assert mine.ndim == 1 or not torch.equal(mine, theirs)

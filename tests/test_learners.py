@@ -1,0 +1,269 @@
+"""The learners: they reach a known optimum, and an update is a function of weights, experience and seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios import Scenarios, ScenarioSource, lewis_space, open_source
+from dond_marl.seats import Decisions, Traits, decide, worth
+from dond_marl.splits import grid
+from league.score import score
+from partners.experience import Experience
+from partners.learned import NetworkPartner
+from partners.learners import Learner, LearnerSettings
+from partners.network import NetworkShape, PolicyNetwork
+from partners.practice import Opponent, Practice, practice
+
+torch.set_num_threads(1)
+ONE_DECISION = Rules(2)  # seat_0 makes an offer, seat_1 answers, and that is all
+PPO = LearnerSettings("ppo", minibatch=64)
+REINFORCE = LearnerSettings("reinforce", ent=0.01)
+
+
+@dataclass(frozen=True)
+class Modest:
+    """Agrees to whatever is worth ``least`` to it; speaking first it asks for all items of the last type."""
+
+    least: int = 4
+    traits: Traits = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns) -> Decisions:
+        enough = worth(turns.my_utilities, turns.last_partner_offer_for_me) >= self.least
+        return decide(np.where(turns.act_mask[:, Act.AGREE] & enough, Act.AGREE, Act.PROPOSE), turns.counts * [0, 0, 1])
+
+
+def optimum(scenarios: Scenarios, partner: Modest) -> tuple[float, float]:
+    """The most that each seat can get of ten against ``partner`` in games of one decision, over all scenarios."""
+    counts, (first, second) = scenarios.counts[:, None], scenarios.utilities.transpose(1, 0, 2)[:, :, None]
+    claims = grid(4)[None]
+    theirs = (second * (counts - claims)).sum(axis=2)
+    # As seat_0: the best claim that is within the pool, and leaves enough. A partner that does not agree claims all of
+    # the last type itself, and at the turn limit claims that add up to the pool are a deal as well.
+    closes = (theirs >= partner.least) | (counts - claims == counts * [0, 0, 1]).all(axis=2)
+    as_first = np.where((claims <= counts).all(axis=2) & closes, (first * claims).sum(axis=2), 0).max(axis=1)
+    as_second = (second[:, 0] * scenarios.counts * [1, 1, 0]).sum(axis=1)  # agrees to what it is offered
+    return float(as_first.mean()), float(as_second.mean())
+
+
+@pytest.mark.parametrize(
+    ("settings", "updates", "scenarios"),
+    [
+        (replace(PPO, lr=3e-3, minibatch=256, ent=0.01), 40, 11),
+        (replace(REINFORCE, lr=3e-3), 300, 3),  # its baseline knows the seat alone: it settles early among many
+    ],
+    ids=["ppo", "reinforce"],
+)
+def test_a_learner_reaches_the_known_optimum_of_games_of_one_decision(settings, updates, scenarios):
+    few = lewis_space().rows(529 * np.arange(scenarios))
+    source, partner = ScenarioSource("few", table=few), Modest()
+    plan = Practice(source, ONE_DECISION, decisions=1024, games=1024, seed=1)
+    learner = Learner(PolicyNetwork(NetworkShape(max_turns=2, hidden=(64,)), seed=1), settings, seed=1)
+    games = 0
+    for update in range(updates):
+        experience, practiced = practice(
+            learner.network, [Opponent(partner, 1.0)], plan, update=update, games_before=games
+        )
+        games += practiced.games
+        learner.update(experience)
+    result = score(
+        NetworkPartner(learner.network, greedy=True), partner, few, ONE_DECISION, seed=0, prior=source.prior
+    )
+    best = optimum(few, partner)
+    assert 4 < best[1] < best[0] < 10
+    for seat in (0, 1):
+        assert 0.97 * best[seat] <= result.as_seat[seat].mean <= best[seat] + 1e-9
+
+
+# -- one update ------------------------------------------------------------------------------------------------------
+
+
+@lru_cache
+def experience(hints: bool = False) -> Experience:
+    """Some 350 decisions of both seats against the default heuristic, made by :func:`network`."""
+    plan = Practice(open_source("lewis", split="train"), Rules(), decisions=300, games=100, seed=5)
+    return practice(network(hints), [Opponent(seat_occupant("heuristic"), 1.0)], plan, update=0, games_before=0)[0]
+
+
+def network(hints: bool = False) -> PolicyNetwork:
+    return PolicyNetwork(NetworkShape(hints=hints, hidden=(16, 16)), seed=2)
+
+
+def weights(made: PolicyNetwork) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in made.state_dict().items()}
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+def nothing() -> Experience:
+    made = experience()
+    rows = {name: getattr(made, name)[:0] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")}
+    return made._replace(**rows, reward=torch.zeros_like(made.reward))
+
+
+@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
+def test_an_update_is_a_function_of_weights_experience_and_seed(settings):
+    one, same_seed, other_seed = (Learner(network(), settings, seed) for seed in (7, 7, 8))
+    torch.manual_seed(1)
+    metrics = [learner.update(experience()) for learner in (one, same_seed)]
+    torch.manual_seed(2)  # whatever others draw from global generators is of no account
+    other_seed.update(experience())
+    assert metrics[0] == metrics[1]
+    assert same(one.state()[0], same_seed.state()[0])
+    assert settings.algo == "reinforce" or not same(one.state()[0], other_seed.state()[0])
+    assert not same(weights(one.network), weights(network()))
+    assert one.state()[1] == {"updates": 1, "decisions": experience().size}
+
+
+@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
+def test_a_restored_learner_goes_on_to_the_same_bits(settings):
+    settings = replace(settings, anneal=True, total_decisions=5000)
+    whole = Learner(network(), settings, seed=7)
+    whole.update(experience())
+    tensors, counters = whole.state()
+    tensors, counters = {name: value.clone() for name, value in tensors.items()}, dict(counters)
+    other = Learner(PolicyNetwork(NetworkShape(hidden=(16, 16)), seed=99), settings, seed=7)
+    other.update(experience())  # ... whose own past must not show
+    other.update(experience())
+    other.restore(tensors, counters)
+    assert same(other.state()[0], tensors) and other.state()[1] == counters
+    for _ in range(2):
+        assert whole.update(experience()) == other.update(experience())
+    assert same(whole.state()[0], other.state()[0])
+    assert not same(whole.state()[0], tensors), "restoring must copy: going on changes no saved tensor"
+
+
+def test_a_learner_restored_to_its_very_beginning_has_no_momentum():
+    fresh, used = Learner(network(), PPO, seed=7), Learner(network(), PPO, seed=7)
+    start = {name: value.clone() for name, value in fresh.state()[0].items()}
+    used.update(experience())
+    used.restore(start, {"updates": 0, "decisions": 0})
+    fresh.update(experience())
+    used.update(experience())
+    assert same(fresh.state()[0], used.state()[0])
+
+
+@pytest.mark.parametrize("minibatch", [2, 7, 64, 10_000])
+def test_the_last_minibatch_may_be_short_and_every_decision_counts_once_per_epoch(minibatch):
+    learner = Learner(network(), replace(PPO, minibatch=minibatch, epochs=2), seed=7)
+    assert experience().size % 7 and experience().size % 64
+    metrics = learner.update(experience())
+    assert all(np.isfinite(list(metrics.values())))
+    steps = 2 * -(-experience().size // minibatch)
+    assert learner.optimizer.state[learner.network.head.weight]["step"].item() == steps
+
+
+def test_the_metrics_of_the_first_epoch_are_those_of_the_policy_that_played():
+    learner = Learner(network(), replace(PPO, minibatch=10_000, epochs=1), seed=7)
+    metrics = learner.update(experience())
+    assert metrics["kl"] == pytest.approx(0, abs=1e-6)
+    assert metrics["policy_loss"] == pytest.approx(0, abs=1e-5)  # standardized advantages have mean zero
+    # A new network is nearly uniform: entropies are between that of three acts alone and of five with all items.
+    assert np.log(3) < metrics["entropy"] < np.log(5) + np.log(5**3)
+
+
+def test_annealing_takes_rate_and_entropy_to_zero_over_all_decisions():
+    size = experience().size
+    settings = replace(PPO, lr=1e-3, anneal=True, total_decisions=4 * size)
+    learner, rates = Learner(network(), settings, seed=7), []
+    for _ in range(6):
+        before = weights(learner.network)
+        learner.update(experience())
+        rates.append(learner.optimizer.param_groups[0]["lr"])
+    assert rates == pytest.approx([1e-3, 7.5e-4, 5e-4, 2.5e-4, 0, 0])
+    assert same(before, weights(learner.network))
+    steady = Learner(network(), replace(settings, anneal=False), seed=7)
+    for _ in range(5):
+        steady.update(experience())
+    assert steady.optimizer.param_groups[0]["lr"] == 1e-3
+
+
+@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
+def test_no_experience_changes_nothing(settings):
+    learner = Learner(network(), settings, seed=7)
+    assert learner.update(nothing()) == {}
+    assert same(weights(learner.network), weights(network()))
+    assert learner.state()[1] == {"updates": 0, "decisions": 0}
+
+
+@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
+def test_a_single_decision_and_equal_rewards_are_no_trouble(settings):
+    made = experience()
+    row = int(made.place[0])
+    single = made._replace(
+        **{name: getattr(made, name)[:1] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")},
+        reward=torch.zeros_like(made.reward),
+    )
+    assert row == single.place.item()
+    for one in (single, made._replace(reward=torch.zeros_like(made.reward))):
+        learner = Learner(network(), settings, seed=7)
+        metrics = learner.update(one)
+        assert np.isfinite(list(metrics.values())).all()
+        assert all(torch.isfinite(value).all() for value in learner.network.state_dict().values())
+
+
+def test_weights_outside_the_loss_stay_as_they_are():
+    # REINFORCE has no value loss: the head's last row, the value, is none of its business.
+    learner = Learner(network(), REINFORCE, seed=7)
+    learner.update(experience())
+    before, after = weights(network()), weights(learner.network)
+    assert torch.equal(before["head.weight"][-1], after["head.weight"][-1])
+    assert torch.equal(before["head.bias"][-1], after["head.bias"][-1])
+    assert not torch.equal(before["head.weight"][:-1], after["head.weight"][:-1])
+    # Nor do the choices that no position allowed get a gradient in either: AGREE opening a game, items beyond the pool.
+    for settings in (PPO, REINFORCE):
+        learner = Learner(network(), replace(settings, ent=0.1, vf=0.0), seed=7)
+        made = experience()
+        capped = made._replace(mask=made.mask.clone(), oA=torch.zeros_like(made.oA))
+        capped.mask[:, 1:, 1:] = False  # nothing to be had of anything
+        metrics = learner.update(capped)
+        assert np.isfinite(list(metrics.values())).all() and metrics["entropy"] > 0
+        items = weights(learner.network)["head.bias"][5:-1]
+        assert torch.equal(items, torch.zeros_like(items))
+
+
+def test_the_seats_do_not_share_a_baseline():
+    # Both seats earn the same in every one of their games, seat_0 more than seat_1: neither has anything to learn.
+    made = experience()
+    last = torch.zeros_like(made.reward)
+    length = made.played.sum(dim=0)
+    one_turn = length == 1
+    assert one_turn.any()
+    last[0, :] = torch.where(one_turn, torch.where(made.seat == 0, 0.9, 0.1), 0.0)
+    rows = one_turn[made.place % made.reward.shape[1]]
+    only = made._replace(
+        **{name: getattr(made, name)[rows] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")},
+        reward=last,
+    )
+    assert {0, 1} == set(made.seat[only.place % made.reward.shape[1]].tolist())
+    learner = Learner(network(), replace(REINFORCE, ent=0.0), seed=7)
+    metrics = learner.update(only)
+    assert metrics["policy_loss"] == pytest.approx(0, abs=0.05)  # 1.5 if rounding were scaled up
+
+
+@pytest.mark.parametrize(("settings", "updates"), [(PPO, 5), (replace(REINFORCE, lr=3e-3), 20)], ids=["ppo", "reinforce"])
+def test_what_paid_more_becomes_likelier(settings, updates):
+    made = experience()
+    # END is paid, everything else is not.
+    reward = torch.zeros_like(made.reward)
+    reward.view(-1)[made.place[made.act == Act.END]] = 1.0
+    paid = made._replace(reward=reward)
+    learner = Learner(network(), settings, seed=7)
+
+    def ending() -> float:
+        with torch.no_grad():
+            logits, _ = learner.network(learner.network.expand(made.features))
+        return float(torch.softmax(logits[:, 0].masked_fill(~made.mask[:, 0], -1e9), dim=1)[:, Act.END].mean())
+
+    before = ending()
+    for _ in range(updates):
+        learner.update(paid)
+    assert ending() > before + 0.05

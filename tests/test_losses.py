@@ -1,0 +1,246 @@
+"""Every loss against numbers worked by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.game import Act
+from partners.losses import (
+    clipped_surrogate,
+    discounted_returns,
+    evaluate,
+    generalized_advantages,
+    policy_gradient,
+    value_loss,
+)
+
+torch.set_num_threads(1)
+GAMMA, LAM = 0.99, 0.95
+
+# One position worked by hand. Acts: P 1/2, I 1/4, A may not be said, D 1/8, E 1/8. The pool is 1 book, 2 hats, 0 balls:
+# book: 0 with 1/4, 1 with 3/4; hats: 0 with 1/2, 1 and 2 with 1/4 each; balls: 0 for certain. Other logits are rubbish.
+PARTS = [[1 / 2, 1 / 4, None, 1 / 8, 1 / 8], [1 / 4, 3 / 4], [1 / 2, 1 / 4, 1 / 4], [1]]
+RUBBISH = 7.5
+
+
+def position() -> tuple[torch.Tensor, torch.Tensor]:
+    """Its logits and mask, ``[1, 4, 5]``; every part's logits are shifted, which changes no probability."""
+    logits, mask = torch.full((1, 4, 5), RUBBISH), torch.zeros((1, 4, 5), dtype=torch.bool)
+    for part, choices in enumerate(PARTS):
+        for choice, probability in enumerate(choices):
+            if probability is not None:
+                logits[0, part, choice] = math.log(probability) + part - 1.5
+                mask[0, part, choice] = True
+    return logits, mask
+
+
+def said(act: Act, *oA: int) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.tensor([int(act)]), torch.tensor([oA or (0, 0, 0)])
+
+
+@pytest.mark.parametrize(
+    ("act", "oA", "probability"),
+    [
+        (Act.PROPOSE, (1, 2, 0), 1 / 2 * 3 / 4 * 1 / 4 * 1),
+        (Act.INSIST, (0, 0, 0), 1 / 4 * 1 / 4 * 1 / 2 * 1),
+        (Act.DISAGREE, (0, 0, 0), 1 / 8),
+        (Act.DISAGREE, (1, 2, 0), 1 / 8),  # oA counts for offers alone
+        (Act.END, (1, 1, 0), 1 / 8),
+    ],
+)
+def test_an_action_is_as_likely_as_its_act_and_for_offers_alone_its_items(act, oA, probability):
+    policy = evaluate(*position(), *said(act, *oA))
+    assert policy.log_prob.item() == pytest.approx(math.log(probability), abs=1e-6)
+
+
+def test_what_may_not_be_said_has_probability_zero_exactly():
+    logits, mask = position()
+    assert evaluate(logits, mask, *said(Act.AGREE)).log_prob.exp().item() == 0.0
+    assert evaluate(logits, mask, *said(Act.PROPOSE, 0, 0, 1)).log_prob.exp().item() == 0.0
+    # ... and items beyond the pool beside an act that makes no offer are of no account.
+    assert evaluate(logits, mask, *said(Act.END, 0, 4, 4)).log_prob.item() == pytest.approx(math.log(1 / 8), abs=1e-6)
+
+
+def test_the_entropy_weighs_that_of_the_items_by_the_probability_of_an_offer():
+    # Act: 1/2 ln 2 + 1/4 ln 4 + 2 * 1/8 ln 8 = 1.75 ln 2. Book: 1/4 ln 4 + 3/4 ln 4/3. Hats: 1.5 ln 2. Balls: 0.
+    # An offer is made with 3/4.
+    book = 1 / 4 * math.log(4) + 3 / 4 * math.log(4 / 3)
+    expected = 1.75 * math.log(2) + 3 / 4 * (book + 1.5 * math.log(2))
+    assert evaluate(*position(), *said(Act.END)).entropy.item() == pytest.approx(expected, abs=1e-6)
+
+
+def every_action(mask: torch.Tensor) -> list[tuple[int, tuple[int, ...]]]:
+    """All different legal actions of one position: items only beside offers."""
+    choices = [np.flatnonzero(part).tolist() for part in mask[0].numpy()]
+    offers = list(itertools.product(*choices[1:]))
+    return [(act, oA) for act in choices[0] for oA in (offers if act <= Act.INSIST else [(0, 0, 0)])]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_probabilities_sum_to_one_and_the_entropy_is_that_of_the_enumerated_actions(seed):
+    rng = np.random.default_rng(seed)
+    logits = torch.tensor(3 * rng.standard_normal((1, 4, 5)), dtype=torch.float64)
+    mask = torch.zeros((1, 4, 5), dtype=torch.bool)
+    mask[0, 0] = torch.tensor([True, True, seed % 2 == 0, True, True])
+    for part, count in enumerate(rng.integers(0, 5, size=3), start=1):
+        mask[0, part, : count + 1] = True
+    actions = every_action(mask)
+    act, oA = torch.tensor([act for act, _ in actions]), torch.tensor([oA for _, oA in actions])
+    size = len(actions)
+    policy = evaluate(logits.expand(size, -1, -1), mask.expand(size, -1, -1), act, oA)
+    assert policy.log_prob.exp().sum().item() == pytest.approx(1, abs=1e-9)
+    brute = -(policy.log_prob.exp() * policy.log_prob).sum().item()
+    assert policy.entropy.numpy() == pytest.approx(np.full(size, brute), abs=1e-9)
+
+
+def test_a_position_with_nothing_to_choose_has_entropy_zero_and_no_gradient():
+    logits = torch.full((1, 4, 5), RUBBISH, requires_grad=True)
+    mask = torch.zeros((1, 4, 5), dtype=torch.bool)
+    mask[0, :, 0] = True  # PROPOSE of nothing, and no more
+    policy = evaluate(logits, mask, *said(Act.PROPOSE))
+    assert policy.log_prob.item() == 0 and policy.entropy.item() == 0
+    (policy.log_prob + policy.entropy).sum().backward()
+    assert logits.grad is not None and not logits.grad.any()
+
+
+def test_the_gradient_of_masked_logits_is_exactly_zero_and_of_others_the_textbooks():
+    logits, mask = position()
+    logits.requires_grad_()
+    policy = evaluate(logits, mask, *said(Act.PROPOSE, 1, 2, 0))
+    policy.log_prob.sum().backward(retain_graph=True)
+    assert logits.grad is not None
+    # d log p(k) / d logit(j) = [j = k] - p(j), for the act and, being an offer, for its items.
+    grad = [[1 / 2, -1 / 4, 0, -1 / 8, -1 / 8], [-1 / 4, 1 / 4, 0, 0, 0], [-1 / 2, -1 / 4, 3 / 4, 0, 0], [0] * 5]
+    assert logits.grad[0].numpy() == pytest.approx(np.array(grad), abs=1e-6)
+    policy.entropy.sum().backward()
+    assert (logits.grad[~mask] == 0).all() and torch.isfinite(logits.grad).all()
+
+
+def test_items_get_no_gradient_from_an_act_that_makes_no_offer():
+    logits, mask = position()
+    logits.requires_grad_()
+    evaluate(logits, mask, *said(Act.END, 1, 2, 0)).log_prob.sum().backward()
+    assert logits.grad is not None and not logits.grad[0, 1:].any() and logits.grad[0, 0].any()
+
+
+# -- games -----------------------------------------------------------------------------------------------------------
+
+# Four games of a seat, one column each: three own decisions, two, one, and none (its partner ended the game at once).
+PLAYED = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]], dtype=torch.bool)
+REWARD = torch.tensor([[0, 0, 0.8, 0], [0, 0.3, 0, 0], [1.0, 0, 0, 0]])
+# Values of what was never played are rubbish, and must not leak.
+VALUE = torch.tensor([[0.5, 0.2, 0.6, 9.0], [0.6, 0.4, 9.0, 9.0], [0.7, 9.0, 9.0, 9.0]])
+
+
+def test_advantages_of_games_of_different_lengths_are_those_worked_by_hand():
+    # The first game, from behind, with deltas r + 0.99 v' - v and 0.99 * 0.95 = 0.9405:
+    #   A2 = 1 - 0.7                                      =  0.3
+    #   A1 = 0 + 0.99 * 0.7 - 0.6 + 0.9405 * 0.3          =  0.093 + 0.28215          = 0.37515
+    #   A0 = 0 + 0.99 * 0.6 - 0.5 + 0.9405 * 0.37515      =  0.094 + 0.352828575      = 0.446828575
+    # The second:
+    #   A1 = 0.3 - 0.4                                    = -0.1
+    #   A0 = 0 + 0.99 * 0.4 - 0.2 + 0.9405 * -0.1         =  0.196 - 0.09405          = 0.10195
+    # The third: A0 = 0.8 - 0.6 = 0.2.
+    advantage, returns = generalized_advantages(REWARD, VALUE, PLAYED, GAMMA, LAM)
+    by_hand = np.array([[0.446828575, 0.10195, 0.2, 0], [0.37515, -0.1, 0, 0], [0.3, 0, 0, 0]])
+    assert advantage.numpy() == pytest.approx(by_hand, abs=1e-6)
+    assert returns.numpy() == pytest.approx(np.where(PLAYED, by_hand + VALUE.numpy(), 0), abs=1e-6)
+    assert not advantage[~PLAYED].any() and not returns[~PLAYED].any()
+
+
+def test_with_lambda_one_the_targets_are_the_discounted_returns():
+    _, returns = generalized_advantages(REWARD, VALUE, PLAYED, GAMMA, 1.0)
+    assert returns.numpy() == pytest.approx(discounted_returns(REWARD, PLAYED, GAMMA).numpy(), abs=1e-6)
+
+
+def test_with_lambda_zero_the_advantages_are_the_one_step_errors():
+    advantage, _ = generalized_advantages(REWARD, VALUE, PLAYED, GAMMA, 0.0)
+    by_hand = np.array([[0.094, 0.196, 0.2, 0], [0.093, -0.1, 0, 0], [0.3, 0, 0, 0]])
+    assert advantage.numpy() == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_both_seats_may_lie_side_by_side_and_neither_changes_the_other():
+    # Both seats of one game of five acts: seat_0 decided three times, seat_1 twice, each paid at its own last decision.
+    reward = torch.tensor([[0, 0], [0, 0.4], [0.6, 0]])
+    played = torch.tensor([[True, True], [True, True], [True, False]])
+    value = torch.tensor([[0.1, 0.2], [0.3, 0.4], [0.5, 0.0]])
+    together, _ = generalized_advantages(reward, value, played, GAMMA, LAM)
+    for seat in (0, 1):
+        rows, one = slice(0, 3 - seat), slice(seat, seat + 1)
+        alone, _ = generalized_advantages(reward[rows, one], value[rows, one], played[rows, one], GAMMA, LAM)
+        assert torch.equal(together[rows, one], alone)
+    assert together[2, 1] == 0
+
+
+def test_returns_discount_by_own_decision():
+    # 0.99 * 0.99 = 0.9801; 0.99 * 0.3 = 0.297.
+    by_hand = np.array([[0.9801, 0.297, 0.8, 0], [0.99, 0.3, 0, 0], [1.0, 0, 0, 0]])
+    assert discounted_returns(REWARD, PLAYED, GAMMA).numpy() == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_seats_that_never_acted_have_nothing_to_learn():
+    advantage, returns = generalized_advantages(
+        torch.zeros((2, 3)), torch.ones((2, 3)), torch.zeros((2, 3), dtype=torch.bool), GAMMA, LAM
+    )
+    assert not advantage.any() and not returns.any()
+    assert not discounted_returns(torch.zeros((2, 3)), torch.zeros((2, 3), dtype=torch.bool), GAMMA).any()
+
+
+# -- losses ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "loss", "slope"),
+    [
+        # Clip 0.2. The slope is that of the loss by the log-probability: -ratio * advantage, or 0 where it is clipped.
+        (1.0, 2.0, -2.0, -2.0),
+        (1.1, 2.0, -2.2, -2.2),
+        (1.5, 2.0, -2.4, 0.0),  # better already, and far enough: 1.2 * 2
+        (0.5, 2.0, -1.0, -1.0),  # worse than it was: goes back
+        (1.5, -2.0, 3.0, 3.0),  # likelier, although bad: goes back
+        (0.5, -2.0, 1.6, 0.0),  # rarer already, and far enough: 0.8 * 2
+        (0.9, -2.0, 1.8, 1.8),
+    ],
+)
+def test_the_surrogate_is_clipped_on_the_side_that_would_gain_and_only_there(ratio, advantage, loss, slope):
+    log_prob = torch.tensor([math.log(ratio) - 1.0], requires_grad=True)
+    clipped = clipped_surrogate(log_prob, torch.tensor([-1.0]), torch.tensor([advantage]), 0.2)
+    assert clipped.item() == pytest.approx(loss, abs=1e-6)
+    clipped.backward()
+    assert log_prob.grad is not None and log_prob.grad.item() == pytest.approx(slope, abs=1e-5)
+
+
+def test_the_surrogate_is_a_mean():
+    log_prob = torch.log(torch.tensor([1.5, 0.5, 1.0]))
+    loss = clipped_surrogate(log_prob, torch.zeros(3), torch.tensor([2.0, -2.0, 3.0]), 0.2)
+    assert loss.item() == pytest.approx((-2.4 + 1.6 - 3.0) / 3, abs=1e-6)
+
+
+def test_the_value_loss_is_half_the_mean_square():
+    value = torch.tensor([1.0, 0.5, 0.0], requires_grad=True)
+    loss = value_loss(value, torch.tensor([0.0, 0.5, 2.0]))
+    assert loss.item() == pytest.approx(0.5 * (1 + 0 + 4) / 3)
+    loss.backward()
+    assert value.grad is not None and value.grad.numpy() == pytest.approx(np.array([1, 0, -2]) / 3)
+
+
+def test_the_policy_gradient_weighs_log_probabilities():
+    log_prob = torch.tensor([-1.0, -2.0], requires_grad=True)
+    loss = policy_gradient(log_prob, torch.tensor([0.5, -0.25]))
+    assert loss.item() == pytest.approx(-(-0.5 + 0.5) / 2)
+    loss.backward()
+    assert log_prob.grad is not None and log_prob.grad.numpy() == pytest.approx(np.array([-0.25, 0.125]))
+
+
+def test_shapes_that_would_broadcast_are_refused():
+    with pytest.raises(AssertionError):
+        value_loss(torch.zeros(3), torch.zeros((3, 1)))
+    with pytest.raises(AssertionError):
+        clipped_surrogate(torch.zeros(3), torch.zeros(3), torch.zeros((3, 3)), 0.2)
+    with pytest.raises(AssertionError):
+        generalized_advantages(torch.zeros((2, 3)), torch.zeros((2, 1)), torch.zeros((2, 3)).bool(), GAMMA, LAM)

@@ -1,0 +1,168 @@
+"""A mixture is somebody else in every game, and whoever it is in a game it is to the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from dond_marl.conformance import check_in_another_process, check_partner, positions
+from dond_marl.game import Rules
+from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import open_source
+from dond_marl.seats import Decisions, Traits, Turns, decide
+from partners.catalogue import PARTNERS
+from partners.mixture import WHO, Mixture
+
+THREE = ("tough", "random", "nice_tit_for_tat")
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Claims ``sign`` of the first item in every turn, so that its games can be told; offers are never agreed to."""
+
+    sign: int
+    traits: Traits = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns: Turns) -> Decisions:
+        return decide(np.zeros(turns.size), np.tile(np.int8([self.sign, 0, 0]), (turns.size, 1)))
+
+
+@dataclass(frozen=True)
+class Listens(Signs):
+    """Keeps what it was shown."""
+
+    heard: list[Turns] = field(default_factory=list)
+
+    def act(self, turns: Turns) -> Decisions:
+        self.heard.append(turns)
+        return super().act(turns)
+
+
+def signs_of(mixture: Mixture, games: int = 4000, seat: int = 0) -> np.ndarray:
+    """What the mixture signed, ``[N, own turns]``, in games of ten turns."""
+    scenarios = open_source("uniform", max_count=4).block(0, 0, games)
+    scenarios.counts[:, 0] = 10
+    pair = (mixture, Signs(0)) if seat == 0 else (Signs(0), mixture)
+    return rollout(pair, scenarios, Rules(10, "rejects"), seed=3).oA[:, seat::2, 0]
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("weights", [None, (1, 1, 1), (0.7, 0.2, 0.1), (5, 0, 15), (0, 0, 2)])
+def test_each_plays_its_share_of_the_games_and_stays_to_the_end(weights, seat):
+    signed = signs_of(Mixture([Signs(1), Signs(2), Signs(3)], weights), seat=seat)
+    assert signed.shape[1] == 5 and (signed == signed[:, :1]).all()
+    shares = np.bincount(signed[:, 0], minlength=4)[1:] / len(signed)
+    told = np.array(weights or (1, 1, 1)) / sum(weights or (1, 1, 1))
+    assert shares == pytest.approx(told, abs=0.035)  # four deviations
+    assert ((shares > 0) == (told > 0)).all()
+
+
+def test_a_mixture_in_a_mixture_draws_for_itself():
+    # Half of the games the first, and of the other half again half each: the inner draw must not be the outer one.
+    for inner_first in (True, False):
+        inner = Mixture([Signs(1), Signs(2)])
+        signed = signs_of(Mixture([inner, Signs(3)] if inner_first else [Signs(3), inner]))
+        assert (signed == signed[:, :1]).all()
+        shares = np.bincount(signed[:, 0], minlength=4)[1:] / len(signed)
+        assert shares == pytest.approx([0.25, 0.25, 0.5], abs=0.035)
+
+
+@pytest.mark.parametrize("uniform", [0.0, 1 - 2.0**-53])
+def test_who_never_plays_does_not_even_at_the_ends_of_the_line(uniform):
+    mixture = Mixture([Signs(9), *(Signs(n) for n in range(1, 8)), Signs(9)], [0, *[0.1] * 7, 0])
+    turns = next(positions(mixture, max_count=4)).turns
+    turns = turns._replace(game_noise=np.full((turns.size, 8), uniform))
+    assert not (mixture.act(turns).oA[:, 0] == 9).any()
+
+
+def test_each_row_is_answered_by_whoever_plays_it_exactly():
+    mixture = Mixture(THREE)
+    for position in positions(mixture, max_count=4, games=24):
+        turns = position.turns
+        said, who = mixture.act(turns), (turns.game_noise[:, WHO] * 3).astype(int)
+        for number, name in enumerate(THREE):
+            rows = np.flatnonzero(who == number)
+            own = seat_occupant(name).act(turns.rows(rows))
+            for field_of, mine in zip(own, said, strict=True):
+                assert (field_of == mine[rows]).all()
+
+
+def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
+    listener = Listens(1)
+    mixture = Mixture([Signs(2), listener])
+    turns = list(positions(mixture, max_count=4, games=24))[4].turns
+    mixture.act(turns)
+    heard = listener.heard[-1]
+    rows = np.flatnonzero(turns.game_noise[:, WHO] >= 0.5)
+    assert 0 < heard.size == len(rows) < turns.size
+    assert (heard.counts == turns.counts[rows]).all() and (heard.noise == turns.noise[rows]).all()
+    assert (heard.history.oA == turns.history.oA[rows]).all()
+    assert (heard.game_noise[:, :WHO] == turns.game_noise[rows, :WHO]).all()
+    assert ((heard.game_noise >= 0) & (heard.game_noise < 1)).all()
+
+
+def test_the_zoo_is_every_scripted_partner_of_the_catalogue():
+    zoo = Mixture("zoo")
+    assert set(zoo.specs) == set(PARTNERS) - {"checkpoint", "expert", "mixture"}
+    assert len(zoo.specs) == len(zoo.partners) >= 18
+    assert not zoo.traits.learned and not zoo.traits.deterministic
+
+
+def test_traits_are_those_of_all_together():
+    assert Mixture(["tough", "heuristic"]).traits.memoryless == seat_occupant("heuristic").traits.memoryless
+    assert not Mixture(["tough", "nice_tit_for_tat"]).traits.memoryless
+    assert not Mixture(["tough"]).traits.deterministic  # it is drawn
+
+
+@pytest.mark.parametrize("of", [THREE, "zoo"])
+def test_a_mixture_keeps_to_the_contract(of):
+    check_partner(Mixture(of), games=16)
+
+
+def test_another_process_gets_the_same_answers():
+    check_in_another_process({"mixture": Mixture(THREE, (1, 2, 3))}, games=4)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "mixture(of=zoo)",
+        {"kind": "mixture", "of": "zoo"},
+        "mixture(of=['tough', 'boulware(exponent=4)'], weights=[1, 3])",
+        {"kind": "mixture", "of": ["tough", {"kind": "boulware", "exponent": 4}]},
+    ],
+)
+def test_a_mixture_is_written_like_any_other_occupant(spec):
+    made, again = seat_occupant(spec), seat_occupant(spec_name(spec))
+    assert isinstance(made, Mixture) and isinstance(again, Mixture)
+    assert made.partners == again.partners
+
+
+@pytest.mark.parametrize(
+    ("of", "weights", "told"),
+    [
+        ([], None, r"of must be a list of occupants, or zoo; got \[\]"),
+        ("tough", None, "of must be a list of occupants, or zoo; got 'tough'"),
+        (7, None, "of must be a list of occupants"),
+        (["tuogh"], None, "did you mean 'tough'"),
+        ([None], None, "got NoneType"),
+        (["tough", "nice"], [1], "weights must be 2 numbers of at least 0, not all 0"),
+        (["tough", "nice"], [1, 2, 3], "weights must be 2 numbers"),
+        (["tough", "nice"], [0, 0], "not all 0"),
+        (["tough", "nice"], [1, -1], "at least 0"),
+        (["tough", "nice"], [1, float("nan")], "weights must be 2 numbers"),
+        (["tough", "nice"], [1, float("inf")], "weights must be 2 numbers"),
+        (["tough", "nice"], [[1, 1]], "weights must be 2 numbers"),
+        (["tough", "nice"], 1, "weights must be 2 numbers"),
+        (["tough", "nice"], ["much", "little"], "weights must be 2 numbers"),
+        (["tough", "nice"], [None, 1], "weights must be 2 numbers"),
+    ],
+)
+def test_what_mixes_nothing_is_refused_with_what_was_given(of, weights, told):
+    with pytest.raises(ValueError, match=told):
+        Mixture(of, weights)
+    with pytest.raises(OccupantNameError, match=told):
+        seat_occupant({"kind": "mixture", "of": of, **({"weights": weights} if weights is not None else {})})
