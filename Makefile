@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help setup league test test-slow check format lint types bench clean
+.PHONY: help setup league test test-slow check format lint types bench expert clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,10 @@ types: $(READY)
 bench: $(READY)  ## every speed figure of the README, side by side with its peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python scripts/benchmark.py --json benchmark.json
+
+expert: $(READY)  ## train the shipped expert again and write its card (minutes)
+	$(BIN)/python scripts/train.py --config configs/expert.yaml
+	$(BIN)/python scripts/ship_expert.py --run runs/expert
 
 clean:  ## remove the virtual environment and caches, never runs/
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

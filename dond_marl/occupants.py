@@ -60,6 +60,24 @@ def seat_occupant(spec: Spec | Partner) -> Partner:
             f"an occupant is a name, a mapping with 'kind', or a partner; got {type(spec).__name__}: {spec!r}"
         )
     kind, parameters = parse_spec(spec)
+    factory = check_spec(spec)
+    try:
+        made = factory(**parameters)
+    except OccupantNameError:
+        raise
+    except Exception as error:
+        raise OccupantNameError(f"{kind!r} cannot be made with {parameters}: {one_line(error)}") from error
+    if not isinstance(made, Partner) or not isinstance(made.traits, Traits):
+        raise OccupantNameError(f"{kind!r} made no partner but {type(made).__name__}; it needs act(turns) and traits")
+    return made
+
+
+def check_spec(spec: Spec) -> Factory:
+    """The factory that ``spec`` names, once it is known to take the parameters; nothing is made, no weights are read.
+
+    Raises :class:`OccupantNameError`.
+    """
+    kind, parameters = parse_spec(spec)
     known = catalogue()
     if kind not in known:
         near = difflib.get_close_matches(kind, known, n=1)
@@ -72,15 +90,11 @@ def seat_occupant(spec: Spec | Partner) -> Partner:
     if unknown and not takes_any:
         takes = ", ".join(allowed) or "no parameters"
         raise OccupantNameError(f"{kind!r} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
-    try:
-        made = factory(**parameters)
-    except OccupantNameError:
-        raise
-    except Exception as error:
-        raise OccupantNameError(f"{kind!r} cannot be made with {parameters}: {one_line(error)}") from error
-    if not isinstance(made, Partner) or not isinstance(made.traits, Traits):
-        raise OccupantNameError(f"{kind!r} made no partner but {type(made).__name__}; it needs act(turns) and traits")
-    return made
+    needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    missing = [name for name in needed if name not in parameters]
+    if missing:
+        raise OccupantNameError(f"{kind!r} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
+    return factory
 
 
 def _unusable(entry: EntryPoint, error: Exception) -> Factory:

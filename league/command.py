@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from dond_marl.data import DataError
-from dond_marl.occupants import OccupantNameError
+from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.scenarios import ScenarioError
 from league.blobs import BlobError
 from league.config import Config, ConfigError, LoggingConfig, load_config
@@ -33,7 +33,9 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
     try:
         config = None if config_path is None else load_config(config_path, overrides)
         if config is not None:
-            config.env.open_source()  # before a folder is made: a missing data file is the settings' fault
+            config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
+            for member in config.members:
+                seat_occupant(member.spec)
         directory = _directory(config, resume)
         _run(config, directory)
     except USER_ERRORS as error:

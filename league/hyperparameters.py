@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from league.settings import EnvConfig, Section
+from league.settings import EnvConfig, Section, wrong
+from league.yaml_source import shown
 
 if TYPE_CHECKING:
     from dond_marl.scenarios import ScenarioSource
@@ -18,8 +19,17 @@ if TYPE_CHECKING:
     from partners.practice import Practice
 
 
+MAX_LAYERS, MAX_WIDTH = 8, 4_096
+
+
 def _widths(given: object) -> object:
-    return tuple(given) if isinstance(given, list) else given
+    """Layer widths as a tuple, judged together so that one mistake is told once."""
+    widths = given if isinstance(given, list | tuple) else ()
+    whole = all(type(width) is int and 1 <= width <= MAX_WIDTH for width in widths)
+    if not whole or not 1 <= len(widths) <= MAX_LAYERS:
+        expected = f"a list of 1 to {MAX_LAYERS} layer widths in 1..{MAX_WIDTH}, such as [128, 128]"
+        raise wrong(f"must be {expected}; got {shown(given)}")
+    return tuple(widths)
 
 
 class Hyperparameters(Section):
@@ -38,9 +48,7 @@ class Hyperparameters(Section):
     rollout: int = Field(default=128, ge=1, le=100_000, description="an integer in 1..100000, decisions per env")
     num_envs: int = Field(default=8, ge=2, le=65_536, description="an integer in 2..65536, games side by side")
     anneal: bool = Field(default=False, description="true or false: lr and ent fall to 0 by the end")
-    hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = Field(
-        default=(128, 128), min_length=1, max_length=8, description="a list of layer widths, such as [128, 128]"
-    )
+    hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
 
     def learner(self, total_decisions: int) -> LearnerSettings:
         """What a learner of ``total_decisions`` own decisions is told."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
+from collections import Counter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+from league.run_directory import write_whole
 
 if TYPE_CHECKING:
     from league.training import Training
@@ -23,12 +27,11 @@ class ProgressLog:
     def __init__(self, folder: Path, to_csv: bool, to_tensorboard: bool, decisions: int) -> None:
         self._file: IO[str] | None = None
         self._events: Any = None
+        self._told: Counter[str] = Counter()  # the tally of hints up to the latest row
         if to_csv:
-            kept = _rows_until(folder / CSV_NAME, decisions)
-            self._file = (folder / CSV_NAME).open("w", newline="", encoding="utf-8")
+            _keep_rows_until(folder / CSV_NAME, decisions)
+            self._file = (folder / CSV_NAME).open("a", newline="", encoding="utf-8")
             self._rows = csv.DictWriter(self._file, COLUMNS)
-            self._rows.writeheader()
-            self._rows.writerows(kept)
         if to_tensorboard:
             from torch.utils.tensorboard import SummaryWriter  # slow to import
 
@@ -38,7 +41,8 @@ class ProgressLog:
         """Log one update."""
         score, learner = training.score, training.learner
         assert score is not None
-        tally = training.whisper.tally if training.whisper is not None else {}
+        tally = Counter(training.whisper.tally) if training.whisper is not None else Counter()
+        tally, self._told = tally - self._told, tally
         figures = {
             "points": score.points,
             "deals": score.deals,
@@ -67,11 +71,16 @@ class ProgressLog:
             self._events.close()
 
 
-def _rows_until(path: Path, decisions: int) -> list[dict[str, str]]:
-    if not path.is_file():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        if tuple(rows.fieldnames or ()) != COLUMNS:
-            return []
-        return [row for row in rows if (row["decisions"] or "").isdigit() and int(row["decisions"]) <= decisions]
+def _keep_rows_until(path: Path, decisions: int) -> None:
+    """Leave a header and the whole rows of up to ``decisions``, at once: a kill must not lose them."""
+    kept: list[dict[str, str]] = []
+    if path.is_file():
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = csv.DictReader(file)
+            if tuple(rows.fieldnames or ()) == COLUMNS:
+                kept = [row for row in rows if None not in row.values() and int(row["decisions"]) <= decisions]
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS)
+    writer.writeheader()
+    writer.writerows(kept)
+    write_whole(path, text.getvalue())

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
-from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant, spec_name
+from dond_marl.occupants import OccupantNameError, catalogue, check_spec, parse_spec, seat_occupant, spec_name
 from dond_marl.scenarios import (
     DATASETS,
     LEWIS_MAX_COUNT,
@@ -42,7 +42,10 @@ def _occupant(given: object) -> object:
         raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {shown(given)}")
     try:
         spec = spec_name(given)
-        seat_occupant(spec)
+        if parse_spec(spec)[0] in UNSCRIPTED:
+            check_spec(spec)  # made when the league begins: reading settings reads no weights
+        else:
+            seat_occupant(spec)
     except OccupantNameError as error:
         raise wrong(str(error)) from None
     return spec

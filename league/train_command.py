@@ -14,6 +14,7 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from dond_marl.occupants import seat_occupant
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
 from league.config import load_config
 from league.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
@@ -104,7 +105,8 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
     try:
         config = None if config_path is None else load_config(config_path, overrides, TrainConfig)
         if config is not None:
-            config.env.open_source()  # before a folder is made: a missing data file is the settings' fault
+            config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
+            seat_occupant(config.env.partner)
         directory = _directory(config, resume)
         with TrainWatcher(console) as watcher:
             training, finished = train(config, directory, watcher)

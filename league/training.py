@@ -105,7 +105,7 @@ class Training:
     def remember(self) -> None:
         """Keep a copy of the learner as it is now among its past selves."""
         if self.config.training.past_selves:
-            copy = PolicyNetwork(self.learner.network.shape).to(self.config.training.device)
+            copy = PolicyNetwork(self.learner.network.shape, seed=None).to(self.config.training.device)
             copy.load_state_dict(self.learner.network.state_dict())
             self.past = [*self.past, NetworkPartner(copy)][-PAST_SELVES:]
 
@@ -133,7 +133,7 @@ class Training:
         self.past = []
         for number in range(about["past"]):
             own = f"past.{number}."
-            network = PolicyNetwork(self.learner.network.shape).to(device)
+            network = PolicyNetwork(self.learner.network.shape, seed=None).to(device)
             network.load_state_dict({name[len(own) :]: v for name, v in tensors.items() if name.startswith(own)})
             self.past.append(NetworkPartner(network))
 

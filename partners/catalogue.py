@@ -5,7 +5,7 @@ from __future__ import annotations
 from dond_marl.occupants import Factory
 from partners.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
 from partners.chance import Nice, Random
-from partners.frozen import checkpoint
+from partners.frozen import checkpoint, expert
 from partners.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
 from partners.mixture import Mixture
 from partners.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
@@ -18,6 +18,7 @@ PARTNERS: dict[str, Factory] = {
     "checkpoint": checkpoint,
     "conceder": Conceder,
     "concession_rule": ConcessionRule,
+    "expert": expert,
     "first_acceptable_offer": FirstAcceptableOffer,
     "heuristic": Heuristic,
     "hybrid": Hybrid,

@@ -90,7 +90,7 @@ def network_of(tensors: Mapping[str, Tensor], about: Mapping[str, Any], where: s
             raise CheckpointError(
                 f"{where}: reads features {about.get('layout')!r}, this build makes {made!r}; train it anew"
             )
-        network = PolicyNetwork(shape)
+        network = PolicyNetwork(shape, seed=None)
     except CheckpointError:
         raise
     except (KeyError, TypeError, ValueError, RuntimeError) as error:

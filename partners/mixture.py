@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.randomness import NOISE_WIDTH
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 
 ZOO = "zoo"  # in place of a list: every scripted partner of the built-in catalogue
 BELOW_ONE = np.nextafter(1.0, 0.0)
-WHO = NOISE_WIDTH - 1  # the uniform of the game that says who plays; the others are left to whoever that is
+WHO = -1  # the last of the eight: the uniform of the game that says who plays; the others are left to whoever that is
 
 
 class Mixture:
@@ -28,10 +27,12 @@ class Mixture:
             raise ValueError(f"of must be a list of occupants, or {ZOO}; got {of!r}")
         self.specs = tuple(specs)
         self.partners: tuple[Partner, ...] = tuple(seat_occupant(spec) for spec in specs)
-        shares = np.ones(len(specs)) if weights is None else np.asarray(weights, dtype=float)
-        if shares.shape != (len(specs),) or not np.isfinite(shares).all() or (shares < 0).any() or not shares.any():
+        shares = np.ones(len(specs)) if weights is None else np.asarray(weights)
+        numbers = shares.dtype.kind in "iuf" and shares.shape == (len(specs),) and np.isfinite(shares).all()
+        if not numbers or (shares < 0).any() or not shares.any():
             raise ValueError(f"weights must be {len(specs)} numbers of at least 0, not all 0; got {weights!r}")
-        self._ends = np.cumsum(shares / shares.sum())
+        ends = np.cumsum(shares)
+        self._ends = ends / ends[-1]  # exactly 1 from the last that ever plays on
 
     def __repr__(self) -> str:
         return f"Mixture(of={list(self.specs)!r})"

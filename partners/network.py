@@ -55,7 +55,7 @@ class PolicyNetwork(nn.Module):
     _levels: Tensor
     _plain: Tensor
 
-    def __init__(self, shape: NetworkShape, seed: int = 0) -> None:
+    def __init__(self, shape: NetworkShape, seed: int | None = 0) -> None:
         super().__init__()
         self.shape = shape
         self.adapter = shape.adapter
@@ -67,7 +67,8 @@ class PolicyNetwork(nn.Module):
         widths = [len(columns) + len(plain), *shape.hidden]
         self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (nn.Linear(*sizes), Tanh())))
         self.head = nn.Linear(widths[-1], PARTS * shape.width + 1)
-        self._initialize(seed)
+        if seed is not None:  # None where weights are loaded next: making them takes long on a busy machine
+            self._initialize(seed)
 
     @property
     def device(self) -> torch.device:

@@ -109,7 +109,9 @@ def test_a_file_cut_short_anywhere_is_refused(saved, name):
     path = saved.parent / name
     content = path.read_bytes()
     lengths = {0, 1, 7, 8, 9, len(content) - 1, *random.Random(0).sample(range(len(content)), 60)}
-    for length in sorted(lengths - {len(content) - 1} if name.endswith("json") else lengths):  # a last newline says nothing
+    for length in sorted(
+        lengths - {len(content) - 1} if name.endswith("json") else lengths
+    ):  # a last newline says nothing
         path.write_bytes(content[:length])
         with pytest.raises(CheckpointError):
             load_checkpoint(saved)

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from dond_marl.data import DataError
 from dond_marl.game import Rules
-from dond_marl.occupants import catalogue, seat_occupant
-from partners.catalogue import UNSCRIPTED
+from dond_marl.occupants import catalogue
 from league.config import (
     Config,
     EnvConfig,
@@ -23,6 +22,7 @@ from league.config import (
     parse,
 )
 from league.yaml_source import read
+from partners.catalogue import UNSCRIPTED
 
 ROOT = Path(__file__).resolve().parents[1]
 LEAGUE = ROOT / "configs" / "league.yaml"
@@ -53,7 +53,8 @@ def test_the_default_league_trains_on_the_training_split_of_the_legal_space():
 
 
 def test_the_default_leagues_members_are_every_scripted_partner_of_the_catalogue():
-    names = [member.name for member in load_config(LEAGUE).members]
+    names = [member.name for member in load_config(LEAGUE.with_name("league_scripted.yaml")).members]
+    assert [member.name for member in load_config(LEAGUE).members] == [*names, "expert"]
     assert names == sorted(set(names)) and len(names) >= 13 and set(names) <= set(catalogue())
     assert set(catalogue()) - set(names) == set(UNSCRIPTED) & set(catalogue())
 
@@ -75,7 +76,7 @@ def test_a_missing_data_folder_is_told_when_the_scenarios_are_opened(tmp_path):
 def test_every_league_config_loads_and_says_nothing_that_is_a_default(path):
     config, said = load_config(path), read(path.read_bytes()).data
     assert dump(config) == dump(load_config(path))
-    for section in said.keys() - {"members"}:
+    for section in said.keys() - {"members", "learners"}:
         for key in said[section].keys() - {"rounds", "block_size", "output_dir"}:
             default = getattr(getattr(Config(), section), key)
             assert said[section][key] != default, f"{section}.{key}"

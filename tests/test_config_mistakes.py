@@ -173,7 +173,6 @@ BAD_MEMBERS = {
     ),
     "a number": ("members:\n- 3\n", [(2, r"members\[0\]: an occupant is a name, .*; got 3")]),
     "a list": ("members:\n- [tough]\n", [(2, "an occupant is a name, .*; got \\['tough'\\]")]),
-    "the zoo inside a list": ("members: [zoo]\n", [(1, "no occupant is called 'zoo'")]),
     "an unknown parameter": ("members:\n- heuristic(demandd=1)\n", [(2, "does not take 'demandd'; it takes ")]),
     "an impossible parameter": ("members:\n- heuristic(accept_ratio=7)\n", [(2, "'heuristic' cannot be made with")]),
     "a mapping without kind": ("members:\n- tough\n- name: x\n", [(3, "needs a text 'kind'")]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def own_turns(games: Games, game: int, seat: int) -> list[int]:
 class Leaves:
     """Ends every game with its first word."""
 
-    traits: Traits = Traits(deterministic=True)
+    traits: ClassVar[Traits] = Traits(deterministic=True)
 
     def act(self, turns) -> Decisions:
         return decide(np.full(turns.size, Act.END), np.zeros((turns.size, 3)))
@@ -224,7 +225,7 @@ def test_opponents_are_met_by_their_shares():
     @dataclass(frozen=True)
     class Counted:
         name: str
-        traits: Traits = Traits(deterministic=True)
+        traits: ClassVar[Traits] = Traits(deterministic=True)
 
         def act(self, turns) -> Decisions:
             met[self.name] += turns.taken == 0
@@ -239,9 +240,7 @@ def test_opponents_are_met_by_their_shares():
 def test_hints_reach_the_learning_seat_alone():
     deaf, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0)
     whisper = HintSchedule(RandomHinter(), cadence_k=2)
-    told, score = practice(
-        network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0, whisper=whisper
-    )
+    told, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0, whisper=whisper)
     assert not deaf.features[:, -10:].any()
     available = told.dense(told.features[:, -1])
     on_schedule = told.played.clone()

@@ -50,7 +50,10 @@ def test_a_network_keeps_to_the_contract(greedy, shape):
 
 
 def test_another_process_gets_the_same_answers():
-    both = {"sampled": NetworkPartner(network(max_count=10)), "greedy": NetworkPartner(network(max_count=10), greedy=True)}
+    both = {
+        "sampled": NetworkPartner(network(max_count=10)),
+        "greedy": NetworkPartner(network(max_count=10), greedy=True),
+    }
     check_in_another_process(both)
 
 
@@ -154,7 +157,9 @@ def test_greedy_says_the_likeliest_act_and_the_likeliest_number_of_each_item(see
         by_act = np.stack([probs[:, act == kind].sum(axis=1) for kind in Act], axis=1)
         assert (by_act[np.arange(turns.size), said.act_type] >= by_act.max(axis=1) - 1e-6).all()
         for item in range(3):  # entries are independent: the likeliest offer has the likeliest entries
-            entries = np.stack([probs[:, (act == Act.PROPOSE) & (oA[:, item] == n)].sum(axis=1) for n in range(5)], axis=1)
+            entries = np.stack(
+                [probs[:, (act == Act.PROPOSE) & (oA[:, item] == n)].sum(axis=1) for n in range(5)], axis=1
+            )
             offered = said.act_type <= Act.INSIST
             likeliest = entries[np.arange(turns.size), said.oA[:, item]] >= entries.max(axis=1) - 1e-6
             assert likeliest[offered].all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ class Modest:
     """Agrees to whatever is worth ``least`` to it; speaking first it asks for all items of the last type."""
 
     least: int = 4
-    traits: Traits = Traits(deterministic=True, memoryless=True)
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
 
     def act(self, turns) -> Decisions:
         enough = worth(turns.my_utilities, turns.last_partner_offer_for_me) >= self.least
@@ -72,9 +73,7 @@ def test_a_learner_reaches_the_known_optimum_of_games_of_one_decision(settings, 
         )
         games += practiced.games
         learner.update(experience)
-    result = score(
-        NetworkPartner(learner.network, greedy=True), partner, few, ONE_DECISION, seed=0, prior=source.prior
-    )
+    result = score(NetworkPartner(learner.network, greedy=True), partner, few, ONE_DECISION, seed=0, prior=source.prior)
     best = optimum(few, partner)
     assert 4 < best[1] < best[0] < 10
     for seat in (0, 1):
@@ -249,7 +248,9 @@ def test_the_seats_do_not_share_a_baseline():
     assert metrics["policy_loss"] == pytest.approx(0, abs=0.05)  # 1.5 if rounding were scaled up
 
 
-@pytest.mark.parametrize(("settings", "updates"), [(PPO, 5), (replace(REINFORCE, lr=3e-3), 20)], ids=["ppo", "reinforce"])
+@pytest.mark.parametrize(
+    ("settings", "updates"), [(PPO, 5), (replace(REINFORCE, lr=3e-3), 20)], ids=["ppo", "reinforce"]
+)
 def test_what_paid_more_becomes_likelier(settings, updates):
     made = experience()
     # END is paid, everything else is not.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ class Signs:
     """Claims ``sign`` of the first item in every turn, so that its games can be told; offers are never agreed to."""
 
     sign: int
-    traits: Traits = Traits(deterministic=True, memoryless=True)
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
         return decide(np.zeros(turns.size), np.tile(np.int8([self.sign, 0, 0]), (turns.size, 1)))
@@ -73,7 +74,7 @@ def test_a_mixture_in_a_mixture_draws_for_itself():
 @pytest.mark.parametrize("uniform", [0.0, 1 - 2.0**-53])
 def test_who_never_plays_does_not_even_at_the_ends_of_the_line(uniform):
     mixture = Mixture([Signs(9), *(Signs(n) for n in range(1, 8)), Signs(9)], [0, *[0.1] * 7, 0])
-    turns = next(positions(mixture, max_count=4)).turns
+    turns = next(positions(seat_occupant("random"), max_count=4)).turns
     turns = turns._replace(game_noise=np.full((turns.size, 8), uniform))
     assert not (mixture.act(turns).oA[:, 0] == 9).any()
 
@@ -93,7 +94,7 @@ def test_each_row_is_answered_by_whoever_plays_it_exactly():
 def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
     listener = Listens(1)
     mixture = Mixture([Signs(2), listener])
-    turns = list(positions(mixture, max_count=4, games=24))[4].turns
+    turns = list(positions(seat_occupant("random"), max_count=4, games=24))[4].turns
     mixture.act(turns)
     heard = listener.heard[-1]
     rows = np.flatnonzero(turns.game_noise[:, WHO] >= 0.5)

@@ -90,6 +90,10 @@ class CleanRL:
         self.agent = Agent(vector.observation_space.shape[0], choices)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), lr=LEARNING_RATE, eps=1e-5)
         self.seen, infos = self.games.reset(seed=1)
+        if processes > 1:
+            from supersuit.vector.multiproc_vec import decompress_info
+
+            infos = decompress_info(self.games.num_envs, self.games.idx_starts, infos)
         self.active, self.mask = self.read(infos)
 
     def read(self, infos: list[dict[str, Any]]) -> tuple[np.ndarray, Tensor]:

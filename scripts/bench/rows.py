@@ -71,7 +71,7 @@ def _aec(repeats: int, seconds: float) -> Iterator[Row]:
 def _league(repeats: int, seconds: float) -> Iterator[Row]:
     yield _against(
         "whole league path",
-        "one round of configs/league_scripted.yaml: settings, plan, rollout, facts, ledger, folds, CSV; against rollout alone",
+        "one round of configs/league_scripted.yaml: settings to CSV; against rollout alone",
         "games/s",
         league_path.through_the_league(),
         "the bare play loop, same matches",

@@ -1,0 +1,82 @@
+"""From a training run to the shipped expert: its weights alone, and a card that says what they are worth."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from dond_marl.game import Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios import open_source
+from league.config import parse
+from league.progress_log import CSV_NAME
+from league.run_directory import SETTINGS, RunError, named_run
+from league.score import Result, score
+from league.train_settings import TrainConfig
+from partners.catalogue import PARTNERS, UNSCRIPTED
+from partners.checkpoint import describe, load_checkpoint, network_of, save_checkpoint
+from partners.frozen import EXPERT
+from partners.learned import NetworkPartner
+
+SEED = 0  # of the games on the card
+HOW = "points of ten on the held-out scenarios of 'lewis', each played in both seats, 95 % interval over scenarios"
+
+
+def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
+    """Write the newest checkpoint of ``run`` as the expert, with its card; the card. Raises :class:`RunError`."""
+    folder = named_run(run, SETTINGS).path
+    checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
+    if not checkpoints:
+        raise RunError(
+            f"{folder} holds no checkpoint; train first: python scripts/train.py --config configs/expert.yaml"
+        )
+    tensors, about = load_checkpoint(checkpoints[-1])
+    network = network_of(tensors, about, str(checkpoints[-1]))
+    config = parse((folder / SETTINGS).read_text(encoding="utf-8"), str(folder / SETTINGS), TrainConfig)
+    card = {
+        "trained": {
+            "settings": config.model_dump(mode="json", exclude={"logging"}),
+            **about["counters"],
+            "seconds": _seconds(folder / CSV_NAME),
+        },
+        "scores": {"how": HOW, "greedy": _scores(network, greedy=True), "sampled": _scores(network, greedy=False)},
+    }
+    weights = {name: value for name, value in tensors.items() if name.startswith("network.")}
+    save_checkpoint(target, weights, {**describe(network), **card})
+    return card
+
+
+def _scores(network: Any, *, greedy: bool) -> dict[str, dict[str, float | int]]:
+    """Against every scripted partner and itself."""
+    expert, heldout = NetworkPartner(network, greedy=greedy), open_source("lewis", split="heldout")
+    assert heldout.table is not None
+    opponents = {name: seat_occupant(name) for name in PARTNERS if name not in UNSCRIPTED}
+    return {
+        name: _told(score(expert, opponent, heldout.table, Rules(), seed=SEED, prior=heldout.prior))
+        for name, opponent in {**opponents, "itself": expert}.items()
+    }
+
+
+def _told(result: Result) -> dict[str, float | int]:
+    points = result.points
+    return {
+        "points": round(points.mean, 3),
+        "low": round(points.low, 3),
+        "high": round(points.high, 3),
+        "n": points.n,
+        "as_seat_0": round(result.as_seat[0].mean, 3),
+        "as_seat_1": round(result.as_seat[1].mean, 3),
+        "deals": round(result.deals, 4),
+        "turns": round(result.turns, 2),
+    }
+
+
+def _seconds(path: Path) -> float | None:
+    """How long the training took, where its log says so and it was not interrupted."""
+    if not path.is_file():
+        return None
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    seconds = [float(row["seconds"]) for row in rows]
+    return round(seconds[-1]) if seconds and seconds == sorted(seconds) else None
