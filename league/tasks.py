@@ -194,7 +194,7 @@ def _network(blob: str, env: EnvConfig, place: Place) -> Partner:
     weights = {name[len(own) :]: v for name, v in read_blob(place.blobs, blob).items() if name.startswith(own)}
     hidden = tuple(len(v) for name, v in weights.items() if name.startswith("trunk.") and name.endswith(".bias"))
     shape = NetworkShape(env.max_count, env.max_turns, env.reveal_partner_utilities, hints=False, hidden=hidden)
-    network = PolicyNetwork(shape)
+    network = PolicyNetwork(shape, seed=None)
     network.load_state_dict(weights)
     return NetworkPartner(network)
 

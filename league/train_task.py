@@ -56,7 +56,7 @@ class TrainResult(NamedTuple):
 
 def first_state(learner: LearnerConfig, env: EnvConfig, seed: int) -> tuple[LearnerState, bytes]:
     """A learner before its first round."""
-    content = pack(_learner(learner, env, seed, 1).state()[0])
+    content = pack(_learner(learner, env, seed, learner_seed(seed, learner.name), 1).state()[0])
     return LearnerState(hashlib.sha256(content).hexdigest(), 0, 0, 0), content
 
 
@@ -68,7 +68,7 @@ def learner_seed(seed: int, name: str) -> int:
 def train(task: TrainTask, place: Place) -> TrainResult:
     """Practice and improve until the round's ``decisions`` are made, in one torch thread."""
     torch.set_num_threads(1)
-    learner = _learner(task.learner, task.env, task.seed, task.total_decisions)
+    learner = _learner(task.learner, task.env, task.seed, None, task.total_decisions)
     counters = {"updates": task.state.updates, "decisions": task.state.decisions}
     learner.restore(read_blob(place.blobs, task.state.blob), counters)
     crowd = _crowd(task, place)
@@ -93,10 +93,10 @@ def train(task: TrainTask, place: Place) -> TrainResult:
     return TrainResult(task, state, content, points / played, deals / played)
 
 
-def _learner(learner: LearnerConfig, env: EnvConfig, seed: int, total_decisions: int) -> Learner:
-    own = learner_seed(seed, learner.name)
-    network = PolicyNetwork(learner.shape(env, hints=False), seed=own)
-    return Learner(network, learner.learner(total_decisions), own)
+def _learner(learner: LearnerConfig, env: EnvConfig, seed: int, weights: int | None, total_decisions: int) -> Learner:
+    """A learner with the first weights of a seed, or (``None``) with any, to be restored."""
+    network = PolicyNetwork(learner.shape(env, hints=False), seed=weights)
+    return Learner(network, learner.learner(total_decisions), learner_seed(seed, learner.name))
 
 
 def _crowd(task: TrainTask, place: Place) -> Partner:

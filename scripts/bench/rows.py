@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from scripts.bench import aec, engine, league_path
+from scripts.bench import aec, engine, league_path, learning, time_to_score
 from scripts.bench.report import Row, Timed, compare, rate
 
 Suite = Callable[[int, float], Iterator[Row]]
@@ -25,14 +25,17 @@ def _against(
     make: Callable[[], Timed],
     bar: float,
     run: tuple[int, float],
+    threads: int = 1,
 ) -> Row:
     repeats, seconds = run
     try:
         theirs = make()
     except ImportError:
-        return Row(what, workload, unit, 1, rate(ours, seconds), f"{peer}: not installed", None, None, f"{bar}x", None)
+        return Row(
+            what, workload, unit, threads, rate(ours, seconds), f"{peer}: not installed", None, None, f"{bar}x", None
+        )
     mine, peers, ratio = compare(ours, theirs, repeats, seconds)
-    return Row(what, workload, unit, 1, mine, peer, peers, ratio, f"{bar}x", ratio >= bar)
+    return Row(what, workload, unit, threads, mine, peer, peers, ratio, f"{bar}x", ratio >= bar)
 
 
 def _engine(repeats: int, seconds: float) -> Iterator[Row]:
@@ -89,8 +92,8 @@ def _league(repeats: int, seconds: float) -> Iterator[Row]:
         "",
         None,
         None,
-        "< 1,000 MB",
-        size < 1000,
+        "< 1,500 MB",
+        size < 1500,
     )
 
 
@@ -112,4 +115,90 @@ def _imports(repeats: int, _seconds: float) -> Iterator[Row]:
     )
 
 
-SUITES: dict[str, Suite] = {"aec": _aec, "engine": _engine, "imports": _imports, "league": _league}
+def _learning(repeats: int, seconds: float) -> Iterator[Row]:
+    run, peer = (repeats, seconds), "CleanRL-style PPO over SuperSuit, this game"
+    scale = f"{learning.GAMES} games, {learning.MINIBATCHES} minibatches, 2x128"
+    yield _against(
+        "PPO training",
+        f"play and update, {scale}, own decisions; the peer's likewise, its idle seats not counted",
+        "decisions/s",
+        learning.on_threads(2, learning.training(learning.MATCHED)),
+        peer,
+        lambda: learning.on_threads(2, learning.cleanrl()),
+        5,
+        run,
+        threads=2,
+    )
+    yield _against(
+        "PPO update alone",
+        f"{scale}, again and again on one rollout of own decisions, on both sides",
+        "decisions/s",
+        learning.on_threads(2, learning.update()),
+        peer,
+        lambda: learning.on_threads(2, learning.cleanrl_update()),
+        5,
+        run,
+        threads=2,
+    )
+    with learning.league_workers(2) as workers:
+        yield _against(
+            "PPO training, two workers",
+            f"play and update with the league's settings, two processes of one thread each; the peer: {scale}",
+            "decisions/s",
+            workers,
+            peer,
+            lambda: learning.on_threads(2, learning.cleanrl()),
+            9,
+            run,
+            threads=2,
+        )
+    yield _against(
+        "acting",
+        f"two frozen 2x128 networks, {learning.ACTING_GAMES:,} games; the peer: forward and masked Categoricals",
+        "acts/s",
+        learning.on_threads(1, learning.acting()),
+        "plain PyTorch loop",
+        lambda: learning.on_threads(1, learning.plain_acting()),
+        2.5,
+        run,
+    )
+    for hint in ("random", "expert"):
+        yield _against(
+            f"training with {hint} hints",
+            "the league's settings, a hint at every own step; without hints as the peer",
+            "decisions/s",
+            learning.on_threads(1, learning.training(learning.LEAGUE, hint)),
+            "no hints",
+            lambda: learning.on_threads(1, learning.training(learning.LEAGUE)),
+            0.6,
+            run,
+        )
+
+
+def _score(_repeats: int, _seconds: float) -> Iterator[Row]:
+    bars = {60: 7.3, 180: 7.5}
+    for mark in time_to_score.marks():
+        bar = bars.get(mark.seconds)
+        told = f"{mark.decisions:,} own decisions, interval +-{mark.margin:.2f}, {mark.deals:.1%} deals"
+        yield Row(
+            f"PPO from scratch, {mark.seconds} s",
+            f"configs/ppo_fast.yaml, greedy on the held-out scenarios, both seats, against the heuristic: {told}",
+            "points of ten",
+            2,
+            mark.points,
+            "",
+            None,
+            None,
+            "none" if bar is None else f">= {bar}",
+            None if bar is None else mark.points >= bar,
+        )
+
+
+SUITES: dict[str, Suite] = {
+    "aec": _aec,
+    "engine": _engine,
+    "imports": _imports,
+    "league": _league,
+    "learning": _learning,
+    "score": _score,
+}

@@ -1,0 +1,38 @@
+"""How soon ``configs/ppo_fast.yaml`` plays well: greedy play on the held-out scenarios after so many seconds.
+
+The clock runs while it plays and learns, not while it is scored.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from league.config import load_config
+from league.train_settings import TrainConfig
+from league.training import begin, final_score
+
+CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ppo_fast.yaml"
+MARKS = (10, 30, 60, 180)  # seconds
+
+
+class Mark(NamedTuple):
+    """Where the training stood."""
+
+    seconds: int
+    decisions: int  # own
+    points: float  # of ten, both seats
+    margin: float  # half the 95 % interval over scenarios
+    deals: float
+
+
+def marks(until: int = MARKS[-1]) -> list[Mark]:
+    """Train from scratch against the default heuristic; the score at each mark."""
+    training, found = begin(load_config(CONFIG, (), TrainConfig)), []
+    for seconds in (mark for mark in MARKS if mark <= until):
+        while training.seconds < seconds and not training.done:
+            training.step()
+        _, result = final_score(training, greedy=True)
+        decisions = training.learner.decisions
+        found.append(Mark(seconds, decisions, result.points.mean, result.points.margin, result.deals))
+    return found
