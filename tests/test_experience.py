@@ -112,7 +112,7 @@ def test_the_probabilities_and_values_noted_are_the_networks():
     assert experience is not None
     made = network()
     with torch.no_grad():
-        logits, value = made(experience.features)
+        logits, value = made(made.expand(experience.features))
     policy = evaluate(logits, experience.mask, experience.act, experience.oA)
     assert torch.allclose(policy.log_prob, experience.log_prob, atol=1e-5)
     assert torch.allclose(value, experience.value, atol=1e-5)
@@ -232,9 +232,9 @@ def test_opponents_are_met_by_their_shares():
             return seat_occupant(self.name).act(turns)
 
     pair = [Opponent(Counted("tough"), 0.8), Opponent(Counted("pushover"), 0.2)]
-    practice(network(), pair, plan(decisions=1500, games=4), update=0, games_before=0)
-    assert sum(met.values()) > 100
-    assert met["tough"] / sum(met.values()) == pytest.approx(0.8, abs=0.14)
+    practice(network(), pair, plan(decisions=3000, games=4), update=0, games_before=0)
+    assert sum(met.values()) > 150
+    assert met["tough"] / sum(met.values()) == pytest.approx(0.8, abs=0.1)
 
 
 def test_hints_reach_the_learning_seat_alone():
