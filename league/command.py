@@ -28,7 +28,8 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
 
     ``resume`` is ``None`` for a new run, a run's folder, or an empty path for the newest one.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):  # SIGINT too: a background job is started with it ignored
+        signal.signal(number, _interrupt)
     directory = None
     try:
         config = None if config_path is None else load_config(config_path, overrides)
