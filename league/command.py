@@ -28,8 +28,6 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
 
     ``resume`` is ``None`` for a new run, a run's folder, or an empty path for the newest one.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):  # SIGINT too: a background job is started with it ignored
-        signal.signal(number, _interrupt)
     directory = None
     try:
         config = None if config_path is None else load_config(config_path, overrides)
@@ -61,9 +59,12 @@ def _run(config: Config | None, directory: RunDirectory) -> None:
     console = console_for_people()
     if console.is_terminal:
         with LiveWatcher(console) as watcher:
+            _heed_signals(watcher)
             outcome = run_league(config, directory, watcher)
     else:
-        outcome = run_league(config, directory, PlainWatcher(console))
+        plain = PlainWatcher(console)
+        _heed_signals(plain)
+        outcome = run_league(config, directory, plain)
     print_results(console, outcome, directory.path)
 
 
@@ -79,5 +80,17 @@ def _failed(error: Exception, code: int) -> int:
     return code
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _heed_signals(watcher: PlainWatcher) -> None:
+    """Have SIGINT and SIGTERM stop the run between two matches, and at once when they come a second time.
+
+    An exception raised by a signal can be lost where Python cannot pass it on; a flag cannot. SIGINT is named because a
+    background job is started with it ignored.
+    """
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        if watcher.stop_asked:
+            raise KeyboardInterrupt
+        watcher.stop_asked = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, ask)

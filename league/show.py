@@ -41,6 +41,7 @@ class PlainWatcher:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self.stop_asked = False
 
     def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
         """Say what begins or goes on."""
@@ -51,7 +52,9 @@ class PlainWatcher:
         self._say(f"warning: {message}", "yellow")
 
     def played(self, _progress: Progress, result: MatchResult) -> None:
-        """Say only what went wrong."""
+        """Say only what went wrong; here a stop that was asked for happens, between two matches."""
+        if self.stop_asked:
+            raise KeyboardInterrupt
         if result.failed is not None:
             names = " and ".join(member.name for member in result.task.members)
             self._say(f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow")
