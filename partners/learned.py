@@ -12,6 +12,7 @@ from torch import Tensor
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
 from dond_marl.splits import grid
+from partners.losses import masked
 from partners.network import PolicyNetwork
 
 ROWS = 64  # forwards are padded to a multiple: the same row gives the same bits in any company (measured)
@@ -91,14 +92,15 @@ class NetworkPartner:
         network = self.network
         features = torch.from_numpy(network.adapter.encode(turns))
         mask = torch.from_numpy(network.mask(turns))
-        logits, value = network(network.expand(_padded(features.t()).t().to(network.device)))
-        allowed = _padded(mask.permute(1, 2, 0), True)
-        return features, mask, logits.permute(1, 2, 0).cpu().masked_fill(~allowed, -torch.inf), value.cpu()
+        logits, value = network(_padded(features.t()).t().to(network.device))
+        allowed = _padded(mask.permute(1, 2, 0))
+        return features, mask, masked(logits.permute(1, 2, 0).cpu(), allowed), value.cpu()
 
 
-def _padded(rows: Tensor, value: float = 0) -> Tensor:
-    """``[..., B]`` to ``[..., P]``, P the next multiple of ``ROWS``."""
-    return torch.nn.functional.pad(rows, (0, -rows.shape[-1] % ROWS), value=value)
+def _padded(rows: Tensor) -> Tensor:
+    """``[..., B]`` to ``[..., P]``, zeros up to the next multiple of ``ROWS``."""
+    missing = -rows.shape[-1] % ROWS
+    return torch.nn.functional.pad(rows, (0, missing)) if missing else rows
 
 
 def _drawn(probs: Tensor, uniforms: Tensor) -> Tensor:

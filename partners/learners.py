@@ -107,12 +107,11 @@ class Learner:
         )
         place = experience.place
         advantages, targets = standardized(advantage.view(-1)[place]), returns.view(-1)[place]
-        with torch.no_grad():
-            expanded = network.expand(experience.features).contiguous()  # once: every epoch reads the same
-        columns = (expanded, experience.mask, experience.act, experience.oA, experience.log_prob, advantages, targets)
+        seen = experience
+        columns = (seen.features, seen.mask, seen.act, seen.oA, seen.log_prob, advantages, targets)
         totals = torch.zeros(4, device=self.network.device)
-        for inputs, mask, act, oA, old_log_prob, weight, target in self._minibatches(columns):
-            logits, value = network(inputs)
+        for features, mask, act, oA, old_log_prob, weight, target in self._minibatches(columns):
+            logits, value = network(features)
             policy = evaluate(logits, mask, act, oA)
             surrogate = clipped_surrogate(policy.log_prob, old_log_prob, weight, settings.clip)
             error, entropy = value_loss(value, target), policy.entropy.mean()
@@ -132,7 +131,7 @@ class Learner:
         for number in (0, 1):
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
-        logits, _ = self.network(self.network.expand(experience.features))
+        logits, _ = self.network(experience.features)
         policy = evaluate(logits, experience.mask, experience.act, experience.oA)
         loss, entropy = policy_gradient(policy.log_prob, weight), policy.entropy.mean()
         self._descend(loss - entropy_weight * entropy, None)
@@ -140,6 +139,7 @@ class Learner:
 
     def _minibatches(self, columns: Sequence[Tensor]) -> Iterator[tuple[Tensor, ...]]:
         """Every row once per epoch, in an order of the epoch's own."""
+        columns = [column.contiguous() for column in columns]
         for epoch in range(self.settings.epochs):
             order = generator(self.seed, "minibatches", self.updates, epoch).permutation(len(columns[0]))
             rows = torch.from_numpy(order).to(self.network.device)

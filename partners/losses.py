@@ -16,6 +16,11 @@ from dond_marl.game import Act
 MASKED = -1e9  # logit of what may not be said: its probability is exactly zero in float32
 
 
+def masked(logits: Tensor, mask: Tensor) -> Tensor:
+    """``logits`` where ``mask``, else ``MASKED`` or so; a sum is several times faster than a choice."""
+    return logits + (mask.to(logits.dtype) - 1).mul_(-MASKED)
+
+
 class Policy(NamedTuple):
     """The distribution of B actions and what it says of those taken."""
 
@@ -33,8 +38,7 @@ def evaluate(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> Policy:
     assert logits.ndim == 3 and logits.shape == mask.shape and logits.shape[1] == 4, (logits.shape, mask.shape)
     assert act.shape == oA.shape[:1] and oA.shape[1] == 3, (act.shape, oA.shape)
     # With the B side by side every step below runs over whole rows of them, ten times as fast as over rows of W.
-    allowed = mask.permute(1, 2, 0)
-    log_probs = torch.log_softmax(logits.permute(1, 2, 0).masked_fill(~allowed, MASKED), dim=1)  # [4, W, B]
+    log_probs = torch.log_softmax(masked(logits.permute(1, 2, 0), mask.permute(1, 2, 0)), dim=1)  # [4, W, B]
     taken = torch.cat([act[None], oA.t()])[:, None]  # [4, 1, B]
     parts = log_probs.gather(1, taken).squeeze(1)  # [4, B]
     log_prob = parts[0] + (act <= Act.INSIST) * parts[1:].sum(dim=0)

@@ -2,26 +2,28 @@
 
 It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, so the
 network spells them out as one-hot vectors before its first layer, which learns several times faster than from the
-normalized numbers themselves.
+normalized numbers themselves. A layer over one-hot vectors is a sum of some of its columns, and is computed so.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from itertools import islice, pairwise
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag, pad
 
 from dond_marl.features import BaseLayout
 from dond_marl.game import ITEMS, MAX_VALUE, Act
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
 from hints import HintAdapter
+from partners.layers import Linear, Tanh, product
 
 PARTS = 1 + len(ITEMS)  # of an action: the act, then each entry of oA
 
@@ -50,22 +52,30 @@ class NetworkShape:
 class PolicyNetwork(nn.Module):
     """Features ``[B, F]`` to logits ``[B, 4, W]`` and values ``[B]`` (expected points, as a share of the whole)."""
 
+    _spelled: Tensor
     _tops: Tensor
-    _columns: Tensor
+    _starts: Tensor
     _levels: Tensor
+    _column_of_level: Tensor
     _plain: Tensor
 
     def __init__(self, shape: NetworkShape, seed: int | None = 0) -> None:
         super().__init__()
         self.shape = shape
         self.adapter = shape.adapter
-        tops, columns, levels, plain = _expansion(self.adapter, shape)
+        spelled, plain = _pieces(self.adapter, shape)
+        columns, tops = zip(*spelled, strict=True)
+        levels = [np.arange(top + 1) for top in tops]
+        starts = np.cumsum([0, *map(len, levels)])
+        self.register_buffer("_spelled", torch.tensor(columns), persistent=False)
         self.register_buffer("_tops", torch.tensor(tops, dtype=torch.float32)[:, None], persistent=False)
-        self.register_buffer("_columns", torch.tensor(columns), persistent=False)
-        self.register_buffer("_levels", torch.tensor(levels, dtype=torch.float32)[:, None], persistent=False)
+        self.register_buffer("_starts", torch.from_numpy(starts[:-1, None]).float(), persistent=False)
+        self.register_buffer("_levels", torch.from_numpy(np.concatenate(levels)[:, None]).float(), persistent=False)
+        owner = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
+        self.register_buffer("_column_of_level", torch.from_numpy(owner), persistent=False)
         self.register_buffer("_plain", torch.tensor(plain, dtype=torch.int64), persistent=False)
-        widths = [len(columns) + len(plain), *shape.hidden]
-        self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (nn.Linear(*sizes), Tanh())))
+        widths = [int(starts[-1]) + len(plain), *shape.hidden]
+        self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (Linear(*sizes), Tanh())))
         self.head = nn.Linear(widths[-1], PARTS * shape.width + 1)
         if seed is not None:  # None where weights are loaded next: making them takes long on a busy machine
             self._initialize(seed)
@@ -76,16 +86,43 @@ class PolicyNetwork(nn.Module):
         return self.head.weight.device
 
     def expand(self, features: Tensor) -> Tensor:
-        """The network's own input, ``[B, E]``: whole numbers one-hot, the rest as it is. Done once per decision."""
+        """What the first layer is applied to, ``[B, E]``: whole numbers one-hot, then the rest as it is."""
         columns = features.t()  # whole rows of B numbers: several times faster than whole columns
-        wholes = (columns * self._tops).round_()
-        spelled = wholes.index_select(0, self._columns) == self._levels
-        return torch.cat([spelled.to(features.dtype), columns.index_select(0, self._plain)]).t()
+        wholes = self._wholes(columns)
+        ones, kept = len(self._levels), len(self._plain)
+        expanded = columns.new_empty(ones + kept, columns.shape[1])
+        torch.index_select(wholes, 0, self._column_of_level, out=expanded[:ones])
+        expanded[:ones].eq_(self._levels)
+        torch.index_select(columns, 0, self._plain, out=expanded[ones:])
+        return expanded.t()
 
-    def forward(self, expanded: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits ``[B, 4, W]`` and values ``[B]`` of expanded features; in memory the B lie side by side."""
-        out = torch.addmm(self.head.bias[:, None], self.head.weight, self.trunk(expanded).t())
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits ``[B, 4, W]`` and values ``[B]`` of features ``[B, F]``; in memory the B lie side by side."""
+        assert features.ndim == 2 and features.shape[1] == self.adapter.width, (features.shape, self.adapter.width)
+        first = self._first_layer
+        hidden: Tensor = _FirstLayer.apply(self, features, first.weight, first.bias)  # type: ignore[no-untyped-call]
+        for layer in islice(self.trunk, 1, None):
+            hidden = layer(hidden)
+        out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
         return out[:-1].view(PARTS, self.shape.width, -1).permute(2, 0, 1), out[-1]
+
+    def first(self, features: Tensor) -> Tensor:
+        """The first layer, ``[B, H]``: ``expand(features) @ weight.T + bias``, but by sums of columns of ``weight``."""
+        columns, ones = features.t(), len(self._levels)
+        weight, bias = self._first_layer.weight, self._first_layer.bias
+        wholes = self._wholes(columns)
+        chosen = torch.where(wholes <= self._tops, wholes + self._starts, ones)  # beyond its top it is no level at all
+        table = pad(weight[:, :ones].t(), (0, 0, 0, 1))  # [levels and nothing, H]
+        sums = embedding_bag(chosen.to(torch.int64).t().contiguous(), table, mode="sum")
+        return sums.addmm_(columns.index_select(0, self._plain).t(), weight[:, ones:].t()).add_(bias)
+
+    @property
+    def _first_layer(self) -> nn.Linear:
+        return cast(nn.Linear, self.trunk[0])
+
+    def _wholes(self, columns: Tensor) -> Tensor:
+        """The features that are whole numbers, as such, ``[K, B]``."""
+        return columns.index_select(0, self._spelled).mul_(self._tops).round_()
 
     def mask(self, turns: Turns) -> NDArray[np.bool_]:
         """What may be said, ``[B, 4, W]``: the act mask, and each entry of ``oA`` within its cap."""
@@ -110,30 +147,24 @@ class PolicyNetwork(nn.Module):
             layer.bias.zero_()
 
 
-class Tanh(nn.Module):
-    """The hyperbolic tangent, through PyTorch's logistic function: ten times as fast on a CPU as its own ``tanh``."""
-
-    def forward(self, given: Tensor) -> Tensor:
-        """``tanh(given)``, to within 2e-7."""
-        result: Tensor = _Tanh.apply(given)  # type: ignore[no-untyped-call]  # PyTorch's own
-        return result
-
-
-class _Tanh(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, given: Tensor) -> Tensor:
-        result = (2 * given).sigmoid_().mul_(2).sub_(1)
-        context.save_for_backward(result)
-        return result
+class _FirstLayer(torch.autograd.Function):
+    """:meth:`PolicyNetwork.first`; the gradient is that of a layer over ``expand(features)``."""
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> Tensor:
-        (result,) = context.saved_tensors
-        return torch.addcmul(gradient, gradient * result, result, value=-1)
+    def forward(context: Any, network: PolicyNetwork, features: Tensor, _weight: Tensor, _bias: Tensor) -> Tensor:
+        context.network = network
+        context.save_for_backward(features)
+        return network.first(features)
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[None, None, Tensor, Tensor]:
+        (features,) = context.saved_tensors
+        expanded = context.network.expand(features)
+        return None, None, product(gradient.t(), expanded.t()), gradient.sum(dim=0)
 
 
-def _expansion(adapter: HintAdapter, shape: NetworkShape) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Each feature's largest whole number; each one-hot input's feature and level; the features taken as they are."""
+def _pieces(adapter: HintAdapter, shape: NetworkShape) -> tuple[list[tuple[int, int]], list[int]]:
+    """The features that are spelled out, each with its largest whole number; then those that are taken as they are."""
     top = {
         "counts": shape.max_count,
         "my_utilities": MAX_VALUE,
@@ -141,18 +172,14 @@ def _expansion(adapter: HintAdapter, shape: NetworkShape) -> tuple[list[int], li
         "last_partner_offer_for_me": shape.max_count,
         "turns_remaining": shape.max_turns,
     }
-    tops: list[int] = []
-    columns: list[int] = []
-    levels: list[int] = []
+    spelled: list[tuple[int, int]] = []
     plain: list[int] = []
     start = 0
     for name, width in adapter.pieces:
-        tops += [top.get(name, 1)] * width
         for column in range(start, start + width):
             if name in top:
-                columns += [column] * (top[name] + 1)
-                levels += range(top[name] + 1)
+                spelled.append((column, top[name]))
             else:
                 plain.append(column)
         start += width
-    return tops, columns, levels, plain
+    return spelled, plain

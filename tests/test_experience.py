@@ -112,7 +112,7 @@ def test_the_probabilities_and_values_noted_are_the_networks():
     assert experience is not None
     made = network()
     with torch.no_grad():
-        logits, value = made(made.expand(experience.features))
+        logits, value = made(experience.features)
     policy = evaluate(logits, experience.mask, experience.act, experience.oA)
     assert torch.allclose(policy.log_prob, experience.log_prob, atol=1e-5)
     assert torch.allclose(value, experience.value, atol=1e-5)

@@ -78,22 +78,18 @@ class Batch(NamedTuple):
 class CleanRL:
     """Play ``STEPS`` steps of all games, learn from them, and so on."""
 
-    def __init__(self, processes: int = 0) -> None:
+    def __init__(self) -> None:
         import supersuit
 
         torch.manual_seed(1)
         games = view(deal_or_no_dialog_v0.parallel_env(scenarios="lewis", split="train"), "flat", "box")
         vector = supersuit.pettingzoo_env_to_vec_env_v1(games)
-        self.games = supersuit.concat_vec_envs_v1(vector, GAMES, num_cpus=processes, base_class="gymnasium")
+        self.games = supersuit.concat_vec_envs_v1(vector, GAMES, num_cpus=0, base_class="gymnasium")
         self.seats = np.array(SEATS * GAMES)
         choices = vector.action_space.nvec.tolist()
         self.agent = Agent(vector.observation_space.shape[0], choices)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), lr=LEARNING_RATE, eps=1e-5)
         self.seen, infos = self.games.reset(seed=1)
-        if processes > 1:
-            from supersuit.vector.multiproc_vec import decompress_info
-
-            infos = decompress_info(self.games.num_envs, self.games.idx_starts, infos)
         self.active, self.mask = self.read(infos)
 
     def read(self, infos: list[dict[str, Any]]) -> tuple[np.ndarray, Tensor]:

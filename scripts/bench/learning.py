@@ -7,9 +7,10 @@ are equal where both have them: network, decisions per update, minibatches, epoc
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import count, pairwise
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -19,15 +20,15 @@ from torch import nn
 from torch.distributions import Categorical
 
 from dond_marl.batch import Table
-from dond_marl.features import BaseLayout, encode
 from dond_marl.game import Act
 from dond_marl.rollout import rollout
 from dond_marl.scenarios import open_source
 from dond_marl.seats import Decisions, Turns, decide
 from league.train_settings import TrainConfig
-from league.training import begin
+from league.training import Training, begin
 from partners.learned import NetworkPartner
 from partners.network import NetworkShape, PolicyNetwork
+from partners.practice import Opponent, practice
 from scripts.bench.cleanrl_ppo import ENTROPY, GAMES, LEARNING_RATE, MINIBATCHES, STEPS, CleanRL
 from scripts.bench.report import Timed
 
@@ -42,53 +43,53 @@ MATCHED = {
 LEAGUE = {"num_envs": 1024, "rollout": 4, "minibatch": 4096, "lr": 1.5e-3, "ent": 0.01}  # of configs/league.yaml's main
 LEAGUE_SECONDS = 0.5  # of a worker's turn at least, so that waiting for the slower one costs little
 ACTING_GAMES = 4096
-BASE = BaseLayout(max_count=4, max_turns=10)
 
 
 @contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """PyTorch on ``count`` threads."""
+def torch_threads(number: int) -> Iterator[None]:
+    """PyTorch on ``number`` threads."""
     before = torch.get_num_threads()
-    torch.set_num_threads(count)
+    torch.set_num_threads(number)
     try:
         yield
     finally:
         torch.set_num_threads(before)
 
 
-def on_threads(count: int, work: Timed) -> Timed:
-    """``work`` on ``count`` threads of PyTorch."""
+def on_threads(number: int, work: Timed) -> Timed:
+    """``work`` on ``number`` threads of PyTorch."""
 
     def threaded() -> int:
-        with torch_threads(count):
+        with torch_threads(number):
             return work()
 
     return threaded
 
 
-def training(settings: dict[str, Any], hint: str = "none") -> Timed:
-    """Play and update once, as ``scripts/train.py`` does against the default heuristic."""
-    before = torch.get_num_threads()
+def started(settings: dict[str, Any], hint: str = "none") -> Training:
+    """A training as ``scripts/train.py`` starts it, against the default heuristic."""
     document = {"env": {"scenarios": "lewis", "split": "train"}, "hints": {"mode": hint}, "training": settings}
-    trained = begin(TrainConfig.model_validate(document))
-    torch.set_num_threads(before)  # ``begin`` sets what its settings say
+    with torch_threads(1):  # restored afterwards, for a training sets what its settings say
+        return begin(TrainConfig.model_validate(document))
+
+
+def training(settings: dict[str, Any], hint: str = "none") -> Timed:
+    """Play and update once."""
+    trained = started(settings, hint)
 
     def work() -> int:
-        decisions = trained.learner.decisions
+        before = trained.learner.decisions
         trained.step()
-        return trained.learner.decisions - decisions
+        return trained.learner.decisions - before
 
     return work
 
 
 def update() -> Timed:
     """Our update alone, again and again on one rollout at the matched scale."""
-    from partners.practice import Opponent, practice
-
-    config = TrainConfig.model_validate({"env": {"scenarios": "lewis", "split": "train"}, "training": MATCHED})
-    trained = begin(config)
-    plan = config.training.practice(config.env, trained.source, config.training.seed)
-    learner = trained.learner
+    trained = started(MATCHED)
+    told, learner = trained.config, trained.learner
+    plan = told.training.practice(told.env, trained.source, told.training.seed)
     experience, _ = practice(learner.network, [Opponent(trained.partner, 1.0)], plan, update=0, games_before=0)
 
     def work() -> int:
@@ -123,11 +124,11 @@ def cleanrl_update() -> Timed:
 
 
 @contextmanager
-def league_workers(count: int) -> Iterator[Timed]:
-    """``count`` processes of one thread each, training at the same time with the league's settings."""
+def league_workers(number: int) -> Iterator[Timed]:
+    """``number`` processes of one thread each, training at the same time with the league's settings."""
     context = multiprocessing.get_context("spawn")
     pipes, processes = [], []
-    for _ in range(count):
+    for _ in range(number):
         here, there = context.Pipe()
         processes.append(context.Process(target=_train_on_demand, args=(there,), daemon=True))
         processes[-1].start()
@@ -147,8 +148,6 @@ def league_workers(count: int) -> Iterator[Timed]:
 
 
 def _train_on_demand(pipe: Connection) -> None:
-    import time
-
     torch.set_num_threads(1)
     step = training(LEAGUE)
     while pipe.recv() is not None:
@@ -161,7 +160,7 @@ def _train_on_demand(pipe: Connection) -> None:
 def acting() -> Timed:
     """Two frozen networks against each other through ``rollout``."""
     partners = tuple(NetworkPartner(network) for network in _two_networks())
-    source, played = open_source("lewis"), iter(range(1 << 62))
+    source, played = open_source("lewis"), count()
 
     def work() -> int:
         block = next(played)
@@ -172,41 +171,39 @@ def acting() -> Timed:
 
 
 def plain_acting() -> Timed:
-    """Networks of that size on the same tables, as one first writes it: forward, mask, four categoricals, sample."""
-    plain = [_plain_network(network) for network in _two_networks()]
-    source, played = open_source("lewis"), iter(range(1 << 62))
+    """The same networks on the same tables, as one first writes it: forward, mask, four categoricals, sample."""
+    networks = _two_networks()
+    trunks = [_plain_trunk(network) for network in networks]
+    source, played = open_source("lewis"), count()
 
     def work() -> int:
         table = Table(source.block(0, next(played) * ACTING_GAMES, ACTING_GAMES))
         while table.open:
-            table.step(_plain_decisions(plain[table.seat], table.turns()))
+            table.step(_plain_decisions(networks[table.seat], trunks[table.seat], table.turns()))
         return int(table.games().turns.sum(dtype=np.int64))
 
     return work
 
 
-def _plain_network(network: PolicyNetwork) -> nn.Sequential:
-    """Linear and tanh layers of the same widths on the base features themselves, with the same leaning to offers."""
-    widths = (BASE.width, *network.shape.hidden)
-    layers = [part for sizes in pairwise(widths) for part in (nn.Linear(*sizes), nn.Tanh())]
-    head = nn.Linear(widths[-1], network.head.out_features - 1)
-    with torch.no_grad():
-        head.weight.mul_(0.1)
-        head.bias.copy_(network.head.bias[:-1])
-    return nn.Sequential(*layers, head)
+def _plain_trunk(network: PolicyNetwork) -> nn.Sequential:
+    """The network's own weights in PyTorch's own layers."""
+    widths = [network.trunk[0].in_features, *network.shape.hidden]
+    trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (nn.Linear(*sizes), nn.Tanh())))
+    trunk.load_state_dict(network.trunk.state_dict())
+    return trunk
 
 
 @torch.no_grad()
-def _plain_decisions(network: nn.Sequential, turns: Turns) -> Decisions:
-    logits = torch.split(network(torch.from_numpy(encode(turns, BASE))), 5, dim=1)
-    within = torch.arange(5) <= torch.from_numpy(turns.caps.copy())[:, :, None]
-    masks = (torch.from_numpy(turns.act_mask), *within.unbind(dim=1))
+def _plain_decisions(network: PolicyNetwork, trunk: nn.Sequential, turns: Turns) -> Decisions:
+    expanded = network.expand(torch.from_numpy(network.adapter.encode(turns)))
+    out = nn.functional.linear(trunk(expanded), network.head.weight, network.head.bias)
+    logits = out[:, :-1].split(network.shape.width, dim=1)
+    masks = torch.from_numpy(network.mask(turns)).unbind(dim=1)
     policies = [Categorical(logits=part.masked_fill(~mask, -1e8)) for part, mask in zip(logits, masks, strict=True)]
     act, *oA = [policy.sample() for policy in policies]
-    doubt = [policy.log_prob(part) for policy, part in zip(policies, (act, *oA), strict=True)]
-    confidence = (doubt[0] + (act <= Act.INSIST) * (doubt[1] + doubt[2] + doubt[3])).exp()
-    said = decide(act.numpy(), torch.stack(oA, dim=1).numpy())
-    return said._replace(confidence=confidence.numpy())
+    logs = [policy.log_prob(part) for policy, part in zip(policies, (act, *oA), strict=True)]
+    confidence = (logs[0] + (act <= Act.INSIST) * (logs[1] + logs[2] + logs[3])).exp()
+    return decide(act.numpy(), torch.stack(oA, dim=1).numpy())._replace(confidence=confidence.numpy())
 
 
 def _two_networks() -> list[PolicyNetwork]:

@@ -21,7 +21,7 @@ class Row(NamedTuple):
     peer: str
     theirs: float | None  # None where the peer is not installed, or where the bar is a limit
     ratio: float | None  # median over repeats of ours / theirs, taken in alternation
-    bar: str
+    bar: str  # "none" where the row only informs
     reached: bool | None  # None where it could not be measured
 
 
@@ -56,7 +56,8 @@ def print_rows(rows: list[Row]) -> None:
     """Two lines a row."""
     for row in rows:
         verdict = {True: "reached", False: "MISSED", None: "not measured"}[row.reached]
+        bar = "no bar" if row.bar == "none" else f"bar {row.bar}: {verdict}"
         ratio = "" if row.ratio is None else f" = {row.ratio:.2f}x"
         theirs = "" if row.theirs is None else f" / {row.theirs:,.0f} ({row.peer})"
-        print(f"{row.what}: {row.ours:,.4g} {row.unit}{theirs}{ratio}   bar {row.bar}: {verdict}")
+        print(f"{row.what}: {row.ours:,.4g} {row.unit}{theirs}{ratio}   {bar}")
         print(f"    {row.workload}; {row.threads} thread{'s' if row.threads > 1 else ''}")

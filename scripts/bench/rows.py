@@ -23,19 +23,19 @@ def _against(
     ours: Timed,
     peer: str,
     make: Callable[[], Timed],
-    bar: float,
+    bar: float | None,
     run: tuple[int, float],
     threads: int = 1,
 ) -> Row:
     repeats, seconds = run
+    told = "none" if bar is None else f"{bar}x"
     try:
         theirs = make()
     except ImportError:
-        return Row(
-            what, workload, unit, threads, rate(ours, seconds), f"{peer}: not installed", None, None, f"{bar}x", None
-        )
+        return Row(what, workload, unit, threads, rate(ours, seconds), f"{peer}: not installed", None, None, told, None)
     mine, peers, ratio = compare(ours, theirs, repeats, seconds)
-    return Row(what, workload, unit, threads, mine, peer, peers, ratio, f"{bar}x", ratio >= bar)
+    reached = None if bar is None else ratio >= bar
+    return Row(what, workload, unit, threads, mine, peer, peers, ratio, told, reached)
 
 
 def _engine(repeats: int, seconds: float) -> Iterator[Row]:
@@ -117,10 +117,12 @@ def _imports(repeats: int, _seconds: float) -> Iterator[Row]:
 
 def _learning(repeats: int, seconds: float) -> Iterator[Row]:
     run, peer = (repeats, seconds), "CleanRL-style PPO over SuperSuit, this game"
-    scale = f"{learning.GAMES} games, {learning.MINIBATCHES} minibatches, 2x128"
+    scale = f"{learning.GAMES} games, {learning.STEPS} decisions of each an update, {learning.MINIBATCHES} minibatches"
+    scale += ", 4 epochs, 2x128 tanh"
     yield _against(
         "PPO training",
-        f"play and update, {scale}, own decisions; the peer's likewise, its idle seats not counted",
+        f"play and update, {scale}; ours counts its own decisions, not those of the heuristic that it plays against in "
+        "lock-step; the peer plays both seats and counts every act, its idle seats not forwarded",
         "decisions/s",
         learning.on_threads(2, learning.training(learning.MATCHED)),
         peer,
@@ -131,19 +133,20 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
     )
     yield _against(
         "PPO update alone",
-        f"{scale}, again and again on one rollout of own decisions, on both sides",
+        f"all epochs, again and again on one rollout of own decisions, on both sides; {scale}",
         "decisions/s",
         learning.on_threads(2, learning.update()),
         peer,
         lambda: learning.on_threads(2, learning.cleanrl_update()),
-        5,
+        None,
         run,
         threads=2,
     )
     with learning.league_workers(2) as workers:
         yield _against(
             "PPO training, two workers",
-            f"play and update with the league's settings, two processes of one thread each; the peer: {scale}",
+            "play and update with the league's settings (1,024 games, minibatches of 4,096, 4 epochs, 2x128), own "
+            "decisions of two processes of one thread each; the peer as above",
             "decisions/s",
             workers,
             peer,
@@ -154,7 +157,8 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
         )
     yield _against(
         "acting",
-        f"two frozen 2x128 networks, {learning.ACTING_GAMES:,} games; the peer: forward and masked Categoricals",
+        f"two frozen 2x128 networks, {learning.ACTING_GAMES:,} games in lock-step, sampled play; the peer: the same "
+        "weights and tables, PyTorch's own layers, four masked Categoricals",
         "acts/s",
         learning.on_threads(1, learning.acting()),
         "plain PyTorch loop",

@@ -1,0 +1,71 @@
+"""The fast layers are the ordinary ones: the same values and gradients, to rounding."""
+
+import torch
+from torch import nn
+
+from partners.layers import Linear, Tanh
+from partners.network import NetworkShape, PolicyNetwork
+
+SHAPE = NetworkShape(hints=True, hidden=(32, 16))
+
+
+def _features(network: PolicyNetwork, size: int) -> torch.Tensor:
+    """Features of which every eighth row lies beyond what the network spells out."""
+    drawn = torch.rand(size, network.adapter.width, generator=torch.Generator().manual_seed(1))
+    drawn[::8] *= 3
+    return drawn
+
+
+def test_a_linear_layer_and_its_gradients_are_pytorchs():
+    """Also with a bias, one row, and rows that are no multiple of anything."""
+    for size in (1, 7, 300):
+        ours, theirs = Linear(19, 23), nn.Linear(19, 23)
+        theirs.load_state_dict(ours.state_dict())
+        inputs = [torch.randn(size, 19, generator=torch.Generator().manual_seed(2)).requires_grad_() for _ in "ab"]
+        outputs = [layer(given) for layer, given in zip((ours, theirs), inputs, strict=True)]
+        torch.testing.assert_close(*outputs)
+        for output in outputs:
+            output.square().sum().backward()
+        torch.testing.assert_close(inputs[0].grad, inputs[1].grad)
+        torch.testing.assert_close(ours.weight.grad, theirs.weight.grad)
+        torch.testing.assert_close(ours.bias.grad, theirs.bias.grad)
+
+
+def test_the_tangent_and_its_gradient_are_pytorchs():
+    """From saturation to saturation; it is written over what it is given."""
+    given = torch.linspace(-30, 30, 2001)
+    ours, theirs = given.clone().requires_grad_(), given.clone().requires_grad_()
+    between = 1 * ours
+    result = Tanh()(between)
+    torch.testing.assert_close(result, torch.tanh(theirs), rtol=0, atol=2e-7)
+    assert result.data_ptr() == between.data_ptr()
+    result.sum().backward()
+    torch.tanh(theirs).sum().backward()
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=0, atol=1e-6)
+
+
+def test_the_first_layer_is_a_layer_over_the_expanded_features():
+    """A number beyond its largest is no level: it adds nothing, in the sums as in the one-hot vectors."""
+    network = PolicyNetwork(SHAPE)
+    features = _features(network, 200)
+    layer = network.trunk[0]
+    torch.testing.assert_close(network.first(features), nn.functional.linear(network.expand(features), layer.weight))
+
+
+def test_the_gradients_of_a_network_are_those_of_the_plain_one():
+    """Every weight's, through logits and values, against PyTorch's own layers on the expanded features."""
+    network = PolicyNetwork(SHAPE)
+    features = _features(network, 200)
+    logits, value = network(features)
+    (logits.square().sum() + value.square().sum()).backward()
+    found = {name: weight.grad for name, weight in network.named_parameters()}
+    weights = {name: weight.detach().clone().requires_grad_() for name, weight in network.named_parameters()}
+    hidden = network.expand(features)
+    for layer in ("trunk.0", "trunk.2"):
+        hidden = torch.tanh(nn.functional.linear(hidden, weights[f"{layer}.weight"], weights[f"{layer}.bias"]))
+    out = nn.functional.linear(hidden, weights["head.weight"], weights["head.bias"])
+    torch.testing.assert_close(logits.flatten(1), out[:, :-1])
+    torch.testing.assert_close(value, out[:, -1])
+    out.square().sum().backward()
+    for name, gradient in found.items():
+        torch.testing.assert_close(gradient, weights[name].grad, rtol=1e-4, atol=1e-4)
