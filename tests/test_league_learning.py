@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ import torch
 
 from league.blobs import BlobError, name_of, pack, read_blob, write_blob
 from league.ledger import Ledger
+from tests.killing import killed_and_resumed, run
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "scripts" / "league.py"
@@ -37,14 +36,6 @@ def write_settings(tmp_path: Path, rounds: int, name: str = "runs") -> Path:
     return path
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, str(SCRIPT), *map(str, arguments)]
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
-
-
 def final(folder: Path) -> tuple[str, dict[str, bytes]]:
     """The ledger's fingerprint and the learners' last weights, verified."""
     with Ledger(folder / "ledger.sqlite") as ledger:
@@ -56,35 +47,21 @@ def final(folder: Path) -> tuple[str, dict[str, bytes]]:
         }
 
 
-def killed_and_resumed(tmp_path: Path, kills: int, rounds: int) -> None:
-    whole, killed = write_settings(tmp_path, rounds, "whole"), write_settings(tmp_path, rounds, "killed")
-    begun = time.monotonic()
-    assert run("--config", whole).returncode == 0
-    seconds, draw, survived = time.monotonic() - begun, random.Random(kills), 0
+def killed_to_the_same_weights(tmp_path: Path, kills: int, rounds: int) -> None:
+    config = {name: write_settings(tmp_path, rounds, name) for name in ("whole", "killed")}
     folder = tmp_path / "killed" / "0001"
-    for number in range(kills):
-        resume = ["--resume", folder] if folder.is_dir() else []
-        process = subprocess.Popen(
-            command("--config", killed, *resume), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        time.sleep(draw.uniform(0.2, 0.9) * seconds * (1 if number % 2 else 0.6))
-        survived += process.poll() is not None
-        process.kill()
-        _, errors = process.communicate()
-        assert b"Traceback" not in errors, errors.decode()
-    done = run("--config", killed, *(["--resume", folder] if folder.is_dir() else []))
-    assert done.returncode == 0, done.stderr
-    assert survived < kills
+    killed_and_resumed(config["whole"], config["killed"], folder, kills, rounds)
     assert final(folder) == final(tmp_path / "whole" / "0001")
 
 
 def test_five_kills_leave_the_same_ledger_and_weights_as_none(tmp_path):
-    killed_and_resumed(tmp_path, kills=5, rounds=30)
+    killed_to_the_same_weights(tmp_path, kills=5, rounds=30)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_twenty_kills_leave_the_same_ledger_and_weights_as_none(tmp_path):
-    killed_and_resumed(tmp_path, kills=20, rounds=80)
+    killed_to_the_same_weights(tmp_path, kills=20, rounds=80)
 
 
 @pytest.mark.parametrize("where", ["in a blob", "before the ledger", "in the ledger"])

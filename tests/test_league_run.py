@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ import pytest
 
 from league.ledger import Ledger
 from league.run_directory import RunDirectory
+from tests.killing import command, killed_and_resumed, run
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "scripts" / "league.py"
@@ -33,40 +32,15 @@ def write_settings(tmp_path: Path, rounds: int, name: str = "runs") -> Path:
     return path
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, str(SCRIPT), *map(str, arguments)]
-
-
-def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, **options)
-
-
 def fingerprint(run_folder: Path) -> str:
     with Ledger(run_folder / "ledger.sqlite") as ledger:
         return ledger.fingerprint()
 
 
-def killed_and_resumed(tmp_path: Path, kills: int, rounds: int) -> None:
-    """Kill a league ``kills`` times at moments spread over a whole run, and compare with one that was left alone."""
-    whole = write_settings(tmp_path, rounds, "whole")
-    begun = time.monotonic()
-    assert run("--config", whole).returncode == 0
-    seconds = time.monotonic() - begun
-    config, draw, survived = write_settings(tmp_path, rounds, "killed"), random.Random(kills), 0
+def killed_to_the_same_ledger(tmp_path: Path, kills: int, rounds: int) -> None:
+    config = {name: write_settings(tmp_path, rounds, name) for name in ("whole", "killed")}
     folder = tmp_path / "killed" / "0001"
-    for number in range(kills):
-        resume = ["--resume", folder] if folder.is_dir() else []
-        process = subprocess.Popen(
-            command("--config", config, *resume), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        time.sleep(draw.uniform(0.1, 0.9) * seconds * (1 if number % 2 else 0.6))
-        survived += process.poll() is not None
-        process.kill()
-        _, errors = process.communicate()
-        assert b"Traceback" not in errors, errors.decode()
-    done = run("--config", config, *(["--resume", folder] if folder.is_dir() else []))
-    assert done.returncode == 0, done.stderr
-    assert survived < kills, "every process had finished before it was killed"
+    killed_and_resumed(config["whole"], config["killed"], folder, kills, rounds)
     assert fingerprint(folder) == fingerprint(tmp_path / "whole" / "0001")
     for table in ("ladder.csv", "crossplay.csv", "config.yaml"):
         text = (folder / table).read_text()
@@ -74,12 +48,13 @@ def killed_and_resumed(tmp_path: Path, kills: int, rounds: int) -> None:
 
 
 def test_five_kills_leave_the_same_ledger_as_none(tmp_path):
-    killed_and_resumed(tmp_path, kills=5, rounds=60)
+    killed_to_the_same_ledger(tmp_path, kills=5, rounds=60)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_twenty_kills_leave_the_same_ledger_as_none(tmp_path):
-    killed_and_resumed(tmp_path, kills=20, rounds=150)
+    killed_to_the_same_ledger(tmp_path, kills=20, rounds=150)
 
 
 @pytest.mark.parametrize("moment", ["first match", "mid round", "after the last match", "after a commit"])

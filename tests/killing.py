@@ -1,0 +1,56 @@
+"""Killing a run again and again, for the tests of resume."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "league.py"
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, str(SCRIPT), *map(str, arguments)]
+
+
+def run(*arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, env=env)
+
+
+def killed_and_resumed(whole: Path, killed: Path, folder: Path, kills: int, rounds: int) -> None:
+    """Play the league of config ``whole`` at one go and that of ``killed``, whose run is ``folder``, through ``kills``.
+
+    The kills are spread at random over the run's rounds, and over the time that a round takes.
+    """
+    began = time.monotonic()
+    assert run("--config", whole).returncode == 0
+    a_round = (time.monotonic() - began) / rounds
+    draw, struck = random.Random(kills), 0
+    for moment in sorted(draw.randrange(rounds - 1) for _ in range(kills)):
+        resume = ["--resume", folder] if folder.is_dir() else []
+        process = subprocess.Popen(
+            command("--config", killed, *resume), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        while process.poll() is None and committed(folder) < moment:
+            time.sleep(0.01)
+        time.sleep(draw.uniform(0, a_round))
+        struck += process.poll() is None
+        process.kill()
+        _, errors = process.communicate()
+        assert b"Traceback" not in errors, errors.decode()
+    done = run("--config", killed, *(["--resume", folder] if folder.is_dir() else []))
+    assert done.returncode == 0, done.stderr
+    assert struck > kills / 2, f"only {struck} of {kills} kills struck a run that was not over"
+
+
+def committed(folder: Path) -> int:
+    """How many rounds the ledger of a run holds."""
+    try:
+        with closing(sqlite3.connect(f"file:{folder / 'ledger.sqlite'}?mode=ro", uri=True)) as ledger:
+            return int(ledger.execute("SELECT count(*) FROM rounds").fetchone()[0])
+    except sqlite3.OperationalError:  # not there yet, or not a table yet
+        return 0
