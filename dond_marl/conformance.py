@@ -9,7 +9,7 @@ seeing the other seat's values.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple
@@ -45,8 +45,18 @@ class Position(NamedTuple):
     hidden: Turns
 
 
-def check_partner(partner: Partner, *, max_count: int = MAX_COUNT, games: int = 24, seed: int = 0) -> None:
+def check_partner(
+    partner: Partner,
+    *,
+    max_count: int = MAX_COUNT,
+    games: int = 24,
+    seed: int = 0,
+    sources: tuple[str, ...] = SOURCES,
+    variants: Sequence[tuple[Rules, bool]] = VARIANTS,
+) -> None:
     """Check ``partner`` in games with at most ``max_count`` items of a type; ``games`` of each kind.
+
+    ``sources`` and ``variants`` (rules, and whether values are revealed) leave out what it is not made for.
 
     Raises :class:`AssertionError` naming the first rule broken.
     """
@@ -54,7 +64,7 @@ def check_partner(partner: Partner, *, max_count: int = MAX_COUNT, games: int = 
     exempt = partner.traits.remote or partner.traits.human
     copy = partner if exempt else _pickled(partner)
     rng = generator(seed, "conformance")
-    for position in positions(partner, max_count=max_count, games=games, seed=seed):
+    for position in positions(partner, max_count=max_count, games=games, seed=seed, sources=sources, variants=variants):
         said = _ask(partner, position.told, position.turns)
         if not exempt:
             _check_pure(partner, position, said, rng)
@@ -77,13 +87,19 @@ def check_in_another_process(partners: Mapping[str, Partner], *, games: int = 8,
 
 
 def positions(
-    partner: Partner, *, max_count: int = MAX_COUNT, games: int = 16, seed: int = 0, sources: tuple[str, ...] = SOURCES
+    partner: Partner,
+    *,
+    max_count: int = MAX_COUNT,
+    games: int = 16,
+    seed: int = 0,
+    sources: tuple[str, ...] = SOURCES,
+    variants: Sequence[tuple[Rules, bool]] = VARIANTS,
 ) -> Iterator[Position]:
     """Positions of every variant: half of the games follow ``partner`` where it makes offers, half are random."""
     for source in sources:
         if source == "lewis" and max_count < LEWIS_MAX_COUNT:
             continue
-        for number, (rules, reveal) in enumerate(VARIANTS):
+        for number, (rules, reveal) in enumerate(variants):
             rng = generator(seed, "positions", SOURCES.index(source), number)
             scenarios, prior = _scenarios(source, max_count, games, rng)
             # One table is seen; in the two others, what seat_0 and what seat_1 cannot see is different.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dond_marl.occupants import Factory
 from partners.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
+from partners.best_response import BestResponse
 from partners.chance import Nice, Random
 from partners.frozen import checkpoint, expert
 from partners.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
@@ -11,9 +12,10 @@ from partners.mixture import Mixture
 from partners.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
 from partners.time_based import Boulware, Conceder, Linear
 
-UNSCRIPTED = ("checkpoint", "expert", "mixture")  # whose play is learned, or somebody else's
+UNSCRIPTED = ("best_response", "checkpoint", "expert", "mixture")  # whose play is learned, or somebody else's
 
 PARTNERS: dict[str, Factory] = {
+    "best_response": BestResponse,
     "boulware": Boulware,
     "checkpoint": checkpoint,
     "conceder": Conceder,

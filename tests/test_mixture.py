@@ -107,7 +107,7 @@ def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
 
 def test_the_zoo_is_every_scripted_partner_of_the_catalogue():
     zoo = Mixture("zoo")
-    assert set(zoo.specs) == set(PARTNERS) - {"checkpoint", "expert", "mixture"}
+    assert set(zoo.specs) == set(PARTNERS) - {"best_response", "checkpoint", "expert", "mixture"}
     assert len(zoo.specs) == len(zoo.partners) >= 18
     assert not zoo.traits.learned and not zoo.traits.deterministic
 

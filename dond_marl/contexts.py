@@ -1,0 +1,160 @@
+"""Private views: what a seat knows when it sits down, and which values its partner may then have.
+
+A *view* is a pool and a seat's own values. A *context* is a view together with the partner's possible values and their
+probabilities under the scenario prior. Many scenarios share one context: the 5,295 legal ones have 438.
+
+Splits of a pool are numbered compactly, in lexicographic order of what the seat in question keeps, so that split ``j``
+of ``n`` leaves the other seat split ``n - 1 - j``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.beliefs import beliefs
+from dond_marl.metrics import TEN
+from dond_marl.scenarios import Scenarios, ScenarioSource, lewis_space
+from dond_marl.seats import Doubles, Int8s
+from dond_marl.splits import grid
+
+Index = NDArray[np.int64]
+
+
+class Splits(NamedTuple):
+    """Every way to split each of V pools, padded to N, the number of the pool with the most."""
+
+    oA: Int8s  # [V, N, 3] what one seat keeps, in lexicographic order; zeros beyond ``number``
+    number: Index  # [V]
+
+    @property
+    def rest(self) -> Index:
+        """The number of the split that each leaves to the other seat, ``[V, N]``; 0 beyond ``number``."""
+        rest: Index = np.maximum(self.number[:, None] - 1 - np.arange(self.oA.shape[1]), 0)
+        return rest
+
+
+class Views(NamedTuple):
+    """V private views, each once."""
+
+    counts: Int8s  # [V, 3]
+    utilities: Int8s  # [V, 3] own values
+    partner_utilities: Int8s | None = None  # [V, 3] the other seat's, where they are revealed
+
+    @property
+    def size(self) -> int:
+        """How many, V."""
+        return len(self.counts)
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """C contexts of one seat, and the views of the partners that may sit opposite."""
+
+    own: Views  # [C]
+    theirs: Views  # [V] every view that a partner may have
+    types: Index  # [C, K] the partner's view, by its place in ``theirs``; 0 where the weight is 0
+    weights: Doubles  # [C, K] probability of each; rows sum to 1
+    shares: Doubles  # [C] how often each context comes up; sums to 1
+
+    @property
+    def size(self) -> int:
+        """How many, C."""
+        return len(self.types)
+
+    @property
+    def splits(self) -> Splits:
+        """The splits of each context's pool."""
+        return splits_of(self.own.counts)
+
+    def points(self, splits: Splits) -> Doubles:
+        """What each split is worth to the seat, ``[C, N]`` points of ten."""
+        whole = np.maximum(np.einsum("ci,ci->c", self.own.counts, self.own.utilities, dtype=np.int64), 1)
+        worth = np.einsum("cni,ci->cn", splits.oA, self.own.utilities, dtype=np.int64)
+        points: Doubles = worth * (TEN / whole[:, None])
+        return points
+
+    def rows(self, index: Index) -> Contexts:
+        """Some of the contexts, with their shares as they were."""
+        return Contexts(
+            Views(self.own.counts[index], self.own.utilities[index]),
+            self.theirs,
+            self.types[index],
+            self.weights[index],
+            self.shares[index],
+        )
+
+    def certain(self) -> Contexts:
+        """The same seat told its partner's values: one context for each possible pair of views."""
+        context, kind = np.nonzero(self.weights)
+        return Contexts(
+            Views(self.own.counts[context], self.own.utilities[context]),
+            self.theirs,
+            self.types[context, kind][:, None],
+            np.ones((len(context), 1)),
+            self.shares[context] * self.weights[context, kind],
+        )
+
+
+def splits_of(counts: Int8s) -> Splits:
+    """The splits of pools ``counts[V, 3]``."""
+    every = grid(int(counts.max(initial=0)))
+    fits = (every <= counts[:, None]).all(axis=2)  # [V, G]
+    number = fits.sum(axis=1)
+    first = np.argsort(~fits, axis=1, kind="stable")[:, : int(number.max(initial=0))]
+    oA = every[first] * (np.arange(first.shape[1]) < number[:, None])[:, :, None]
+    return Splits(oA, number)
+
+
+def contexts_of(prior: str, counts: Int8s, utilities: Int8s) -> Contexts:
+    """The contexts of views ``[C, 3]`` that a seat may hold under the prior of that name, equally often each."""
+    believed = beliefs(prior, counts, utilities)
+    filled = believed.weights > 0
+    context, place = np.nonzero(filled)
+    theirs, which = _distinct(counts[context], believed.types[context, place])
+    types = np.zeros(filled.shape, dtype=np.int64)
+    types[context, place] = which
+    shares = np.full(len(counts), 1 / max(len(counts), 1))
+    return Contexts(Views(counts, utilities), theirs, types, np.asarray(believed.weights), shares)
+
+
+def contexts_in(scenarios: Scenarios, seat: int) -> Contexts:
+    """The contexts of a seat where every scenario of a table is equally likely."""
+    mine, theirs = scenarios.utilities[:, seat], scenarios.utilities[:, 1 - seat]
+    own, which = _distinct(scenarios.counts, mine)
+    opposite, kind = _distinct(scenarios.counts, theirs)
+    pairs, number = np.unique(which * opposite.size + kind, return_counts=True)
+    context, kind = np.divmod(pairs, opposite.size)
+    in_context = np.bincount(context)
+    column = np.arange(len(pairs)) - np.repeat(np.cumsum(in_context) - in_context, in_context)
+    types = np.zeros((own.size, int(in_context.max())), dtype=np.int64)
+    weights = np.zeros(types.shape)
+    types[context, column], weights[context, column] = kind, number
+    total = weights.sum(axis=1)
+    return Contexts(own, opposite, types, weights / total[:, None], total / total.sum())
+
+
+def prior_contexts(source: ScenarioSource, seat: int) -> Contexts:
+    """The contexts under a source's own distribution; every split of ``lewis`` has the whole space for its prior.
+
+    The part that happens to be evaluated is never the prior: who knows that nearly knows the partner's values.
+    Raises ``ValueError`` for the uniform source, which has no table.
+    """
+    if source.name == "lewis" and source.budget is None:
+        return contexts_in(lewis_space(), seat)
+    if source.table is None:
+        raise ValueError(f"{source.label} has no table of scenarios to be exact about; take a finite source")
+    return contexts_in(source.table, seat)
+
+
+def _distinct(counts: Int8s, utilities: Int8s) -> tuple[Views, Index]:
+    """The distinct views among rows ``[R, 3]``, and which of them each row is."""
+    packed = np.ascontiguousarray(np.hstack([counts, utilities]).astype(np.int64) @ _DIGITS)
+    _, first, which = np.unique(packed, return_index=True, return_inverse=True)
+    return Views(counts[first], utilities[first]), which.reshape(-1)
+
+
+_DIGITS = 11 ** np.arange(6, dtype=np.int64)[::-1]

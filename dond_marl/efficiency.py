@@ -1,0 +1,229 @@
+"""What played games reach of what their scenarios had to give (:mod:`dond_marl.solve`).
+
+Only scores are needed, not who got which item: splits that pay the same are equally good. Each game has its own
+optimum, so its own ratio to it, and figures are means of these ratios. Three measures of a deal, each over the largest
+value that any split of the scenario gives it (the utilitarian, Nash and egalitarian collective utility of Chevaleyre et
+al. 2006, *Issues in Multiagent Resource Allocation*, section 5):
+
+welfare       joint score over W*
+nash          product of both shares over P*; a mean of products, not the product of both seats' means
+egalitarian   smaller share over the largest smaller share: the fairness of a game. 1 is a "max-min" deal, which need
+              not be Pareto-optimal; the egalitarian set asks for the largest larger share besides
+
+No deal is 0 in all three. A ratio is ``nan``, and left out of means, where there was nothing to gain (an optimum of 0).
+Shares of *deals* are ratios of two counts that both vary with the scenarios, and get intervals that know it
+(:func:`dond_marl.metrics.mean_of_cells`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.batch import Games
+from dond_marl.metrics import GROUPS, TEN, Estimate, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.scenarios import Scenarios
+from dond_marl.seats import Bools, Doubles, Rows
+from dond_marl.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
+from dond_marl.splits import grid_size
+
+TOLERANCE = 1e-9  # points; rounding of a mean over any number of games that we will play
+_BASE = 11  # counts and values are digits of base 11
+_SCORES = 512  # more than there are scores: at most 300 points, ten items of each type at ten points each
+
+
+class ImpossibleScore(ValueError):
+    """Scores that no split of the scenario pays, or a mean above the best there is: a bug wherever they came from."""
+
+
+class Efficiency(NamedTuple):
+    """N games, one entry each; every ``bool`` but ``deal`` is False without a deal."""
+
+    groups: Rows  # [N] the game's group of scenarios, for intervals
+    deal: Bools  # [N]
+    points: Doubles  # [N, 2] points of ten, 0 without a deal
+    best_joint: Doubles  # [N] W*, points of ten
+    welfare: Doubles  # [N] joint score over W*, 0..1
+    nash: Doubles  # [N] product over P*, 0..1
+    egalitarian: Doubles  # [N] smaller share over the largest smaller share, 0..1
+    pareto: Bools  # [N] no split gives one seat more and neither less
+    hits_nash: Bools  # [N] the split is one of the Nash splits, and so on
+    hits_egalitarian: Bools  # [N] and so of the Kalai-Smorodinsky splits
+    hits_utilitarian: Bools  # [N]
+    envy_free: Bools  # [N] both got at least half their whole value, so neither would swap (Foley 1967); "both >= 5"
+
+    @property
+    def size(self) -> int:
+        """How many games, N."""
+        return len(self.deal)
+
+
+class Reached(NamedTuple):
+    """Means of :class:`Efficiency` with intervals over scenarios. ``n`` counts the games, or deals, averaged over."""
+
+    deals: Estimate  # share of games
+    points: tuple[Estimate, Estimate]  # per seat, points of ten per game
+    joint: Estimate  # points of ten per game
+    best_joint: Estimate  # W*, points of ten per game: what ``joint`` cannot exceed
+    welfare: Estimate  # over games
+    nash: Estimate  # over games
+    egalitarian: Estimate  # over games
+    agreed_joint: Estimate  # points of ten per deal
+    agreed_welfare: Estimate  # over deals
+    gap: Estimate  # between the seats' shares, points of ten per deal
+    pareto: Estimate  # share of deals, and so on
+    hits_nash: Estimate
+    hits_egalitarian: Estimate
+    hits_utilitarian: Estimate
+    envy_free: Estimate
+
+
+def efficiency_of(games: Games) -> Efficiency:
+    """What each of N played games reached."""
+    return efficiency(games.scenarios, games.scores, games.deal)
+
+
+def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> Efficiency:
+    """What each of N games reached, from both seats' ``scores[N, 2]`` in points and whether it closed a deal.
+
+    Raises :class:`ImpossibleScore` where no split pays these scores, or where a game without a deal pays any.
+    """
+    size = scenarios.size
+    if scores.shape != (size, 2) or deal.shape != (size,):
+        raise ValueError(f"{size} scenarios need scores[{size}, 2] and deal[{size}]; got {scores.shape}, {deal.shape}")
+    deal = deal.astype(bool)  # the ledger keeps bytes
+    if (paid := ~deal & scores.any(axis=1)).any():
+        raise ImpossibleScore(f"{int(paid.sum())} games without a deal pay; first game {int(paid.argmax())}")
+    best, marks = _compared(scenarios, scores, deal)
+    whole = scenarios.wholes.astype(np.int64)
+    got = measures(scores.T.astype(np.int64), whole.T)
+    points = points_of_ten(scores, scenarios.wholes)
+    return Efficiency(
+        groups=scenario_groups(scenarios),
+        deal=deal,
+        points=points,
+        best_joint=best.joint * (TEN / np.maximum(whole, 1).prod(axis=1)),
+        welfare=_ratio(got.joint, best.joint),
+        nash=_ratio(got.product, best.product),
+        egalitarian=_ratio(got.smaller, best.smaller),
+        pareto=marks[0],
+        hits_nash=marks[1],
+        hits_egalitarian=marks[2],
+        hits_utilitarian=marks[3],
+        envy_free=deal & (2 * scores.astype(np.int64) >= whole).all(axis=1),
+    )
+
+
+def reached(games: Efficiency, confidence: float = 0.95) -> Reached:
+    """What games reached on average, every game weighing the same; ``confidence`` is two-sided, in (0, 1)."""
+    everywhere, joint = np.ones(games.size, dtype=bool), games.points.sum(axis=1)
+
+    def mean(values: Doubles | Bools, among: Bools = everywhere) -> Estimate:
+        counted = among & ~np.isnan(values)
+        sums = np.bincount(games.groups, weights=np.where(counted, values, 0), minlength=GROUPS)
+        number = np.bincount(games.groups[counted], minlength=GROUPS)
+        return mean_of_cells(sums[None].astype(np.float64), number[None].astype(np.float64), confidence)
+
+    return Reached(
+        deals=mean(games.deal),
+        points=(mean(games.points[:, 0]), mean(games.points[:, 1])),
+        joint=mean(joint),
+        best_joint=mean(games.best_joint),
+        welfare=mean(games.welfare),
+        nash=mean(games.nash),
+        egalitarian=mean(games.egalitarian),
+        agreed_joint=mean(joint, games.deal),
+        agreed_welfare=mean(games.welfare, games.deal),
+        gap=mean(np.abs(games.points[:, 0] - games.points[:, 1]), games.deal),
+        pareto=mean(games.pareto, games.deal),
+        hits_nash=mean(games.hits_nash, games.deal),
+        hits_egalitarian=mean(games.hits_egalitarian, games.deal),
+        hits_utilitarian=mean(games.hits_utilitarian, games.deal),
+        envy_free=mean(games.envy_free, games.deal),
+    )
+
+
+def check_joint(joint: float, scenarios: Scenarios) -> None:
+    """Raise :class:`ImpossibleScore` if a mean joint score of games on ``scenarios`` is more than there was to get.
+
+    ``joint`` is in points of ten, per game of ``scenarios``: for a mean over deals give the scenarios of the deals.
+    """
+    distinct, which = _distinct(scenarios)
+    most = float(np.concatenate([part.joint for _, part in _parts(distinct)])[which].mean())
+    if joint > most + TOLERANCE:
+        raise ImpossibleScore(
+            f"a mean joint score of {joint:.4f} points of ten over {scenarios.size} games is a bug: the best splits of "
+            f"their scenarios pay {most:.4f}"
+        )
+
+
+def _compared(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> tuple[Measures, Bools]:
+    """The best measures of each game's scenario, and whether its deal is in the Pareto, Nash, ... sets, ``[4, N]``."""
+    distinct, which = _distinct(scenarios)
+    best = np.zeros((len(Measures._fields), scenarios.size), dtype=np.int64)
+    marks = np.zeros((4, scenarios.size), dtype=bool)
+    order = np.argsort(which, kind="stable")
+    in_order = which[order]
+    for start, part in _parts(distinct):
+        first, last = np.searchsorted(in_order, (start, start + part.size)).tolist()
+        games = order[first:last]
+        best[:, games] = np.stack(part.best)[:, which[games] - start]
+        games = games[deal[games]]
+        rows = which[games] - start
+        places = _split_that_pays(part, rows, scores[games], games)
+        for mark, concept in zip(marks, (part.pareto, part.nash, part.egalitarian, part.utilitarian), strict=True):
+            mark[games] = concept.splits[rows, places]
+    return Measures(*best), marks
+
+
+def _split_that_pays(solutions: Solutions, rows: Rows, scores: NDArray[np.int16], games: Rows) -> Rows:
+    """A row of the grid that pays ``scores[B, 2]`` in the scenarios ``rows[B]``; ``games[B]`` names them in errors.
+
+    Splits that pay the same are in the same sets, so any will do.
+    """
+    paid, splits = split_scores(solutions.scenarios, solutions.max_count)
+    scenario, place = np.nonzero(splits)
+    known = _outcome(scenario, paid[0][splits], paid[1][splits])
+    asked = _outcome(rows, *scores.T.astype(np.int64))
+    by_outcome = np.argsort(known)
+    found = by_outcome[np.minimum(np.searchsorted(known, asked, sorter=by_outcome), len(known) - 1)]
+    if (wrong := known[found] != asked).any():
+        row = int(wrong.argmax())
+        raise ImpossibleScore(
+            f"{int(wrong.sum())} deals pay what no split does; first game {int(games[row])}: {scores[row].tolist()} "
+            f"points in {solutions.scenarios.scenario(int(rows[row]))}"
+        )
+    return place[found]
+
+
+def _outcome(scenario: Rows, first: Rows, second: Rows) -> Rows:
+    """One number for a scenario and both scores; what is no score at all gets a number that no split has."""
+    scores = np.clip(first, -1, _SCORES - 1) * _SCORES + np.clip(second, -1, _SCORES - 1)
+    sensible = (first >= 0) & (second >= 0)
+    return np.where(sensible, scenario * _SCORES**2 + scores, -1)
+
+
+def _parts(scenarios: Scenarios) -> Iterator[tuple[int, Solutions]]:
+    """The scenarios solved in parts of bounded size: the number of each part's first scenario, and the part."""
+    max_count = int(scenarios.counts.max(initial=1))
+    step = CACHED_CELLS // grid_size(max_count)
+    for start in range(0, scenarios.size, step):
+        yield start, solve(scenarios.rows(slice(start, start + step)), max_count)
+
+
+def _distinct(scenarios: Scenarios) -> tuple[Scenarios, Rows]:
+    """The different scenarios, and which of them each one is, ``[N]``."""
+    keys = np.zeros(scenarios.size, dtype=np.int64)
+    for column in (*scenarios.counts.T, *scenarios.utilities.reshape(-1, 6).T):
+        keys = keys * _BASE + column
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return scenarios.rows(first), which.reshape(-1)
+
+
+def _ratio(got: Rows, best: Rows) -> Doubles:
+    """``got / best``, nan where the best is nothing."""
+    ratio: Doubles = np.divide(got, best, out=np.full(len(got), np.nan), where=best > 0)
+    return ratio

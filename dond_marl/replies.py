@@ -1,0 +1,189 @@
+"""What a memoryless partner says to everything that it can hear: the table that exact yardsticks are computed from.
+
+A memoryless partner answers by its view, the last act and offer that it heard, and the turns left. What it can *hear*
+and what it can *say* are numbered, per view with its N splits (:mod:`dond_marl.contexts`):
+
+===================  ======================================================================================
+heard h              0..N-1 PROPOSE and N..2N-1 INSIST of the speaker keeping split ``h % N``; 2N nothing yet;
+                     2N+1+j DISAGREE after a claim of split j, 3N+1 DISAGREE before any (``rejects`` only)
+said x               0..N-1 PROPOSE and N..2N-1 INSIST of keeping split ``x % N``; 2N AGREE, 2N+1 DISAGREE, 2N+2 END
+===================  ======================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.contexts import Index, Views, splits_of
+from dond_marl.game import Act, Rules
+from dond_marl.seats import (
+    NO_ACT_YET,
+    Bools,
+    Decisions,
+    Doubles,
+    History,
+    Int8s,
+    Partner,
+    Turns,
+    constant,
+    no_hints,
+    no_noise,
+)
+from dond_marl.splits import action_count, action_index, grid_size
+
+BLOCK = 1 << 17  # rows that a partner is asked at once
+PROBABLE_BLOCK = 1 << 13  # fewer where each row answers with hundreds of probabilities
+
+
+@runtime_checkable
+class Probable(Protocol):
+    """A partner that knows its probabilities."""
+
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
+        ...
+
+
+class Heard(NamedTuple):
+    """What the rows of a question hear, in this module's numbering: one row per view and number that makes sense."""
+
+    view: Index  # [R]
+    number: Index  # [R]
+
+
+class Replies:
+    """A partner's answers on one of its turns, asked once and kept."""
+
+    def __init__(self, partner: Partner, rules: Rules, views: Views, prior: str) -> None:
+        self.partner, self.rules, self.views, self.prior = partner, rules, views, prior
+        self.splits = splits_of(views.counts)
+        self._codes: dict[int, NDArray[np.int16]] = {}
+
+    @property
+    def width(self) -> int:
+        """N, the number of splits of the pool that has the most."""
+        return int(self.splits.oA.shape[1])
+
+    @property
+    def hearable(self) -> int:
+        """How many numbers there are for what is heard."""
+        return 3 * self.width + 2 if self.rules.disagree == "rejects" else 2 * self.width + 1
+
+    def codes(self, left: int) -> NDArray[np.int16]:
+        """What a deterministic partner says with ``left`` turns left, ``[V, H]``; -1 for what it cannot hear then."""
+        if left not in self._codes:
+            heard = self._hearable(left)
+            codes = np.full((self.views.size, self.hearable), -1, dtype=np.int16)
+            for start in range(0, len(heard.view), BLOCK):
+                rows = Heard(*(column[start : start + BLOCK] for column in heard))
+                said = self.partner.act(self.turns(rows, left))
+                codes[rows.view, rows.number] = self._number(rows.view, said)
+            self._codes[left] = codes
+        return self._codes[left]
+
+    def probs(self, left: int, views: Index) -> Doubles:
+        """The probability of everything that it can say, ``[views, H, 2N + 3]``; zeros for what it cannot hear."""
+        if self.partner.traits.deterministic:
+            codes = self.codes(left)[views]
+            certain: Doubles = (codes[:, :, None] == np.arange(2 * self.width + 3)).astype(np.float64)
+            return certain
+        if not isinstance(self.partner, Probable):
+            raise TypeError(f"{self.partner!r} gambles and does not know its probabilities (probs)")
+        max_count, place = int(self.views.counts.max()), np.full(self.views.size, -1)
+        place[views] = np.arange(len(views))
+        every = self._hearable(left)
+        asked = np.flatnonzero(place[every.view] >= 0)
+        found = np.zeros((len(views), self.hearable, 2 * self.width + 3))
+        numbers = self._said_numbers(max_count)
+        fits = np.hstack([np.tile(self._fits, 2), np.ones((self.views.size, 3), dtype=bool)])
+        for start in range(0, len(asked), PROBABLE_BLOCK):
+            rows = asked[start : start + PROBABLE_BLOCK]
+            view, number = every.view[rows], every.number[rows]
+            probs = self.partner.probs(self.turns(Heard(view, number), left), max_count)
+            found[place[view], number] = np.take_along_axis(probs, numbers[view], axis=1) * fits[view]
+        return found
+
+    def turns(self, heard: Heard, left: int) -> Turns:
+        """The turns on which the partner hears that."""
+        n, size, taken = self.width, len(heard.view), self.rules.max_turns - left
+        counts, number, revealed = self.views.counts[heard.view], heard.number, self.views.partner_utilities
+        offer, nothing, refusal = number < 2 * n, number == 2 * n, number > 2 * n
+        claim = np.where(offer, number % n, np.where(refusal, number - 2 * n - 1, n))
+        claimed = claim < n
+        kept = self.splits.oA[heard.view, np.minimum(claim, n - 1)]
+        act = np.where(offer, number // n, np.where(nothing, NO_ACT_YET, Act.DISAGREE)).astype(np.int8)
+        mask = np.ones((size, len(Act)), dtype=bool)
+        mask[:, Act.AGREE] = offer
+        return Turns(
+            rules=self.rules,
+            prior=self.prior,
+            counts=counts,
+            my_utilities=self.views.utilities[heard.view],
+            partner_utilities=constant(0, np.int8, size, 3) if revealed is None else revealed[heard.view],
+            history=self._history(heard, act, kept, taken),
+            last_partner_act=act,
+            last_partner_offer_for_me=(counts - kept) * claimed[:, None],
+            turns_remaining=constant(left, np.int8, size),
+            act_mask=mask,
+            hint_features=no_hints(size),
+            noise=no_noise(size),
+            game_noise=no_noise(size),
+        )
+
+    def _history(self, heard: Heard, act: Int8s, kept: Int8s, taken: int) -> History:
+        """A history that ends with what is heard.
+
+        Where the partner opened and this is its second act, it begins with what it said then, so that in games of at
+        most three turns the history is true. In longer ones it is made up: a memoryless partner does not look at it.
+        """
+        acts = np.zeros((taken, len(act)), dtype=np.int8)
+        offers = np.zeros((taken, 3, len(act)), dtype=np.int8)
+        if taken == 2 and self.partner.traits.deterministic:
+            opening = self.codes(left=self.rules.max_turns)[heard.view, 2 * self.width]
+            offered = opening < 2 * self.width
+            acts[0] = np.where(offered, opening // self.width, opening - 2 * self.width + Act.AGREE)
+            offers[0] = (self.splits.oA[heard.view, opening % self.width] * offered[:, None]).T
+        if taken:
+            acts[-1], offers[-1] = act, (kept * (act <= Act.INSIST)[:, None]).T
+        return History(acts, offers, taken)
+
+    @property
+    def _fits(self) -> Bools:
+        """Which splits are some of the pool's, ``[V, N]``."""
+        fits: Bools = np.arange(self.width) < self.splits.number[:, None]
+        return fits
+
+    def _hearable(self, left: int) -> Heard:
+        """Everything that can be heard with ``left`` turns left."""
+        n, first = self.width, left == self.rules.max_turns
+        makes_sense = np.zeros((self.views.size, self.hearable), dtype=bool)
+        makes_sense[:, 2 * n] = first
+        if not first:
+            fits = self._fits
+            makes_sense[:, : 2 * n] = np.tile(fits, 2)
+            if self.rules.disagree == "rejects":
+                makes_sense[:, 2 * n + 1 :] = np.hstack([fits, np.ones((self.views.size, 1), dtype=bool)])
+        return Heard(*np.nonzero(makes_sense))
+
+    def _number(self, view: Index, said: Decisions) -> NDArray[np.int16]:
+        """Decisions in this module's numbering."""
+        max_count = int(self.views.counts.max())
+        numbers = self._said_numbers(max_count)
+        back = np.full((self.views.size, action_count(max_count)), -1, dtype=np.int16)
+        columns = np.arange(numbers.shape[1])[::-1]  # backwards, so that padding gives way to the split that it repeats
+        back[np.arange(self.views.size)[:, None], numbers[:, ::-1]] = columns
+        codes: NDArray[np.int16] = back[view, action_index(said.act_type, said.oA, max_count)]
+        if (codes < 0).any():
+            raise ValueError(f"{self.partner!r} claims what its pool does not hold")
+        return codes
+
+    def _said_numbers(self, max_count: int) -> Index:
+        """The number of :mod:`dond_marl.splits` of everything that can be said, ``[V, 2N + 3]``."""
+        base = max_count + 1
+        offers = self.splits.oA.astype(np.int64) @ np.array([base * base, base, 1])
+        rest = np.broadcast_to(2 * grid_size(max_count) + np.arange(3), (self.views.size, 3))
+        assert rest.max(initial=0) < action_count(max_count)
+        return np.hstack([offers, offers + grid_size(max_count), rest])
