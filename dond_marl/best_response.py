@@ -107,10 +107,16 @@ def best_response_value(
     return float(solver.values(seat) @ contexts.shares)
 
 
+def exact_by_answers(partner: Partner, rules: Rules) -> bool:
+    """Whether the best response to ``partner`` can be computed exactly this way."""
+    traits = partner.traits
+    return traits.deterministic and (traits.memoryless or rules.max_turns <= SHORT)
+
+
 def check_exact(partner: Partner, rules: Rules) -> None:
     """Raises ``ValueError`` where the best response to ``partner`` cannot be computed exactly this way."""
     traits = partner.traits
-    if not traits.deterministic or not (traits.memoryless or rules.max_turns <= SHORT):
+    if not exact_by_answers(partner, rules):
         raise ValueError(
             f"an exact best response needs a deterministic partner that forgets (or games of at most {SHORT} turns); "
             f"{partner!r} has {traits}"

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from dond_marl.belief_states import Moves, States
-from dond_marl.best_response import Solver, check_exact
+from dond_marl.best_response import SHORT, Solver, exact_by_answers
 from dond_marl.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.odds import EXACT_TURNS, Odds, best_by_value, check_odds, look_ahead
 from dond_marl.replies import Replies
-from dond_marl.seats import Decisions, Int8s, Partner, Traits, Turns, decide
+from dond_marl.seats import NO_ACT_YET, Decisions, Int8s, Partner, Traits, Turns, decide
 
 REMEMBERED = 4096  # contexts; beyond that it begins again with an empty memory
 
 
 class BestResponse:
-    """The exact best response to ``to``, a deterministic partner without memory.
+    """The best response to ``to``, a partner without memory: exact if it is deterministic.
 
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
     :mod:`dond_marl.best_response`). It knows how ``to`` answers, but not its values: it believes the scenario prior
-    and learns from every answer. Solved when it is first asked, for the views that come up. If its partner says
-    what ``to`` would say under no values, it begins again with the prior. ``contexts``: the distribution to believe in
-    instead of the one that the game names. It is exact or nothing: the uniform prior, with its 1,330 possible partner
-    values, raises :class:`~dond_marl.belief_states.OutOfReach`.
+    and learns from every answer. To a partner that gambles but knows its probabilities it is exact in games of at most
+    four turns; in longer ones it acts by what its acts would be worth if it knew the partner's values, until three
+    turns are left (:mod:`dond_marl.odds`). Solved when it is first asked, for the views that come up. If its partner
+    says what ``to`` would say under no values, it begins again with the prior. ``contexts``: the distribution to
+    believe in instead of the one that the game names. The uniform prior, with its 1,330 possible partner values, is out
+    of reach and raises :class:`~dond_marl.belief_states.OutOfReach`.
     """
 
     traits = Traits(deterministic=True)
@@ -33,7 +37,8 @@ class BestResponse:
     def __init__(self, to: Spec | Partner, contexts: Contexts | None = None) -> None:
         self.to = seat_occupant(to)
         self._name, self._given = to if isinstance(to, str) else repr(to), contexts
-        check_exact(self.to, Rules())
+        if not exact_by_answers(self.to, Rules()):
+            check_odds(self.to, Rules())
         self._memory: dict[tuple[Rules, str, bool], _Memory] = {}
 
     def __repr__(self) -> str:
@@ -49,8 +54,8 @@ class BestResponse:
         for revealed in np.unique(shown).tolist():
             rows = np.flatnonzero(shown == revealed)
             part = turns.rows(rows)
-            for solver, some, context in self._remembered(part, revealed).solvers(part):
-                act[rows[some]], oA[rows[some]] = _said(solver, part.rows(some), context)
+            for mind, some, context in self._remembered(part, revealed).minds(part):
+                act[rows[some]], oA[rows[some]] = mind.says(part.rows(some), context)
         return decide(act, oA)
 
     def _remembered(self, turns: Turns, revealed: bool) -> _Memory:
@@ -61,12 +66,12 @@ class BestResponse:
 
 
 class _Memory:
-    """The solvers of the views met so far, under one set of rules and one prior."""
+    """What is known of the views met so far, under one set of rules and one prior."""
 
     def __init__(self, to: Partner, turns: Turns, given: Contexts | None, revealed: bool) -> None:
         self._to, self._rules, self._prior, self._revealed = to, turns.rules, turns.prior, revealed
-        self._solvers: list[Solver] = []
-        self._places: dict[bytes, tuple[int, int]] = {}  # of a view: which solver, which of its contexts
+        self._minds: list[_Sure | _Guess] = []
+        self._places: dict[bytes, tuple[int, int]] = {}  # of a view: which mind, which of its contexts
         if given is not None and not revealed:
             self._learn(given, np.hstack([given.own.counts, given.own.utilities]))
 
@@ -74,8 +79,8 @@ class _Memory:
     def size(self) -> int:
         return len(self._places)
 
-    def solvers(self, turns: Turns) -> list[tuple[Solver, Index, Index]]:
-        """Which solver knows which rows, and their contexts there."""
+    def minds(self, turns: Turns) -> list[tuple[_Sure | _Guess, Index, Index]]:
+        """Which of them knows which rows, and their contexts there."""
         columns = [turns.counts, turns.my_utilities] + [turns.partner_utilities] * self._revealed
         views, which = np.unique(np.hstack(columns), axis=0, return_inverse=True)
         new = views[[view.tobytes() not in self._places for view in views]]
@@ -83,15 +88,15 @@ class _Memory:
             self._learn(self._contexts(new), new)
         places = np.array([self._places[view.tobytes()] for view in views])[which.reshape(-1)]
         return [
-            (self._solvers[number], rows := np.flatnonzero(places[:, 0] == number), places[rows, 1])
+            (self._minds[number], rows := np.flatnonzero(places[:, 0] == number), places[rows, 1])
             for number in np.unique(places[:, 0])
         ]
 
     def _learn(self, contexts: Contexts, views: Int8s) -> None:
-        replies = Replies(self._to, self._rules, contexts.theirs, self._prior)
         for place, view in enumerate(views):
-            self._places[view.tobytes()] = len(self._solvers), place
-        self._solvers.append(Solver(Moves(contexts, replies)))
+            self._places[view.tobytes()] = len(self._minds), place
+        kind = _Sure if exact_by_answers(self._to, self._rules) else _Guess
+        self._minds.append(kind(self._to, self._rules, contexts, self._prior))
 
     def _contexts(self, views: Int8s) -> Contexts:
         counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:6])
@@ -103,44 +108,87 @@ class _Memory:
         return Contexts(Views(counts, own), theirs, each[:, None], certain, certain[:, 0] / len(views))
 
 
-def _said(solver: Solver, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
-    """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
-    moves, left = solver.moves, turns.rules.max_turns - turns.taken
-    numbers = moves.pack(_state(moves, turns, context))
-    level = solver.solved(numbers, left)
-    say = level.say[np.searchsorted(level.numbers, numbers)].astype(np.int64)
-    offer = say < 2 * moves.width
-    act = np.where(offer, say // moves.width, say - 2 * moves.width + Act.AGREE).astype(np.int8)
-    oA = moves.contexts.splits.oA[context, np.where(offer, say % moves.width, 0)] * offer[:, None]
-    return act, oA
+class _Sure:
+    """Knows every answer that a deterministic partner gives."""
+
+    def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
+        self._moves = Moves(contexts, Replies(to, rules, contexts.theirs, prior))
+        self._solver = Solver(self._moves)
+
+    def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
+        """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
+        moves, heard = self._moves, _Heard(turns)
+        fits = moves.all_fit[context]
+        for question, said, left in heard.answers(moves.width):
+            fits = fits & moves.saying(context, question, said, left)
+        fits = np.where(fits == 0, moves.all_fit[context], fits)
+        offered, nothing = turns.last_partner_act <= Act.INSIST, np.full(turns.size, moves.width)
+        own = heard.claim(turns.seat, moves.width) if moves.rejects else nothing
+        numbers = moves.pack(States(context, fits, heard.claim(1 - turns.seat, moves.width), offered, own))
+        level = self._solver.solved(numbers, turns.rules.max_turns - turns.taken)
+        say = level.say[np.searchsorted(level.numbers, numbers)].astype(np.int64)
+        return _written(say, moves.contexts, context, moves.width)
 
 
-class _Said(NamedTuple):
-    """One act of each row: its kind and, for an offer, the number of its split."""
+class _Guess:
+    """Knows the odds of every answer of a partner that gambles."""
 
-    act: Int8s
-    split: Index
+    def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
+        self._odds = Odds(to, contexts, rules, prior)
 
-
-def _state(moves: Moves, turns: Turns, context: Index) -> States:
-    """What the rows' histories come to."""
-    rows, n, seat = np.arange(turns.size), moves.width, turns.seat
-    acts, claims = turns.history.act, turns.history.oA
-    own = claim = np.full(turns.size, n)
-    heard, fits = np.full(turns.size, 2 * n), moves.all_fit[context]
-    for turn in range(turns.taken):
-        act, split = acts[:, turn], _split_number(turns.counts, claims[:, turn])
-        offer = act <= Act.INSIST
-        if turn % 2 == seat:
-            own = np.where(offer, split, own)
-            heard = np.where(offer, act * n + split, 2 * n + 1 + own)
+    def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
+        """The best acts ``[R]`` and claims ``[R, 3]``, or in long games those that look best to who knows the type."""
+        odds, heard = self._odds, _Heard(turns)
+        types, prior = odds.contexts.types[context], odds.contexts.weights[context]
+        weights = prior
+        for question, said, left in heard.answers(odds.width):
+            weights = weights * odds.said(left)[types, question[:, None], said[:, None]]
+            weights = np.where(weights.any(axis=1, keepdims=True), weights, prior)
+            weights = weights / weights.sum(axis=1, keepdims=True)
+        claim, left = heard.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.taken
+        if left > SHORT and turns.rules.max_turns > EXACT_TURNS:
+            say = best_by_value(odds, context, weights, claim, left)[1]
         else:
-            said = np.where(offer, act * n + split, 2 * n + act - Act.AGREE)
-            fits = fits & moves.saying(context, heard, said, turns.rules.max_turns - turn)
-            claim = np.where(offer, split, claim)
-    fits = np.where(fits == 0, moves.all_fit[context], fits)
-    offered = turns.last_partner_act <= Act.INSIST
-    return States(context[rows], fits, claim, offered, own if moves.rejects else np.full(turns.size, n))
+            say = np.zeros(turns.size, dtype=np.int64)
+            for number in np.unique(context):
+                rows = np.flatnonzero(context == number)
+                say[rows] = look_ahead(odds, number, weights[rows], claim[rows], left)[1]
+        return _written(say, odds.contexts, context, odds.width)
+
+
+class _Heard:
+    """The rows' histories in the numbering of :mod:`dond_marl.replies`."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._seat, self._turns = turns.seat, turns.rules.max_turns
+        self._acts = turns.history.act.astype(np.int64).T  # [t, R]
+        self._splits = [_split_number(turns.counts, oA) for oA in turns.history.oA.transpose(1, 0, 2)]
+        self._size = turns.size
+
+    def claim(self, seat: int, none: int, before: int | None = None) -> Index:
+        """The number of the seat's latest claim among its first acts, ``[R]``; ``none`` before any."""
+        latest = np.full(self._size, none)
+        for turn in range(seat, len(self._acts) if before is None else before, 2):
+            latest = np.where(self._acts[turn] <= Act.INSIST, self._splits[turn], latest)
+        return latest
+
+    def answers(self, n: int) -> Iterator[tuple[Index, Index, int]]:
+        """What the partner heard, what it said to it, and how many turns were left to it."""
+        for turn in range(1 - self._seat, len(self._acts), 2):
+            act, before = self._acts[turn], self._acts[turn - 1] if turn else np.full(self._size, int(NO_ACT_YET))
+            offered = self._splits[turn - 1] if turn else before
+            question = np.where(before <= Act.INSIST, before * n + offered, 2 * n)
+            refused = before == Act.DISAGREE
+            question = np.where(refused, 2 * n + 1 + self.claim(self._seat, n, turn), question)
+            said = np.where(act <= Act.INSIST, act * n + self._splits[turn], 2 * n + act - Act.AGREE)
+            yield question, said, self._turns - turn
+
+
+def _written(say: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:
+    """Numbered acts as act types ``[R]`` and claims ``[R, 3]``."""
+    offer = say < 2 * n
+    act = np.where(offer, say // n, say - 2 * n + Act.AGREE).astype(np.int8)
+    return act, contexts.splits.oA[context, np.where(offer, say % n, 0)] * offer[:, None]
 
 
 def _split_number(counts: Int8s, oA: Int8s) -> Index:

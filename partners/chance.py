@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from dond_marl.game import Act
-from dond_marl.seats import Cause, Decisions, Int8s, Traits, Turns, constant
+from dond_marl.seats import Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
+from dond_marl.splits import grid
 from partners.offers import answer, on_the_table
 
 
@@ -36,6 +37,13 @@ class Random:
             constant(Cause.FREE, np.int8, turns.size),
         )
 
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
+        split, may = _any_split(turns, max_count), turns.act_mask
+        offers = np.concatenate([split, split], axis=1)
+        chance: Doubles = np.concatenate([offers, may[:, Act.AGREE :]], axis=1) / may.sum(axis=1, keepdims=True)
+        return chance
+
 
 @dataclass(frozen=True)
 class Nice:
@@ -50,7 +58,20 @@ class Nice:
         """One decision per row."""
         return answer(on_the_table(turns), random_split(turns))
 
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
+        agree = on_the_table(turns)[:, None]
+        split = _any_split(turns, max_count) * ~agree
+        return np.concatenate([split, np.zeros_like(split), agree, np.zeros((turns.size, 2))], axis=1)
+
 
 def random_split(turns: Turns) -> Int8s:
     """Each item type kept in any number with equal probability, ``[B, 3]``, from noise 1 to 3."""
     return (turns.noise[:, 1:4] * (turns.counts + 1)).astype(np.int8)
+
+
+def _any_split(turns: Turns, max_count: int) -> Doubles:
+    """The probability of each row of the grid under :func:`random_split`, ``[B, K]``."""
+    within = (grid(max_count) <= turns.counts[:, None]).all(axis=2)
+    chance: Doubles = within / (turns.counts + 1.0).prod(axis=1)[:, None]
+    return chance

@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "league.py"
 
@@ -17,8 +18,8 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, str(SCRIPT), *map(str, arguments)]
 
 
-def run(*arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, env=env)
+def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, **options)
 
 
 def killed_and_resumed(whole: Path, killed: Path, folder: Path, kills: int, rounds: int) -> None:

@@ -1,0 +1,213 @@
+"""Best responses to memoryless partners that gamble, from the probabilities of their answers.
+
+Every answer leaves another belief, a weight for each of the partner's possible values, and hardly two are alike: there
+is nothing to memoise. So expectimax is exact in games of at most four turns, where a seat that has looked at one answer
+has at most one more decision that matters. In longer ones there are bounds. Above: what the seat would get if it were
+told the partner's values after its next act (QMDP: Littman, Cassandra, Kaelbling 1995, *Learning policies for partially
+observable environments*, section 3), which is less than if it were told them at once. Below: whatever a response
+earns that is played, such as the one that acts by those values (``partners.best_response``).
+
+Only for ``disagree="ends"``, under which a seat's claim is always its last act.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dond_marl.belief_states import OutOfReach
+from dond_marl.contexts import Contexts, Index
+from dond_marl.game import Rules
+from dond_marl.replies import Probable, Replies
+from dond_marl.seats import Doubles, Partner
+
+EXACT_TURNS = 4
+BLOCK = 32  # contexts that are looked at together
+ROOM = 4_000_000  # views times splits squared: a table of probabilities has about four times as many numbers
+
+
+class Odds:
+    """What a seat's acts lead to against one partner that knows its probabilities. N splits, K types, C contexts."""
+
+    def __init__(self, partner: Partner, contexts: Contexts, rules: Rules, prior: str) -> None:
+        check_odds(partner, rules)
+        self.contexts, self.rules = contexts, rules
+        self.replies = Replies(partner, rules, contexts.theirs, prior)
+        self.width, splits = self.replies.width, contexts.splits
+        if contexts.theirs.size * self.width**2 > ROOM:
+            raise OutOfReach(
+                f"{contexts.theirs.size} views with up to {self.width} splits are too many to be exact about: "
+                f"scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
+            )
+        self.points, self.rest = contexts.points(splits), splits.rest
+        self.offers = np.tile(np.arange(self.width) < splits.number[:, None], 2)  # [C, 2N] what can be claimed
+        self._said: dict[int, Doubles] = {}
+        self._informed: dict[int, tuple[Doubles, Doubles]] = {}
+
+    def said(self, left: int) -> Doubles:
+        """The probability that each view says each thing to what it hears, ``[V, 2N + 1, 2N + 3]``."""
+        if left not in self._said:
+            self._said[left] = self.replies.probs(left, np.arange(self.contexts.theirs.size))
+        return self._said[left]
+
+    def opening(self) -> Doubles:
+        """The weight of each type together with each opening offer of a partner that speaks first, ``[C, 2N, K]``."""
+        said = self.said(self.rules.max_turns)[:, -1, : 2 * self.width]  # [V, 2N]
+        return said[self.contexts.types].transpose(0, 2, 1) * self.contexts.weights[:, None]
+
+    def agreeing(self, context: Index, claim: Index) -> Doubles:
+        """What AGREE pays after the partner's claims, ``[S]``; 0 without one (N)."""
+        n = self.width
+        kept = self.rest[context, np.minimum(claim, n - 1)]
+        points: Doubles = self.points[context, kept] * (claim < n)
+        return points
+
+    def immediate(self, context: Index, left: int) -> tuple[Doubles, Doubles]:
+        """What each claim is sure to pay by the next answer against each type, and how likely END is.
+
+        Both ``[S, 2N, K]``; a seat that has ``left`` turns left, at least 2. After END, or an answer on the last turn,
+        claims that add up are a deal; END counts only where the claim is the rest of the partner's: see
+        :meth:`mirrored`.
+        """
+        n, types = self.width, self.contexts.types[context]
+        said = self.said(left - 1)[types, : 2 * n].transpose(0, 2, 1, 3)  # [S, 2N, K, X]
+        chance = said[..., 2 * n]
+        if left == 2:
+            rest = np.tile(self.rest[context], 2)[:, :, None, None]
+            chance = chance + sum(np.take_along_axis(said, rest + kind * n, axis=3)[..., 0] for kind in (0, 1))
+        worth = np.tile(self.points[context], 2)[:, :, None]
+        return chance * worth, said[..., 2 * n + 2] * worth
+
+    def mirrored(self, worth: Doubles, ends: Doubles, context: Index, claim: Index) -> None:
+        """Add to ``worth[S, 2N]`` what END pays, ``ends[S, 2N]``, where the claim is what the partner's leaves."""
+        rows = np.flatnonzero(claim < self.width)
+        kept = self.rest[context[rows], claim[rows]]
+        for kind in (0, self.width):
+            worth[rows, kept + kind] += ends[rows, kept + kind]
+
+    def informed(self, left: int) -> tuple[Doubles, Doubles]:
+        """Against each type, if it is known: what each claim is worth, and its END part, ``[C, 2N, K]`` each."""
+        if left not in self._informed:
+            context = np.arange(self.contexts.size)
+            worth, ends = (np.concatenate(part) for part in zip(*self._informed_blocks(context, left), strict=True))
+            self._informed[left] = worth, ends
+        return self._informed[left]
+
+    def _informed_blocks(self, context: Index, left: int) -> list[tuple[Doubles, Doubles]]:
+        blocks = []
+        for start in range(0, len(context), BLOCK):
+            rows = context[start : start + BLOCK]
+            worth, ends = self.immediate(rows, left)
+            if left > 2:
+                after = self.knowing(left - 2)[rows]  # [S, N, K] by the partner's claim
+                both = np.concatenate([after, after], axis=1)  # [S, 2N, K]
+                said = self.said(left - 1)[self.contexts.types[rows], : 2 * self.width, : 2 * self.width]
+                worth += np.einsum("skhx,sxk->shk", said, both, optimize=True)
+            worth[~self.offers[rows]] = 0
+            blocks.append((worth, ends))
+        return blocks
+
+    def knowing(self, left: int) -> Doubles:
+        """What a seat gets that knows the type, after each claim of the partner, ``[C, N, K]``."""
+        n, size = self.width, self.contexts.size
+        context = np.repeat(np.arange(size), n)
+        claim = np.tile(np.arange(n), size)
+        agree = self.agreeing(context, claim).reshape(size, n, 1)
+        if left == 1:
+            return np.broadcast_to(agree, (size, n, self.contexts.types.shape[1]))
+        worth, ends = self.informed(left)
+        best: Doubles = np.maximum(agree, worth.max(axis=1, keepdims=True))
+        for kind in (0, n):  # the claim that the partner's leaves, with what END adds to it
+            mirror = np.take_along_axis(worth + ends, self.rest[:, :, None] + kind, axis=1)
+            best = np.maximum(best, mirror)
+        return best
+
+
+def check_odds(partner: Partner, rules: Rules) -> None:
+    """Raises ``ValueError`` where the odds of ``partner`` are not known."""
+    knows = partner.traits.deterministic or isinstance(partner, Probable)
+    if not (knows and partner.traits.memoryless and rules.disagree == "ends"):
+        raise ValueError(
+            f"bounds from a partner's odds need one without memory that knows its probabilities (probs), and "
+            f'disagree="ends"; got {partner!r} with {partner.traits} under {rules}'
+        )
+
+
+def upper_bound(odds: Odds, seat: int) -> float:
+    """No response is worth more: the seat is told the partner's values after its first act of choice."""
+    contexts, first = odds.contexts, odds.rules.max_turns - seat
+    if first < 1 or odds.rules.max_turns == 1:
+        return 0.0
+    every = np.arange(contexts.size)
+    if seat == 0:
+        worth = np.einsum("chk,ck->ch", odds.informed(first)[0], contexts.weights)
+        return float(worth.max(axis=1) @ contexts.shares)
+    opening, total = odds.opening(), np.zeros(contexts.size)
+    for said in range(2 * odds.width):
+        weights, claim = opening[:, said], np.full(contexts.size, said % odds.width)
+        total += best_by_value(odds, every, weights, claim, first)[0]
+    return float(total @ contexts.shares)
+
+
+def best_by_value(odds: Odds, context: Index, weights: Doubles, claim: Index, left: int) -> tuple[Doubles, Index]:
+    """Acting by what claims are worth to who knows the type: the value ``[S]`` and the act, 2N for AGREE, ``[S]``.
+
+    ``weights[S, K]`` are what is believed, not normalized; ``claim[S]`` is the partner's last, N for none.
+    """
+    agree = odds.agreeing(context, claim) * weights.sum(axis=1)
+    if left == 1:
+        return agree, np.full(len(context), 2 * odds.width)
+    values, endings = odds.informed(left)
+    worth = np.einsum("shk,sk->sh", values[context], weights)
+    odds.mirrored(worth, np.einsum("shk,sk->sh", endings[context], weights), context, claim)
+    worth[~odds.offers[context]] = -1
+    act = worth.argmax(axis=1)
+    best = worth.max(axis=1)
+    agreed = (agree >= best - 1e-9) & (claim < odds.width)
+    return np.where(agreed, agree, best), np.where(agreed, 2 * odds.width, act)
+
+
+def exact_value(odds: Odds, seat: int) -> float:
+    """What the best response is worth in games of at most four turns, expected points of ten over the contexts."""
+    if odds.rules.max_turns > EXACT_TURNS:
+        raise ValueError(f"exact in games of at most {EXACT_TURNS} turns; these have {odds.rules.max_turns}")
+    contexts, first, total = odds.contexts, odds.rules.max_turns - seat, 0.0
+    if odds.rules.max_turns == 1:
+        return 0.0
+    opening = odds.opening() if seat else None
+    for number in range(contexts.size):
+        if opening is None:
+            weights, claim = contexts.weights[number][None], np.array([odds.width])
+        else:
+            weights, claim = opening[number], np.tile(np.arange(odds.width), 2)
+        best, _ = look_ahead(odds, number, weights, claim, first)
+        total += contexts.shares[number] * float(best.sum())
+    return total
+
+
+def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, left: int) -> tuple[Doubles, Index]:
+    """Expectimax from S beliefs ``weights[S, K]`` of one context, with at most four turns left: values and acts."""
+    n = odds.width
+    context = np.full(len(claim), number)
+    agree = odds.agreeing(context, claim) * weights.sum(axis=1)
+    if left == 1:
+        return agree, np.full(len(claim), 2 * n)
+    some = np.array([number])
+    sure, ends = (part[0] for part in odds.immediate(some, left))  # [2N, K]
+    worth = weights @ sure.T
+    said = odds.said(left - 1)[odds.contexts.types[number], : 2 * n, : 2 * n]  # [K, 2N, 2N]
+    if left == 3:  # the last turn of all is the seat's: it takes what is offered
+        kept = np.tile(odds.points[number, odds.rest[number]], 2)
+        worth += weights @ (said @ kept)
+    elif left == 4:
+        offers = np.flatnonzero(odds.offers[number])
+        claims = np.tile(offers % n, len(offers))
+        for row, belief in enumerate(weights):
+            after = belief[:, None, None] * said[:, offers][:, :, offers]  # [K, what I claim, what I hear]
+            beliefs = after.reshape(len(belief), -1).T
+            best, _ = look_ahead(odds, number, beliefs, claims, 2)
+            worth[row, offers] += best.reshape(len(offers), -1).sum(axis=1)
+    odds.mirrored(worth, weights @ ends.T, context, claim)
+    worth[:, ~odds.offers[number]] = -1
+    best, act = worth.max(axis=1), worth.argmax(axis=1)
+    agreed = (agree >= best - 1e-9) & (claim < n)
+    return np.where(agreed, agree, best), np.where(agreed, 2 * n, act)

@@ -1,0 +1,184 @@
+"""Best responses to partners that gamble: against brute force, against the deterministic solver, against their play."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dond_marl.batch import Table
+from dond_marl.belief_states import OutOfReach
+from dond_marl.best_response import best_response_value
+from dond_marl.contexts import contexts_in, contexts_of
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
+from dond_marl.occupants import seat_occupant
+from dond_marl.odds import Odds, exact_value, upper_bound
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import lewis_space, open_source, pack
+from dond_marl.seats import Traits, decide
+from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
+from dond_marl.turn import turn_of
+from partners.best_response import BestResponse
+
+POOL = (1, 1, 1)
+TINY = [
+    Scenario(POOL, ((2, 3, 5), (4, 2, 4))),
+    Scenario(POOL, ((2, 3, 5), (9, 1, 0))),
+    Scenario(POOL, ((2, 3, 5), (0, 5, 5))),
+    Scenario(POOL, ((6, 4, 0), (4, 2, 4))),
+]
+
+
+class Moody:
+    """A memoryless partner with some probability for every legal act, which sees all that it may see."""
+
+    traits = Traits(memoryless=True)
+
+    def __init__(self, mood: int) -> None:
+        self.mood = mood
+
+    def probs(self, turns, max_count):
+        seen = np.column_stack(
+            [turns.counts, turns.my_utilities, turns.last_partner_act, turns.last_partner_offer_for_me]
+        )
+        left = turns.rules.max_turns - turns.taken
+        weights = np.array(
+            [
+                np.random.default_rng([self.mood, left, *row.tolist()]).exponential(size=action_count(max_count)) ** 3
+                for row in seen.astype(np.int64)
+            ]
+        )
+        weights[:, -3] *= 9  # AGREE, among so many offers
+        weights *= legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], max_count)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def act(self, turns):
+        chances = self.probs(turns, 4).cumsum(axis=1)
+        number = (chances <= turns.noise[:, :1] * chances[:, -1:]).sum(axis=1)
+        return decide(*action_at(number, 4))
+
+
+def by_brute_force(partner, table, seat, rules):
+    """Expectimax with the readable rules over every chance, for a list of (scenario, weight)."""
+
+    def value(games):
+        state = games[0][0]
+        if state.over:
+            return sum(weight * state.outcome.scores[seat] for state, weight in games)
+        if state.mover == seat:
+            return max(after([(apply(s, action), w) for s, w in games]) for action in legal_actions(state))
+        answers = []
+        for game, weight in games:
+            chances = partner.probs(turn_of(game), 1)[0]
+            for number in np.flatnonzero(chances).tolist():
+                act, oA = action_at(number, 1)
+                action = Action(Act(int(act)), tuple(oA.tolist()))
+                answers.append((apply(game, action), weight * chances[number]))
+        return after(answers)
+
+    def after(games):
+        groups: dict[object, list[tuple[State, float]]] = {}
+        for state, weight in games:
+            seen = state.scenario.counts, state.scenario.utilities[seat], state.history
+            groups.setdefault(seen, []).append((state, weight))
+        return sum(value(group) for group in groups.values())
+
+    return after([(State(scenario, rules), 1 / len(table)) for scenario in table])
+
+
+def seen_from(seat):
+    return [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in TINY]
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_it_is_what_brute_force_finds(seat, turns):
+    table = seen_from(seat)
+    for partner in (Moody(1), Moody(2)):
+        expected = by_brute_force(partner, table, seat, Rules(turns))
+        odds = Odds(partner, contexts_in(pack(table), seat), Rules(turns), "")
+        assert exact_value(odds, seat) == pytest.approx(expected)
+        assert upper_bound(odds, seat) >= expected - 1e-9
+        assert (expected == 0) == (turns == 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seat", [0, 1])
+def test_four_turns_are_what_brute_force_finds(seat):
+    table = seen_from(seat)[:2]
+    expected = by_brute_force(Moody(3), table, seat, Rules(4))
+    assert exact_value(Odds(Moody(3), contexts_in(pack(table), seat), Rules(4), ""), seat) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("turns", [2, 3, 4])
+@pytest.mark.parametrize("name", ["heuristic", "stubborn(late=2)", "ultimatum"])
+def test_a_partner_that_does_not_gamble_has_the_same_best_response(name, turns):
+    """Two ways to one number, over a part of the legal space."""
+    partner, table = seat_occupant(name), lewis_space().rows(np.arange(0, 5295, 60))
+    for seat in (0, 1):
+        contexts = contexts_in(table, seat)
+        odds = Odds(partner, contexts, Rules(turns), "lewis")
+        expected = best_response_value(partner, contexts, seat, Rules(turns))
+        assert exact_value(odds, seat) == pytest.approx(expected, abs=1e-9)
+        assert upper_bound(odds, seat) >= expected - 1e-9
+
+
+@pytest.mark.parametrize("name", ["heuristic", "boulware", "stubborn"])
+def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name):
+    partner = seat_occupant(name)
+    for seat in (0, 1):
+        contexts = contexts_in(lewis_space(), seat)
+        value = best_response_value(partner, contexts, seat)
+        told = best_response_value(partner, contexts.certain(), seat)
+        assert value - 1e-9 <= upper_bound(Odds(partner, contexts, Rules(), "lewis"), seat) <= told + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [("random", 3), ("expert(greedy=False)", 3), pytest.param("random", 4, marks=pytest.mark.slow)],
+)
+def test_over_the_whole_space_it_earns_what_was_computed_within_the_interval(name, turns):
+    partner, space = seat_occupant(name), lewis_space()
+    for seat in (0, 1):
+        odds = Odds(partner, contexts_in(space, seat), Rules(turns), "lewis")
+        pair = (BestResponse(partner), partner) if seat == 0 else (partner, BestResponse(partner))
+        earned = rollout(pair, space, Rules(turns), seed=1, prior="lewis").scores[:, seat]
+        assert abs(earned.mean() - exact_value(odds, seat)) < 3.3 * earned.std() / space.size**0.5
+
+
+def test_in_long_games_what_it_earns_stays_below_the_bound_and_near():
+    partner, space = seat_occupant("expert(greedy=False)"), lewis_space()
+    for seat in (0, 1):
+        bound = upper_bound(Odds(partner, contexts_in(space, seat), Rules(), "lewis"), seat)
+        pair = (BestResponse(partner), partner) if seat == 0 else (partner, BestResponse(partner))
+        earned = rollout(pair, space, seed=1, prior="lewis").scores[:, seat]
+        assert bound - 0.3 < earned.mean() < bound + 3 * earned.std() / space.size**0.5
+
+
+def test_what_random_and_nice_say_is_what_they_say_they_say():
+    """Their probabilities against how often each act comes, on one table."""
+    scenario = pack([Scenario((1, 2, 1), ((2, 3, 2), (4, 1, 4)))])
+    many = scenario.rows(np.zeros(40_000, dtype=np.int64))
+    for name in ("random", "nice"):
+        partner, table = seat_occupant(name), Table(many)
+        for turn in range(2):
+            rng = np.random.default_rng(turn)
+            turns = table.turns(rng.random((many.size, 8)), rng.random((many.size, 8)))
+            said, chances = partner.act(turns), partner.probs(turns, 2)[0]
+            numbers = action_index(said.act_type, said.oA, 2)
+            often = np.bincount(numbers, minlength=action_count(2)) / many.size
+            assert chances.sum() == pytest.approx(1)
+            assert np.abs(often - chances).max() < 0.01 and (often[chances == 0] == 0).all()
+            table.step(decide(np.zeros(many.size), np.tile([1, 0, 1], (many.size, 1))))
+
+
+def test_what_has_no_odds_says_so():
+    contexts = contexts_in(pack(TINY), 0)
+    for name, rules in (("micro", Rules()), ("nash_seeker", Rules()), ("random", Rules(4, "rejects"))):
+        with pytest.raises(ValueError, match="without memory that knows its probabilities"):
+            Odds(seat_occupant(name), contexts, rules, "")
+    with pytest.raises(ValueError, match="at most 4 turns; these have 5"):
+        exact_value(Odds(seat_occupant("random"), contexts, Rules(5), ""), 0)
+    drawn = open_source("uniform").draw(np.random.default_rng(0), 20)
+    wide = contexts_of("uniform", drawn.counts, drawn.utilities[:, 0])
+    with pytest.raises(OutOfReach, match="within reach"):
+        Odds(seat_occupant("random"), wide, Rules(), "uniform")
