@@ -1,0 +1,200 @@
+"""The human line: what people came to in the published dialogues of Lewis et al. 2017, with intervals.
+
+Every row of ``train.txt``, ``val.txt`` and ``test.txt`` is one perspective of one negotiation, and most negotiations
+are there from both; together they are the rows of the published ``data.txt``. A row is a deal if both selections were
+made and add up to the pool; otherwise both sides get 0. Scores are raw points, of ten for each side. As with games
+between partners, the scenario is the unit of doubt: see :mod:`dond_marl.metrics`.
+
+The figures are stored beside this file (``human_line.json``: numbers only), so that a report can show them without the
+data; ``python scripts/humans.py --store`` computes them again from the files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
+from dond_marl.game import Triple
+from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, scenario_groups
+from dond_marl.scenarios import Scenarios
+
+CONFIDENCE = 0.95  # two-sided, of every interval
+FAIR = 5  # points of ten: a deal is fair if it gives both sides at least half of their whole pool
+SOURCE = "Lewis et al. 2017, facebookresearch/end-to-end-negotiator, train.txt + val.txt + test.txt, CC BY-NC 4.0"
+STORED = Path(__file__).with_name("human_line.json")
+DECIMALS = 4  # of stored figures
+
+MEANINGS: dict[str, str] = {
+    "deals": "share of negotiations that end in a deal",
+    "score": "a person's points, no deal counting 0",
+    "score_of_deals": "a person's points in a deal",
+    "joint_of_deals": "both people's points in a deal",
+    "pareto_of_deals": "share of deals that no other split betters for one side without worsening the other",
+    "nash_point_of_deals": "share of deals with the highest product of points",
+    "most_points_of_deals": "share of deals with the highest sum of points",
+    "max_min_of_deals": "share of deals with the highest points for the worse off",
+    "fair_of_deals": f"share of deals that give both at least {FAIR} points",
+    "nash_product_mean_of_products": "mean over negotiations of the product of both scores, no deal counting 0",
+    "nash_product_of_means": "mean score of those who speak first times mean score of those who answer",
+    "nash_product_of_deals": "mean over deals of the product of both scores",
+    "turns": "turns taken, the closing selection among them",
+    "first": "points of those who speak first, no deal counting 0",
+    "second": "points of those who answer, no deal counting 0",
+    "first_of_deals": "points in a deal of those who speak first",
+    "second_of_deals": "points in a deal of those who answer",
+    "first_minus_second": "advantage of speaking first, no deal counting 0",
+    "first_minus_second_of_deals": "advantage of speaking first in a deal",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HumanLine:
+    """The figures by name (see ``MEANINGS``), and what they were computed from."""
+
+    figures: Mapping[str, Estimate]
+    files: Mapping[str, str]  # SHA-256 of each file
+    perspectives: int  # rows of all files
+    source: str = SOURCE
+
+
+def human_line(data_dir: str | Path | None = None) -> HumanLine:
+    """The figures computed from the three dialogue files. Raises :class:`dond_marl.data.DataError`."""
+    rows = [row for split in DIALOGUE_SPLITS for row in load_dialogues(split, data_dir)]
+    names = [f"{split}.txt" for split in DIALOGUE_SPLITS]
+    folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
+    files = {name: checksum((folder / name).read_bytes()) for name in names}
+    return HumanLine(_figures(rows), files, len(rows))
+
+
+def stored_human_line() -> HumanLine:
+    """The figures that are part of the package."""
+    value = json.loads(STORED.read_text(encoding="utf-8"))
+    figures = {name: Estimate(**fields) for name, fields in value["figures"].items()}
+    return HumanLine(figures, value["files"], value["perspectives"], value["source"])
+
+
+def to_json(line: HumanLine) -> dict[str, Any]:
+    """The figures as plain JSON values, rounded."""
+    figures = {
+        name: {field: round(number, DECIMALS) for field, number in figure._asdict().items()}
+        for name, figure in line.figures.items()
+    }
+    return {
+        "source": line.source,
+        "files": dict(line.files),
+        "perspectives": line.perspectives,
+        "confidence": CONFIDENCE,
+        "figures": figures,
+    }
+
+
+def as_lines(line: HumanLine) -> list[str]:
+    """The figures as a table for people."""
+    lines = [f"{line.perspectives:,} perspectives of negotiations between people ({line.source})"]
+    for name, figure in line.figures.items():
+        scale, unit = (100, " %") if MEANINGS[name].startswith("share") else (1, "")
+        low, high = scale * figure.low, scale * figure.high
+        doubt = f"[{low:.2f}, {high:.2f}]  n = {figure.n:,}"
+        lines.append(f"  {name:<30} {scale * figure.mean:>6.2f}{unit:<2}  {doubt:<28} {MEANINGS[name]}")
+    return lines
+
+
+def store(line: HumanLine, path: Path = STORED) -> None:
+    """Write the figures to a file, by default the package's own."""
+    path.write_text(json.dumps(to_json(line), indent=1) + "\n", encoding="utf-8")
+
+
+def selection(row: Dialogue) -> Triple | None:
+    """What the row's own side gets in the deal; ``None`` without one."""
+    if not all(part.startswith("item") for part in row.output):
+        return None
+    numbers = [int(part.partition("=")[2]) for part in row.output]
+    mine, theirs = tuple(numbers[:3]), tuple(numbers[3:])
+    if any(a + b != count for a, b, count in zip(mine, theirs, row.counts, strict=True)):
+        return None
+    return mine  # type: ignore[return-value]  # three of six
+
+
+def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
+    scenarios = Scenarios(
+        np.array([row.counts for row in rows], dtype=np.int8),
+        np.array([(row.my_values, row.partner_values) for row in rows], dtype=np.int8),
+    )
+    groups = scenario_groups(scenarios)
+    deal, points, traits = _outcomes(rows)
+    product = points[:, 0] * points[:, 1]
+    opens = np.array([row.words[0] == "YOU:" for row in rows])
+    turns = np.array([sum(word in ("YOU:", "THEM:") for word in row.words) for row in rows])
+    # Who opens is compared with who answers in the same rows: rows are lost unevenly, so that those with the opener's
+    # perspective and those with the other's do not hold the same negotiations.
+    by_turn = np.where(opens[:, None], points, points[:, ::-1])  # [N, 2] the first speaker's, the second's
+    everybody = np.ones(len(rows), dtype=bool)
+
+    def mean(values: NDArray[Any], of: NDArray[np.bool_] = everybody) -> Estimate:
+        totals = [np.bincount(groups, of * each, GROUPS)[None].astype(np.float64) for each in (values, everybody)]
+        return mean_of_cells(totals[0], totals[1], CONFIDENCE)
+
+    first, second = by_turn.mean(axis=0)
+    return {
+        "deals": mean(deal),
+        "score": mean(points[:, 0]),
+        "score_of_deals": mean(points[:, 0], deal),
+        "joint_of_deals": mean(points.sum(axis=1), deal),
+        "pareto_of_deals": mean(traits[:, 0], deal),
+        "nash_point_of_deals": mean(traits[:, 1], deal),
+        "most_points_of_deals": mean(traits[:, 2], deal),
+        "max_min_of_deals": mean(traits[:, 3], deal),
+        "fair_of_deals": mean(points.min(axis=1) >= FAIR, deal),
+        "nash_product_mean_of_products": mean(product),
+        # The product of two means, made linear around them for its interval.
+        "nash_product_of_means": mean(by_turn[:, 0] * second + by_turn[:, 1] * first - first * second),
+        "nash_product_of_deals": mean(product, deal),
+        "turns": mean(turns),
+        "first": mean(by_turn[:, 0]),
+        "second": mean(by_turn[:, 1]),
+        "first_of_deals": mean(by_turn[:, 0], deal),
+        "second_of_deals": mean(by_turn[:, 1], deal),
+        "first_minus_second": mean(by_turn[:, 0] - by_turn[:, 1]),
+        "first_minus_second_of_deals": mean(by_turn[:, 0] - by_turn[:, 1], deal),
+    }
+
+
+def _outcomes(rows: Sequence[Dialogue]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
+    """Whether each row is a deal ``[N]``, both sides' points ``[N, 2]``, and what the deal is like ``[N, 4]``.
+
+    The last: Pareto-optimal, highest product, highest sum, highest minimum; all false without a deal.
+    """
+    deal = np.zeros(len(rows), dtype=bool)
+    points = np.zeros((len(rows), 2), dtype=np.int64)
+    traits = np.zeros((len(rows), 4), dtype=bool)
+    for number, row in enumerate(rows):
+        mine = selection(row)
+        if mine is None:
+            continue
+        deal[number] = True
+        mine_of, theirs_of = np.array(row.my_values), np.array(row.partner_values)
+        here = np.array([mine_of @ mine, theirs_of @ (np.array(row.counts) - mine)])
+        points[number] = here
+        every = _reachable(row.counts, row.my_values, row.partner_values)
+        traits[number] = (
+            not ((every >= here).all(axis=1) & (every > here).any(axis=1)).any(),
+            here.prod() == every.prod(axis=1).max(),
+            here.sum() == every.sum(axis=1).max(),
+            here.min() == every.min(axis=1).max(),
+        )
+    return deal, points, traits
+
+
+@lru_cache(maxsize=8192)
+def _reachable(counts: tuple[int, ...], mine: tuple[int, ...], theirs: tuple[int, ...]) -> NDArray[np.int64]:
+    """The points of both sides in every split of the pool, ``[K, 2]``."""
+    shares = np.stack(np.meshgrid(*(np.arange(n + 1) for n in counts), indexing="ij"), axis=-1).reshape(-1, len(counts))
+    return np.stack([shares @ np.array(mine), (np.array(counts) - shares) @ np.array(theirs)], axis=1)
