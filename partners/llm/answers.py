@@ -1,0 +1,141 @@
+"""What a service's HTTP answer means: a reply, trouble that may pass, or what only a person can mend.
+
+Shapes: the OpenAI chat completion, which Groq, vLLM, llama.cpp and ``transformers serve`` share. Services differ in
+what they leave out, so that only what is needed is looked at, and nothing of a body is ever quoted in a message: some
+services repeat the key in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+from partners.llm.client import Failure, Reply, SetupError, Usage
+from partners.llm.pace import Trouble
+
+_PASSING = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
+_MOST_TEXT = 65_536  # characters kept of a reply; the reader refuses far shorter ones
+_OVERLOAD = (429, 498, 503)  # what another request, too, would be told
+
+
+class Answer(NamedTuple):
+    """An HTTP answer, whole."""
+
+    status: int
+    headers: Mapping[str, str]  # names in lower case
+    body: str
+
+
+def read_answer(answer: Answer, *, model: str, key: str, wall_s: float) -> Reply | Trouble:
+    """What ``answer`` means, received at ``wall_s`` (seconds since 1970). Raises :class:`SetupError`.
+
+    ``model`` and ``key`` (where the key is from, not the key itself) are for the message of an error.
+    """
+    status = answer.status
+    if 200 <= status < 300:
+        return _completion(answer.body)
+    if status in (401, 402, 403, 404):
+        raise SetupError(_HELP[status].format(model=model, key=key))
+    if status == 400:
+        failed = _rejected_generation(answer.body)
+        if failed is not None:
+            return Reply(failed)  # the model's own bad line, which the service's schema check stopped
+    wait = retry_after(answer.headers, wall_s)
+    if status in _PASSING or status == 429 or status >= 500:
+        failure = Failure.RATE_LIMIT if status == 429 else Failure.SERVER
+        return Trouble(failure, everyone=status in _OVERLOAD or wait is not None, wait_s=wait)
+    return Trouble(Failure.REFUSED, retry=False)
+
+
+def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
+    """The seconds to wait that a service asks for, from milliseconds, seconds or an HTTP date; ``None`` if not said.
+
+    Source: RFC 9110, section 10.2.3. A date is measured against the answer's own Date, so that clocks need not agree.
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    until = _date(headers.get("retry-after"))
+    if until is None:
+        return None
+    sent = _date(headers.get("date"))
+    return max(0.0, until - (wall_s if sent is None else sent))
+
+
+def _date(text: str | None) -> float | None:
+    """An HTTP date as seconds since 1970."""
+    if text is None:
+        return None
+    try:
+        date = parsedate_to_datetime(text)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _completion(body: str) -> Reply | Trouble:
+    """The first choice of a chat completion."""
+    found = _json(body)
+    choice = _first(found.get("choices") if isinstance(found, dict) else None)
+    message = choice.get("message") if choice is not None else None
+    if found is None or choice is None or not isinstance(message, dict):
+        return Trouble(Failure.GARBLED)
+    return Reply(
+        _text(message.get("content")),
+        finished=choice.get("finish_reason") != "length",
+        usage=_usage(found.get("usage")),
+    )
+
+
+def _first(choices: object) -> dict[str, Any] | None:
+    found = choices[0] if isinstance(choices, list) and choices else None
+    return found if isinstance(found, dict) else None
+
+
+def _text(said: object) -> str:
+    """What the model said, storable; nothing where that is null or no text."""
+    if not isinstance(said, str):
+        return ""
+    return said[:_MOST_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
+
+
+def _usage(told: object) -> Usage:
+    """The tokens that a service counted; zeros where it does not say."""
+    given = told if isinstance(told, dict) else {}
+    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
+    if type(prompt) is not int or type(completion) is not int or min(prompt, completion) < 0:
+        return Usage()
+    return Usage(prompt, completion)
+
+
+def _rejected_generation(body: str) -> str | None:
+    """What the model said, if that is why the request was refused (Groq's ``json_validate_failed``)."""
+    found = _json(body)
+    error = found.get("error") if isinstance(found, dict) else None
+    if not isinstance(error, dict) or error.get("code") != "json_validate_failed":
+        return None
+    return _text(error.get("failed_generation"))
+
+
+def _json(body: str) -> Any:
+    """``body`` read as JSON, ``None`` if it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+_HELP = {
+    401: "the service refused the key in {key} (401): check it, or make a new one, and set it again",
+    402: "the service wants to be paid (402): add credit to the account whose key is in {key}",
+    403: "the key in {key} may not use {model!r} (403): allow it in the service's console, or name another model",
+    404: "the service knows no model {model!r}, or nothing is served at this address (404): check model and base_url",
+}

@@ -1,0 +1,230 @@
+"""Every answer of a model, kept in one SQLite file: asked once, replayed for ever.
+
+``record`` answers from the file what is in it and asks for the rest; ``replay`` asks nobody, and a missing answer is an
+error. A failed ask is kept too, as one *try* of its question, so that a replay plays the same fallbacks in the same
+places; the next time the question comes up, its next try is used. A run with failures replays exactly if one cache
+object served all of it.
+
+The file holds prompts and replies, so keep it as you would keep those; it never holds a key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, NoReturn, Self
+
+from partners.llm.client import Ask, Client, Failure, Reply, Usage
+
+Mode = Literal["record", "replay", "off"]
+
+_VERSION = 1  # of the table
+_BUSY_S = 30  # seconds to wait for another process that writes
+_TABLE = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT NOT NULL,                -- SHA-256 of the question: see question_key
+    try INTEGER NOT NULL,             -- from 0; a later one follows a failure
+    model TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    sample INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    finished INTEGER NOT NULL,
+    failure TEXT,                     -- NULL where the model answered
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    PRIMARY KEY (key, try)
+) WITHOUT ROWID
+"""
+
+
+class CacheError(RuntimeError):
+    """A cache that cannot be used: which file, and what to do."""
+
+
+class CacheMiss(CacheError):
+    """A replay was asked what was never recorded."""
+
+
+class Entry(NamedTuple):
+    """One row: a question, which try of it, and what came of it."""
+
+    key: str
+    attempt: int
+    model: str
+    prompt: str
+    sample: int
+    text: str
+    finished: bool
+    failure: str | None
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def reply(self) -> Reply:
+        """As a client gives it."""
+        failure = None if self.failure is None else Failure(self.failure)
+        return Reply(self.text, bool(self.finished), failure, Usage(self.prompt_tokens, self.completion_tokens))
+
+
+class ReplyCache:
+    """The file at ``path``. Raises :class:`CacheError`.
+
+    ``writes=False`` leaves the file as it is and keeps new entries in memory, for :meth:`take_new`: worker processes
+    read, and whoever commits their results calls :meth:`add`.
+    """
+
+    def __init__(self, path: str | Path, *, writes: bool = True) -> None:
+        self.path, self.writes = Path(path).expanduser(), writes
+        self._new: dict[tuple[str, int], Entry] = {}
+        self._lock = threading.Lock()
+        self._file: sqlite3.Connection | None = None
+        if writes or self.path.exists():
+            try:
+                self._file = self._opened()
+            except (sqlite3.Error, OSError) as error:
+                raise CacheError(f"the cache {self.path} cannot be used ({error}); name another file") from None
+
+    def __reduce__(self) -> NoReturn:
+        """Its file is open."""
+        raise TypeError("a cache lives in one process: open its path there, with writes=False")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def get(self, key: str, attempt: int) -> Entry | None:
+        """What is known of one try of a question."""
+        with self._lock:
+            if (key, attempt) in self._new:
+                return self._new[key, attempt]
+            if self._file is None:
+                return None
+            row = self._file.execute("SELECT * FROM replies WHERE key = ? AND try = ?", (key, attempt)).fetchone()
+        return None if row is None else Entry(*row)
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Keep what was just learned: in the file, all or nothing, or in memory."""
+        if self.writes:
+            self.add(entries)
+        else:
+            with self._lock:
+                self._new.update({(entry.key, entry.attempt): entry for entry in entries})
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Write entries into the file, in one transaction. Raises :class:`CacheError`."""
+        if self._file is None or not self.writes:
+            raise CacheError(f"the cache {self.path} was opened for reading alone")
+        try:
+            with self._lock, self._file:
+                self._file.executemany("INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?)", entries)
+        except sqlite3.Error as error:
+            raise CacheError(f"the cache {self.path} cannot be written ({error})") from None
+
+    def take_new(self) -> list[Entry]:
+        """The entries kept in memory, in the order of their keys; they are still known here."""
+        with self._lock:
+            return [self._new[key] for key in sorted(self._new)]
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _opened(self) -> sqlite3.Connection:
+        if self.writes:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        where = f"{self.path.absolute().as_uri()}?mode={'rwc' if self.writes else 'ro'}"
+        file = sqlite3.connect(where, uri=True, timeout=_BUSY_S, check_same_thread=False)
+        try:
+            (version,) = file.execute("PRAGMA user_version").fetchone()
+            tables = [name for (name,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            if version != _VERSION and (version or tables):
+                raise sqlite3.DatabaseError("it is another program's file, or of another version")
+            if self.writes:
+                file.execute("PRAGMA journal_mode = WAL")
+                with file:
+                    file.execute(_TABLE)
+                    file.execute(f"PRAGMA user_version = {_VERSION}")
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+
+class CachedClient:
+    """Answers from ``cache`` what it holds, and asks ``client`` for the rest, in mode ``record`` alone.
+
+    It is asked as its client would be; ``tally`` counts the client's own figures, and ``cache_hits``, ``cache_misses``.
+    """
+
+    def __init__(self, client: Client, cache: ReplyCache, mode: Literal["record", "replay"] = "record") -> None:
+        if mode not in ("record", "replay"):
+            raise ValueError(f"mode must be 'record' or 'replay' (without a cache it is 'off'); got {mode!r}")
+        self.client, self.cache, self.mode = client, cache, mode
+        self._counted: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()  # tries used up, by question
+        self._lock = threading.Lock()
+
+    @property
+    def remote(self) -> bool:
+        """As its client."""
+        return self.client.remote
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        """As its client's."""
+        return self.client.identity
+
+    @property
+    def tally(self) -> Counter[str]:
+        """Its client's counts, and its own."""
+        return self.client.tally + self._counted
+
+    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+        """One reply per ask, in order. Raises :class:`CacheMiss` in a replay, and what the client raises."""
+        identity = json.dumps(self.identity, sort_keys=True)
+        keys = [question_key(identity, ask) for ask in asks]
+        with self._lock:
+            known = {key: self.cache.get(key, self._failed[key]) for key in keys}
+            if self.mode == "record":  # a failure of an earlier run is asked again
+                known = {key: entry for key, entry in known.items() if entry is not None and entry.failure is None}
+            missing = {key: ask for key, ask in zip(keys, asks, strict=True) if known.get(key) is None}
+            self._counted.update(cache_hits=len(asks) - len(missing), cache_misses=len(missing))
+            if missing and self.mode == "replay":
+                raise CacheMiss(self._missed(next(iter(missing.values())), len(missing)))
+            if missing:
+                replies = self.client.complete(list(missing.values()))
+                new = [self._entry(key, ask, reply) for (key, ask), reply in zip(missing.items(), replies, strict=True)]
+                self.cache.put(new)
+                known.update({entry.key: entry for entry in new})
+            found = [known[key] for key in keys]
+            self._failed.update({key for key, entry in known.items() if entry is not None and entry.failure})
+        return [entry.reply for entry in found if entry is not None]
+
+    def _entry(self, key: str, ask: Ask, reply: Reply) -> Entry:
+        failure = None if reply.failure is None else str(reply.failure)
+        return Entry(
+            key, self._failed[key], str(self.identity.get("model", "")), ask.prompt, ask.sample,
+            reply.text, reply.finished, failure, *reply.usage,
+        )  # fmt: skip
+
+    def _missed(self, ask: Ask, number: int) -> str:
+        return (
+            f"{number} of the questions are not in the cache {self.cache.path}: it was recorded with another prompt, "
+            f"model, parameters, seed or league; record again, or go back to those. The first begins "
+            f"{ask.prompt[:80]!a}, sample {ask.sample}"
+        )
+
+
+def question_key(identity: str, ask: Ask) -> str:
+    """The SHA-256 of all that shapes an answer: the model and its parameters, the prompt, what is legal, the sample."""
+    question = [identity, ask.prompt, [list(ask.legal.counts), list(ask.legal.acts)], ask.sample]
+    return hashlib.sha256(json.dumps(question).encode()).hexdigest()

@@ -1,0 +1,169 @@
+"""What a language model is asked: a template whose ``{names}`` are filled in from what its seat sees, and nothing else.
+
+The game reaches the prompt as typed values only: the history is written from act numbers and counts, never from
+anybody's words, so that no name and no earlier reply can speak to the model. The seat's own view is all there is to
+write from; the other seat's values are in it only where the game reveals them.
+
+Source: specification, section 2.1 (the template, its variables, the cap on the history) and section 4 (the worked
+example, the strict system message).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from dond_marl.game import Act, Rules
+from dond_marl.seats import Int8s, Turns, worth
+from partners.llm.reply import Reason
+from partners.parameters import check_whole_number
+
+VARIABLES = (  # those of the specification, then this project's
+    "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str",
+    "max_turns", "disagree_rule", "whole", "offer_points", "legal_acts",
+)  # fmt: skip
+HISTORY_CAP = 20  # acts shown; the oldest are left out first
+NONE_YET = "NONE"  # where the partner has said, or offered, nothing yet
+HIDDEN = "hidden"  # in place of values that the game does not reveal
+
+# Source: specification, section 4: remote calls add a strict system message to force a single-line JSON.
+SYSTEM = (
+    "You play one seat of a bargaining game. Reply with exactly one JSON object on a single line and nothing else: "
+    "no prose, no markdown, no code fence. Its keys are act_type (integer 0-4), oA (list of 3 integers) and "
+    "confidence (number 0-1)."
+)
+
+# What a refused reply is answered with; it never quotes the reply.
+NUDGES = {
+    Reason.EMPTY: "Your last reply was empty.",
+    Reason.TRUNCATED: "Your last reply was cut off before it was complete. Answer at once, without reasoning.",
+    Reason.UNPARSABLE: "Your last reply was not one JSON object on a single line with nothing around it.",
+    Reason.WRONG_KEYS: "Your last reply did not have exactly the keys act_type, oA and confidence.",
+    Reason.WRONG_TYPE: "In your last reply, a value had the wrong type: act_type is an integer, oA a list of 3 "
+    "integers, confidence a number.",
+    Reason.OUT_OF_RANGE: "In your last reply, a number was out of range: act_type is 0-4, oA holds counts from 0 up, "
+    "confidence is 0-1.",
+    Reason.ILLEGAL: "The act of your last reply is not allowed now: choose one of the acts open to you, and keep no "
+    "more of any type than the pool holds.",
+}
+
+_NAME = re.compile(r"\{(\w+)\}")
+_ATTEMPT = re.compile(r"\{\s*[^\W\d][^{}\"\n]*\}")  # JSON has no letter after a brace: this is meant to be a name
+
+
+class PromptError(ValueError):
+    """A prompt template that cannot be used: what is wrong, where, and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt with ``{names}`` out of :data:`VARIABLES`; every other brace is literal. Raises :class:`PromptError`.
+
+    ``source`` says in messages where the text is from.
+    """
+
+    text: str
+    source: str = "the prompt"
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise PromptError(f"{self.source} is empty; it must say what the model is asked")
+        for found in _ATTEMPT.finditer(self.text):
+            name = found.group()[1:-1]
+            if name not in VARIABLES:
+                line = self.text.count("\n", 0, found.start()) + 1
+                near = difflib.get_close_matches(name.strip(), VARIABLES, n=1)
+                hint = f" (did you mean {{{near[0]}}}?)" if near else ""
+                raise PromptError(
+                    f"{self.source}, line {line}: there is no variable {found.group()[:60]!a}{hint}; "
+                    f"the variables are {', '.join(VARIABLES)}"
+                )
+
+    def render(self, turns: Turns, history_cap: int = HISTORY_CAP) -> list[str]:
+        """One prompt per row, ``[B]``, of what its seat sees; at most the last ``history_cap`` acts are told."""
+        return [
+            _NAME.sub(lambda found, told=values: told.get(found[1], found[0]), self.text)  # type: ignore[misc]
+            for values in variables(turns, history_cap)
+        ]
+
+
+def default_path() -> Path:
+    """The shipped template: ``configs/llm_prompt.txt`` of a checkout, or its copy in an installed package."""
+    checkout = Path(__file__).parents[2] / "configs" / "llm_prompt.txt"
+    return checkout if checkout.is_file() else Path(__file__).parent / "llm_prompt.txt"
+
+
+def load_template(path: str | Path | None = None) -> Template:
+    """The template in a UTF-8 file, by default the shipped one. Raises :class:`PromptError`."""
+    file = default_path() if path is None else Path(path).expanduser()
+    try:
+        return Template(file.read_bytes().decode("utf-8").replace("\r\n", "\n"), str(file))
+    except OSError as error:
+        raise PromptError(f"the prompt {file} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise PromptError(f"the prompt {file} must be UTF-8 text; byte {error.start} is not") from None
+
+
+def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, str]]:
+    """The text of every variable, one dict per row."""
+    check_whole_number("history_cap", history_cap, 0, 100)
+    acts, offers = turns.history.act, turns.history.oA
+    theirs = acts[:, 1 - turns.seat :: 2].tolist()
+    claimed = [min(said, default=Act.END) <= Act.INSIST for said in theirs]  # whether they ever made an offer
+    whole = worth(turns.my_utilities, turns.counts)
+    points = worth(turns.my_utilities, turns.last_partner_offer_for_me)
+    return [
+        {
+            "counts_csv": _csv(turns.counts[row]),
+            "my_utils_csv": _csv(turns.my_utilities[row]),
+            "last_partner_act_token": _token(turns, row),
+            "last_offer_csv": _csv(turns.last_partner_offer_for_me[row]) if claimed[row] else NONE_YET,
+            "turns": str(int(turns.turns_remaining[row])),
+            "p": _csv(turns.partner_utilities[row]) if turns.partner_utilities[row].any() else HIDDEN,
+            "history_str": _history(acts[row].tolist(), offers[row], turns.counts[row], turns.seat, history_cap),
+            "max_turns": str(turns.rules.max_turns),
+            "disagree_rule": _disagree_rule(turns.rules),
+            "whole": str(int(whole[row])),
+            "offer_points": str(int(points[row])) if claimed[row] else NONE_YET,
+            "legal_acts": ", ".join(f"{int(act)} {act.name}" for act in Act if turns.act_mask[row, act]),
+        }
+        for row in range(turns.size)
+    ]
+
+
+def nudged(prompt: str, reason: Reason) -> str:
+    """``prompt`` asked once more, after a reply that was refused for ``reason``."""
+    return f"{prompt.rstrip()}\n\n{NUDGES[reason]} Return ONLY the JSON object, on a single line.\n"
+
+
+def _csv(numbers: Int8s) -> str:
+    return ",".join(map(str, numbers.tolist()))
+
+
+def _token(turns: Turns, row: int) -> str:
+    """The partner's last act by name; before its first, the observation says END and the prompt must not."""
+    return Act(int(turns.last_partner_act[row])).name if turns.taken else NONE_YET
+
+
+def _disagree_rule(rules: Rules) -> str:
+    if rules.disagree == "ends":
+        return "walk away. It ends the game without a deal: both get 0."
+    return "refuse the offer on the table; it can no longer be agreed to, and the game goes on."
+
+
+def _history(acts: list[int], offers: Int8s, counts: Int8s, seat: int, cap: int) -> str:
+    """What was said, one act a line, oldest first, as the seat to move would tell it."""
+    if not acts:
+        return "(nothing yet)"
+    first = max(0, len(acts) - cap)
+    lines = [f"({first} earlier acts are not shown)"] if first else []
+    for turn in range(first, len(acts)):
+        act, mine = Act(acts[turn]), turn % 2 == seat
+        said = f"{turn + 1}. {'you' if mine else 'partner'}: {act.name}"
+        if act.is_offer:
+            keeps, gets = ("you keep", "partner gets") if mine else ("partner keeps", "you get")
+            said += f", {keeps} {_csv(offers[turn])}, {gets} {_csv(counts - offers[turn])}"
+        lines.append(said)
+    return "\n".join(lines)

@@ -1,0 +1,127 @@
+"""Reading what a language model said: one legal act, or the reason why not.
+
+A reply is one JSON object on one line with the keys ``act_type``, ``oA`` and ``confidence`` and nothing around it.
+Nothing is repaired and no intent is guessed from prose: that would turn the reader into a player. The standard JSON
+reader alone is too kind (it takes NaN, infinities, duplicate keys, truth values as integers) and raises other errors
+than its own on deep nesting and huge numbers, so that what it never needs to see is refused before.
+
+Source: specification, section 2.1 (the three keys) and 2.2 ("strict JSON parsing and legality checks").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import product
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from dond_marl.game import MAX_COUNT, Act, Action, Triple
+from dond_marl.seats import Turns
+
+KEYS = ("act_type", "oA", "confidence")
+LONGEST = 4096  # characters; a legal line has less than 100, and this bounds the time of reading one
+_MOST_DIGITS = 6  # of a whole number; more are out of every range, and converting thousands takes quadratic time
+
+
+class Reason(StrEnum):
+    """Why a reply was refused."""
+
+    EMPTY = "empty"
+    TRUNCATED = "truncated"  # it ends before its object does
+    UNPARSABLE = "unparsable"  # no single-line JSON object, or not alone
+    WRONG_KEYS = "wrong_keys"  # one missing, unknown or twice
+    WRONG_TYPE = "wrong_type"  # a truth value, text or fraction for a whole number; not three of them
+    OUT_OF_RANGE = "out_of_range"  # no act, no count and no confidence has this value, in any game
+    ILLEGAL = "illegal"  # well said, but not allowed here and now
+
+
+class Legal(NamedTuple):
+    """What the seat to move may say."""
+
+    counts: Triple  # the pool: the most that oA may keep
+    acts: tuple[int, ...]  # the numbers of the open acts, ascending
+
+    def actions(self) -> Iterator[Action]:
+        """Every legal action, in the order of :func:`dond_marl.game.legal_actions`."""
+        first, second, third = (range(count + 1) for count in self.counts)
+        for act in map(Act, self.acts):
+            if act.is_offer:
+                yield from (Action(act, oA) for oA in product(first, second, third))
+            else:
+                yield Action(act)
+
+
+class Said(NamedTuple):
+    """A legal reply."""
+
+    action: Action  # oA is zeros unless the act is an offer
+    confidence: float  # in 0..1
+
+
+def legal_rows(turns: Turns) -> list[Legal]:
+    """What each row's seat may say, ``[B]``."""
+    masks = [tuple(np.flatnonzero(mask).tolist()) for mask in turns.act_mask]
+    return [Legal((a, b, c), acts) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
+
+
+def reply_line(action: Action, confidence: float) -> str:
+    """The one line that says ``action``, as :func:`read_reply` reads it."""
+    return json.dumps(dict(zip(KEYS, (int(action.act_type), list(action.oA), confidence), strict=True)))
+
+
+def read_reply(text: str, legal: Legal, *, finished: bool = True) -> Said | Reason:
+    """What ``text`` says, if that is ``legal``; ``finished`` is False where the model was cut off.
+
+    White space at both ends is no reason to refuse. Takes time linear in the length; raises nothing.
+    """
+    fields = _fields(text.strip(" \t\r\n"))
+    if isinstance(fields, Reason):
+        cut = not finished and fields in (Reason.EMPTY, Reason.UNPARSABLE)
+        return Reason.TRUNCATED if cut else fields
+    act, oA, confidence = fields
+    if type(act) is not int or type(oA) is not list or type(confidence) not in (int, float):
+        return Reason.WRONG_TYPE  # bool is an int to isinstance
+    if len(oA) != 3 or any(type(count) is not int for count in oA):
+        return Reason.WRONG_TYPE
+    if not (0 <= act <= Act.END and min(oA) >= 0 and max(oA) <= MAX_COUNT and 0 <= confidence <= 1):
+        return Reason.OUT_OF_RANGE
+    if act not in legal.acts:
+        return Reason.ILLEGAL
+    if act > Act.INSIST:
+        return Said(Action(Act(act)), float(confidence))
+    if any(keep > count for keep, count in zip(oA, legal.counts, strict=True)):
+        return Reason.ILLEGAL
+    return Said(Action(Act(act), (oA[0], oA[1], oA[2])), float(confidence))
+
+
+def _fields(line: str) -> tuple[Any, Any, Any] | Reason:
+    """The values of the three keys, of any type, out of a line that holds one flat object and nothing else."""
+    if not line:
+        return Reason.EMPTY
+    flat = line.count("{") == 1 and line.count("[") <= 1  # the depth is known before anything recurses
+    if len(line) > LONGEST or line[0] != "{" or not flat or "\n" in line or "\r" in line:
+        return Reason.UNPARSABLE
+    try:
+        pairs: list[tuple[str, Any]] = _DECODER.decode(line)
+    except ValueError:
+        return Reason.UNPARSABLE if "}" in line else Reason.TRUNCATED
+    if len(pairs) != len(KEYS):
+        return Reason.WRONG_KEYS
+    fields = dict(pairs)
+    if fields.keys() != set(KEYS):
+        return Reason.WRONG_KEYS
+    return fields["act_type"], fields["oA"], fields["confidence"]
+
+
+def _whole_number(digits: str) -> int:
+    return int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=list, parse_int=_whole_number, parse_constant=_no_number)

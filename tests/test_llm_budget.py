@@ -1,0 +1,119 @@
+"""Budgets: what does not fit is not spent, in any of the budgets that it belongs to."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import pytest
+
+from partners.llm.budget import Budget, Cost, Limits, Price
+
+ONE = Cost(1, 100, 0)
+
+
+def test_nothing_is_limited_unless_it_is_said():
+    budget = Budget()
+    assert all(budget.reserve(Cost(10**6, 10**12, 10**20)) for _ in range(100))
+    assert budget.seconds_left == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("limits", "fitting"),
+    [
+        (Limits(requests=3), 3),
+        (Limits(tokens=350), 3),
+        (Limits(requests=9, tokens=200), 2),
+        (Limits(requests=0), 0),
+        (Limits(tokens=99), 0),
+    ],
+)
+def test_the_worst_case_must_fit_before_anything_is_sent(limits, fitting):
+    budget = Budget(limits)
+    assert [budget.reserve(ONE) for _ in range(12)] == [True] * fitting + [False] * (12 - fitting)
+    assert budget.refused == 12 - fitting
+    assert budget.spent == Cost()
+
+
+def test_what_was_not_needed_after_all_can_be_spent_again():
+    budget = Budget(Limits(tokens=250))
+    for _ in range(15):  # 10 tokens each: the last that fits leaves 100 for its worst case
+        assert budget.reserve(ONE)
+        budget.settle(ONE, Cost(1, 10, 0))
+    assert budget.spent == Cost(15, 150, 0)
+    assert budget.reserve(ONE)
+    budget.settle(ONE, ONE)
+    assert not budget.reserve(ONE)
+
+
+def test_money_is_counted_exactly():
+    price = Price(prompt=0.15, completion=0.60)  # US dollars per million tokens
+    one = price.cost(1000, 100)
+    assert one == Cost(1, 1100, 210_000_000)
+    assert one.usd == 0.00021
+    budget = Budget(Limits(usd=0.0021))
+    assert [budget.reserve(one) for _ in range(11)] == [True] * 10 + [False]
+
+
+def test_a_match_spends_from_its_task_and_from_its_run():
+    run = Budget(Limits(requests=5))
+    task = Budget(Limits(requests=3), within=run)
+    first, second = Budget(Limits(requests=2), within=task), Budget(Limits(requests=2), within=task)
+    assert [first.reserve(ONE) for _ in range(3)] == [True, True, False]
+    assert [second.reserve(ONE) for _ in range(3)] == [True, False, False]  # the task has no more
+    for budget in (first, first, second):
+        budget.settle(ONE, ONE)
+    assert [budget.spent.requests for budget in (first, second, task, run)] == [2, 1, 3, 3]
+    assert [run.reserve(ONE) for _ in range(3)] == [True, True, False]
+
+
+def test_seconds_are_those_in_which_anybody_waited():
+    now = [0.0]
+    run = Budget(Limits(seconds=10), now=lambda: now[0])
+    task = Budget(Limits(seconds=8), within=run, now=lambda: now[0])
+    with task.waiting():
+        now[0] = 3
+        with task.waiting():  # two at a time are no more than one
+            now[0] = 4
+    assert (task.seconds, run.seconds, task.seconds_left) == (4, 4, 4)
+    now[0] = 100
+    assert task.seconds == 4
+    with run.waiting():
+        now[0] = 103
+        assert task.seconds_left == 3  # the run has less left than the task
+        now[0] = 106
+        assert not task.reserve(ONE)
+        assert task.reserve(ONE) is False
+
+
+def test_many_threads_together_do_not_overshoot():
+    budget = Budget(Limits(requests=1000))
+    sent = []
+
+    def spend():
+        for _ in range(500):
+            if budget.reserve(ONE):
+                sent.append(1)
+                budget.settle(ONE, ONE)
+
+    threads = [threading.Thread(target=spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(sent) == 1000 == budget.spent.requests
+    assert budget.refused == 3000
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"requests": -1}, {"requests": 1.5}, {"tokens": True}, {"usd": -0.1}, {"usd": float("nan")}, {"seconds": "1"}],
+)
+def test_limits_that_cannot_be_are_refused(given):
+    with pytest.raises(ValueError, match=f"the limit of {next(iter(given))} must be"):
+        Limits(**given)
+
+
+def test_a_budget_cannot_be_copied_into_another_process():
+    with pytest.raises(TypeError, match="lives in one process"):
+        pickle.dumps(Budget())

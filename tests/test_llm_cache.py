@@ -1,0 +1,222 @@
+"""The cache: asked once, replayed for ever, failures and all, in one file or by way of workers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import sqlite3
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from dond_marl.game import Rules
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import open_source
+from dond_marl.seats import Cause
+from partners.greedy import Heuristic
+from partners.llm.cache import CachedClient, CacheError, CacheMiss, ReplyCache, question_key
+from partners.llm.client import Ask, Failure, Reply, Usage
+from partners.llm.groq_client import RemoteClient
+from partners.llm.occupant import cached
+from partners.llm.partner import LLMPartner
+from partners.llm.reply import Legal, reply_line
+from partners.llm.request import RemoteSettings
+from tests.loopback import Page, Service, completion
+
+LEGAL = Legal((1, 1, 1), (0, 1, 3, 4))
+ASK = Ask("Your move.", LEGAL)
+
+
+@dataclass
+class Answering:
+    """Answers by a function of (ask, how many were asked before)."""
+
+    answer: object
+    remote: bool = True
+    identity: dict = field(default_factory=lambda: {"model": "m", "temperature": 0})
+    tally: Counter = field(default_factory=Counter)
+    asked: list = field(default_factory=list)
+
+    def complete(self, asks):
+        replies = [self.answer(ask, len(self.asked) + row) for row, ask in enumerate(asks)]
+        self.asked += asks
+        return replies
+
+
+def counting(ask, number):
+    return Reply(f"{ask.prompt} {number}", number % 2 == 0, None, Usage(10, number))
+
+
+def test_what_was_answered_is_not_asked_again(tmp_path):
+    with ReplyCache(tmp_path / "c.db") as cache:
+        model = Answering(counting)
+        client = CachedClient(model, cache)
+        first = client.complete([ASK, ASK._replace(prompt="Other."), ASK])
+        assert [reply.text for reply in first] == ["Your move. 0", "Other. 1", "Your move. 0"]
+        assert client.complete([ASK, ASK._replace(prompt="Third.")])[0] == first[0]
+        assert len(model.asked) == 3
+        assert client.tally == {"cache_hits": 2, "cache_misses": 3}
+    with ReplyCache(tmp_path / "c.db") as cache:  # another process, another day
+        model = Answering(counting)
+        assert CachedClient(model, cache).complete([ASK, ASK._replace(prompt="Other.")]) == first[:2]
+        assert model.asked == []
+
+
+def test_everything_that_shapes_an_answer_is_part_of_the_question():
+    identity = json.dumps({"model": "m"})
+    keys = {
+        question_key(identity, ASK),
+        question_key(json.dumps({"model": "n"}), ASK),
+        question_key(identity, ASK._replace(prompt="Other.")),
+        question_key(identity, ASK._replace(sample=1)),
+        question_key(identity, ASK._replace(legal=Legal((1, 1, 2), LEGAL.acts))),
+        question_key(identity, ASK._replace(legal=Legal((1, 1, 1), (3, 4)))),
+    }
+    assert len(keys) == 6
+    settings = [{}, {"temperature": 0.5}, {"max_tokens": 64}, {"structure": "json_object"}, {"extra": {"top_p": 0.5}}]
+    identities = [
+        json.dumps(RemoteSettings("m", "http://h/v1", **given).identity(), sort_keys=True) for given in settings
+    ]
+    assert len(set(identities)) == len(settings)
+    # Where it is served and how fast it may be asked shapes nothing, and is nobody else's business.
+    elsewhere = RemoteSettings("m", "https://other/v1", "SOME_KEY", in_flight=2, requests_per_minute=9)
+    assert json.dumps(elsewhere.identity(), sort_keys=True) == identities[0]
+
+
+def test_a_replay_asks_nobody_and_a_miss_is_an_error(tmp_path):
+    with ReplyCache(tmp_path / "c.db") as cache:
+        (reply,) = CachedClient(Answering(counting), cache).complete([ASK])
+        model = Answering(counting)
+        client = CachedClient(model, cache, "replay")
+        assert client.complete([ASK]) == [reply]
+        with pytest.raises(CacheMiss, match=r"2 of the questions are not in the cache .*c\.db.*'New\.', sample 0"):
+            client.complete([ASK, ASK._replace(prompt="New."), ASK._replace(sample=7)])
+        assert model.asked == []
+
+
+def test_a_failure_is_replayed_in_its_place_and_asked_again_in_a_new_recording(tmp_path):
+    def second_time(ask, number):
+        return Reply(failure=Failure.TIMEOUT) if number == 0 else Reply("here")
+
+    with ReplyCache(tmp_path / "c.db") as cache:
+        recording = CachedClient(Answering(second_time), cache)
+        heard = [recording.complete([ASK])[0] for _ in range(3)]
+        assert heard == [Reply(failure=Failure.TIMEOUT), Reply("here"), Reply("here")]
+        replaying = CachedClient(Answering(counting), cache, "replay")
+        assert [replaying.complete([ASK])[0] for _ in range(3)] == heard
+        assert CachedClient(Answering(lambda ask, number: Reply("now")), cache).complete([ASK]) == [Reply("now")]
+        assert CachedClient(Answering(counting), cache, "replay").complete([ASK]) == [Reply("now")]
+
+
+def test_workers_read_the_file_and_hand_over_what_is_new(tmp_path):
+    path = tmp_path / "c.db"
+    with ReplyCache(path) as cache:
+        CachedClient(Answering(counting), cache).complete([ASK])
+    before = path.read_bytes()
+    with ReplyCache(path, writes=False) as cache:
+        model = Answering(counting)
+        client = CachedClient(model, cache)
+        client.complete([ASK, ASK._replace(prompt="New.")])
+        client.complete([ASK._replace(prompt="New.")])
+        assert len(model.asked) == 1
+        entries = pickle.loads(pickle.dumps(cache.take_new()))
+        with pytest.raises(CacheError, match="opened for reading alone"):
+            cache.add(entries)
+    assert path.read_bytes() == before
+    with ReplyCache(path) as cache:
+        cache.add(entries)
+        cache.add(entries)  # once more changes nothing
+        replies = CachedClient(model, cache, "replay").complete([ASK, ASK._replace(prompt="New.")])
+        assert [reply.text for reply in replies] == ["Your move. 0", "New. 0"]
+    with ReplyCache(tmp_path / "none.db", writes=False) as cache:  # nothing recorded yet
+        assert cache.get("key", 0) is None
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_two_processes_may_record_into_one_file(tmp_path):
+    with ReplyCache(tmp_path / "c.db") as one, ReplyCache(tmp_path / "c.db") as other:
+        CachedClient(Answering(counting), one).complete([ASK])
+        model = Answering(counting)
+        CachedClient(model, other).complete([ASK, ASK._replace(prompt="New.")])
+        assert [ask.prompt for ask in model.asked] == ["New."]
+        assert one.get(question_key(json.dumps(model.identity, sort_keys=True), model.asked[0]), 0) is not None
+
+
+def test_a_file_that_is_no_cache_is_left_alone_and_named(tmp_path):
+    (tmp_path / "text.db").write_text("not a database, but a text of some length " * 10)
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE things (a)")
+    other.close()
+    with ReplyCache(tmp_path / "newer.db"):
+        pass
+    newer = sqlite3.connect(tmp_path / "newer.db")
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    (tmp_path / "folder.db").mkdir()
+    for name in ("text.db", "other.db", "newer.db", "folder.db"):
+        for writes in (True, False):
+            with pytest.raises(CacheError, match=rf"{name} cannot be used"):
+                ReplyCache(tmp_path / name, writes=writes)
+
+
+def test_modes_say_what_they_need(tmp_path):
+    model = Answering(counting)
+    assert cached(model, None, "off") is model
+    with pytest.raises(ValueError, match="needs a cache"):
+        cached(model, None, "record")
+    with pytest.raises(ValueError, match="cache_mode must be record, replay or off"):
+        cached(model, "c.db", "both")
+    with pytest.raises(CacheError, match=r"there is no cache .* to replay"):
+        cached(model, tmp_path / "c.db", "replay")
+    with ReplyCache(tmp_path / "c.db") as cache, pytest.raises(TypeError, match="lives in one process"):
+        pickle.dumps(cache)
+
+
+def digest(games) -> str:
+    arrays = games.act, games.oA, games.scores, games.cause
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()
+
+
+def test_a_league_of_failures_and_bad_replies_replays_to_the_same_transcripts_without_a_request(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    rng = np.random.Generator(np.random.SFC64(5))
+
+    def answer(heard, number):
+        pick = rng.integers(10)
+        if pick == 0:
+            return Page(400)
+        if pick == 1:
+            return completion("I think we should talk about it.")
+        return completion(reply_line_for(heard.prompt, rng))
+
+    service = Service(answer)
+    scenarios = open_source("lewis").draw(np.random.Generator(np.random.SFC64(1)), 40)
+    digests, requests = [], []
+    try:
+        for mode in ("record", "replay", "replay"):
+            with (
+                RemoteClient(RemoteSettings("m", service.url)) as remote,
+                ReplyCache(tmp_path / "c.db", writes=mode == "record") as cache,
+            ):
+                partner = LLMPartner(CachedClient(remote, cache, mode), samples=3)
+                games = rollout((partner, Heuristic()), scenarios, Rules(6), seed=7)
+                digests.append((digest(games), sorted(partner.tally.items())))
+                requests.append(remote.tally["requests"])
+    finally:
+        service.close()
+    assert digests[0] == digests[1] == digests[2]
+    assert requests[0] > 40
+    assert requests[1:] == [0, 0]
+    assert (games.cause == Cause.UNREACHABLE).any()
+    assert dict(digests[0][1])["rejected_unparsable"] > 0
+
+
+def reply_line_for(prompt: str, rng: np.random.Generator) -> str:
+    """Some legal line, as an indifferent model would say it."""
+    pool = next(line for line in prompt.splitlines() if line.startswith("Pool: ")).removeprefix("Pool: ")
+    legal = Legal(tuple(int(count) for count in pool.split(",")), (0, 1))
+    actions = list(legal.actions())
+    return reply_line(actions[rng.integers(len(actions))], 0.5)

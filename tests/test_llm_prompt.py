@@ -1,0 +1,180 @@
+"""What a language model is asked: every byte of it is from what its seat sees."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from dond_marl.batch import Table
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.scenarios import open_source
+from dond_marl.seats import decide
+from dond_marl.turn import turn_of
+from partners.llm.prompt import VARIABLES, PromptError, Template, load_template, nudged, variables
+from partners.llm.reply import Legal, Reason, Said, read_reply
+
+# Specification, section 2.1, word for word.
+QUOTED = (
+    "Return ONLY one JSON object on a single line with keys: `act_type` (0-4), `oA` ([3 ints]), `confidence` (0-1)."
+)
+POOL = Scenario((1, 2, 3), ((4, 3, 0), (1, 0, 3)))
+
+
+def played(*said: tuple[Act, tuple[int, int, int]], rules: Rules = Rules()) -> State:
+    state = State(POOL, rules)
+    for act, oA in said:
+        state = apply(state, Action(act, oA))
+    return state
+
+
+def told(state: State, **given: object) -> dict[str, str]:
+    return variables(turn_of(state, **given))[0]
+
+
+def test_the_shipped_prompt_has_the_specifications_line_and_uses_every_variable():
+    template = load_template()
+    assert QUOTED in template.text.splitlines()
+    assert set(re.findall(r"\{(\w+)\}", template.text)) == set(VARIABLES)
+
+
+def test_the_shipped_prompt_says_what_is_scored_and_sets_nobody_against_the_partner():
+    text = load_template().text.lower()
+    assert "your own points only" in text
+    assert "without a deal you both get 0 points" in text
+    assert not re.search(r"beat|win|defeat|opponent|more than (the|your) partner", text)
+
+
+def test_the_worked_examples_are_legal_replies_and_the_first_agrees_to_the_full_allocation():
+    lines = load_template().text.splitlines()
+    said = []
+    for number, line in enumerate(lines):
+        if line.startswith('{"act_type"'):
+            counts = tuple(int(digit) for digit in re.findall(r"\d", lines[number - 1])[:3])
+            said.append(read_reply(line, Legal(counts, (0, 1, 2, 3, 4) if "proposes" in lines[number - 1] else (0, 1))))
+    assert said[0] == Said(Action(Act.AGREE), 0.99)
+    assert [answer.action for answer in said[1:]] == [Action(Act.PROPOSE, (2, 1, 0)), Action(Act.PROPOSE, (0, 1, 1))]
+
+
+def test_an_opening_is_told_that_nothing_was_said():
+    assert told(State(POOL)) == {
+        "counts_csv": "1,2,3",
+        "my_utils_csv": "4,3,0",
+        "last_partner_act_token": "NONE",
+        "last_offer_csv": "NONE",
+        "turns": "10",
+        "p": "hidden",
+        "history_str": "(nothing yet)",
+        "max_turns": "10",
+        "disagree_rule": "walk away. It ends the game without a deal: both get 0.",
+        "whole": "10",
+        "offer_points": "NONE",
+        "legal_acts": "0 PROPOSE, 1 INSIST, 3 DISAGREE, 4 END",
+    }
+
+
+def test_a_turn_is_told_from_the_side_of_the_seat_to_move():
+    # seat_0 keeps a book and both hats; seat_1 insists on a hat and the balls, which leaves a book and a hat.
+    state = played((Act.PROPOSE, (1, 2, 0)), (Act.INSIST, (0, 1, 3)))
+    mine = told(state)
+    assert mine["history_str"].splitlines() == [
+        "1. you: PROPOSE, you keep 1,2,0, partner gets 0,0,3",
+        "2. partner: INSIST, partner keeps 0,1,3, you get 1,1,0",
+    ]
+    assert mine["last_partner_act_token"] == "INSIST"
+    assert (mine["last_offer_csv"], mine["offer_points"]) == ("1,1,0", "7")
+    assert "2 AGREE" in mine["legal_acts"]
+    theirs = told(played((Act.PROPOSE, (1, 2, 0))))
+    assert theirs["history_str"] == "1. partner: PROPOSE, partner keeps 1,2,0, you get 0,0,3"
+    assert (theirs["my_utils_csv"], theirs["offer_points"]) == ("1,0,3", "9")
+
+
+def test_an_offer_of_nothing_is_not_the_same_as_no_offer():
+    assert told(played((Act.PROPOSE, (1, 2, 3))))["last_offer_csv"] == "0,0,0"
+    rules = Rules(disagree="rejects")
+    refused = told(played((Act.DISAGREE, (0, 0, 0)), rules=rules))
+    assert (refused["last_partner_act_token"], refused["last_offer_csv"]) == ("DISAGREE", "NONE")
+    assert "the game goes on" in refused["disagree_rule"]
+
+
+def test_the_partners_values_are_told_where_the_game_reveals_them():
+    assert told(State(POOL), reveal_partner_utilities=True)["p"] == "1,0,3"
+
+
+def test_the_history_is_capped_from_its_oldest_end():
+    state = played(*[(Act.PROPOSE, (1, 1, turn % 4)) for turn in range(7)])
+    lines = variables(turn_of(state), history_cap=2)[0]["history_str"].splitlines()
+    assert lines == [
+        "(5 earlier acts are not shown)",
+        "6. you: PROPOSE, you keep 1,1,1, partner gets 0,1,2",
+        "7. partner: PROPOSE, partner keeps 1,1,2, you get 0,1,1",
+    ]
+    assert variables(turn_of(state), history_cap=0)[0]["history_str"] == "(7 earlier acts are not shown)"
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+def test_the_other_seats_values_change_no_byte_of_the_prompt_unless_they_are_revealed(reveal):
+    rng = np.random.Generator(np.random.SFC64(3))
+    shown = open_source("uniform").draw(rng, 64)
+    template = load_template()
+    for seat in (0, 1):
+        utilities = shown.utilities.copy()
+        utilities[:, 1 - seat] = 10 - utilities[:, 1 - seat]
+        tables = [
+            Table(scenarios, Rules(8, "rejects"), reveal_partner_utilities=reveal)
+            for scenarios in (shown, shown._replace(utilities=utilities))
+        ]
+        for turn in range(8):
+            one, other = (template.render(table.turns()) for table in tables)
+            if turn % 2 == seat:
+                assert (one == other) is not reveal
+            said = decide(rng.choice([0, 1, 3], size=64), rng.integers(0, shown.counts + 1))
+            for table in tables:
+                table.step(said)
+
+
+def test_rows_are_rendered_each_for_itself():
+    table = Table(open_source("uniform").draw(np.random.Generator(np.random.SFC64(1)), 16))
+    table.step(decide(np.zeros(16), np.zeros((16, 3))))
+    turns, template = table.turns(), load_template()
+    alone = [template.render(turns.rows(np.array([row])))[0] for row in range(16)]
+    assert template.render(turns) == alone
+
+
+def test_only_known_names_are_filled_in_and_json_braces_are_literal():
+    template = Template('{"act_type": 0} {turns} {} { } {"{p}": [{counts_csv}]} {{turns}} {3}')
+    assert template.render(turn_of(State(POOL))) == ['{"act_type": 0} 10 {} { } {"hidden": [1,2,3]} {10} {3}']
+
+
+def test_what_is_filled_in_is_not_filled_in_again(monkeypatch):
+    monkeypatch.setattr("partners.llm.prompt.HIDDEN", "{turns}")
+    assert Template("{p}").render(turn_of(State(POOL))) == ["{turns}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{turn}", "{counts_csv.__class__}", "{turns!r}", "{p:>10}", "{ turns }", "{history}", "{self}", "{nom_été}"],
+)
+def test_an_unknown_name_is_an_error_at_load_that_says_where_and_what_is_known(text):
+    with pytest.raises(PromptError, match=r"here, line 2: there is no variable .*; the variables are counts_csv, "):
+        Template(f"Pool {{counts_csv}}\n{text}", "here")
+    with pytest.raises(PromptError, match=r"did you mean \{turns\}\?"):
+        Template("{turn}")
+
+
+def test_a_prompt_file_that_cannot_be_used_is_named(tmp_path):
+    for content, why in ((b"", "is empty"), (b" \n", "is empty"), (b"ok \xff", "must be UTF-8 text; byte 3 is not")):
+        (tmp_path / "p.txt").write_bytes(content)
+        with pytest.raises(PromptError, match=rf"p\.txt {why}"):
+            load_template(tmp_path / "p.txt")
+    with pytest.raises(PromptError, match=r"none\.txt cannot be read: No such file"):
+        load_template(tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+def test_every_refusal_has_words_of_its_own_for_the_model_that_do_not_quote_it(reason):
+    asked = nudged("Play.", reason)
+    assert asked.startswith("Play.\n\n")
+    assert asked.endswith("on a single line.\n")
+    assert len({nudged("Play.", other) for other in Reason}) == len(Reason)

@@ -1,0 +1,251 @@
+"""Reading replies: nothing illegal gets in, nothing is guessed, and every refusal has its reason."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dond_marl.game import Act, Action, Scenario, State, apply, legal_actions
+from dond_marl.turn import turn_of
+from partners.llm.reply import Legal, Reason, Said, legal_rows, read_reply, reply_line
+
+ALL = (0, 1, 2, 3, 4)
+OPENING = Legal((2, 1, 0), (0, 1, 3, 4))  # the partner has made no offer: AGREE is closed
+OFFERED = Legal((2, 1, 0), ALL)
+GOOD = '{"act_type": 0, "oA": [2, 1, 0], "confidence": 0.5}'
+
+BAD = {
+    Reason.EMPTY: ["", " ", "\n", "\r\n\t "],
+    Reason.TRUNCATED: [
+        "{",
+        '{"act_type": 0',
+        '{"act_type": 0, "oA": [2, 1',
+        '{"act_type": 0, "oA": [2, 1, 0], "confidence": 0.5',
+        '{"act_type": 0, "oA": [2, 1, 0], "confid',
+        '{"act_type": tru',
+    ],
+    Reason.UNPARSABLE: [
+        "I agree.",
+        "null",
+        "true",
+        "0",
+        "[]",
+        '"{}"',
+        "}",
+        "}{",
+        "[0, [2, 1, 0], 0.5]",
+        "act_type: 0, oA: [2, 1, 0], confidence: 0.5",
+        f"```json\n{GOOD}\n```",
+        f"```{GOOD}```",
+        f"Sure! {GOOD}",
+        f"{GOOD} I hope this helps.",
+        f"<think>hm</think>{GOOD}",
+        f"{GOOD}{GOOD}",
+        f"{GOOD}\n{GOOD}",
+        f"{GOOD},",
+        f"[{GOOD}]",
+        f'"{GOOD}"',
+        "\ufeff" + GOOD,  # a byte order mark
+        "\u200b" + GOOD,  # a space that cannot be seen
+        "\u00a0" + GOOD,
+        GOOD + "\u2028",
+        GOOD.replace(", ", ",\n"),
+        GOOD.replace(", ", ",\r\n"),
+        GOOD.replace(", ", ",\x0b"),
+        GOOD.replace('"', "'"),
+        GOOD.replace('"', "\u201c"),
+        GOOD.replace("0.5", "NaN"),
+        GOOD.replace("0.5", "Infinity"),
+        GOOD.replace("0.5", "-Infinity"),
+        GOOD.replace("0.5", ".5"),
+        GOOD.replace("0.5", "0,5"),
+        GOOD.replace("0.5", "+0.5"),
+        GOOD.replace("0.5", "50%"),
+        GOOD.replace("0.5", "0.5 /* sure */"),
+        GOOD.replace("}", ",}"),
+        GOOD.replace("0]", "0,]"),
+        GOOD.replace(": 0,", ": 00,"),
+        GOOD.replace(": 0,", ": 0x0,"),
+        GOOD.replace(": 0,", ": PROPOSE,"),
+        GOOD.replace(": 0,", ": True,"),
+        GOOD.replace("[2, 1, 0]", "(2, 1, 0)"),
+        GOOD.replace("[2, 1, 0]", "[[2, 1, 0]]"),
+        GOOD.replace("[2, 1, 0]", '{"book": 2}'),
+        '{"reply": ' + GOOD + "}",
+        "[" * 4000,
+        "{" * 4000,
+        '{"a":' * 700 + "1" + "}" * 700,
+        "[" * 100_000,
+        '{"oA": ' + "[" * 2000 + "]" * 2000 + "}",
+        GOOD + " " * 5000 + ".",
+        GOOD[:-1] + " " * 4096 + "}",
+        "a" * 1_000_000,
+        "\x00",
+        GOOD + "\x00",
+    ],
+    Reason.WRONG_KEYS: [
+        "{}",
+        '{"act_type": 2, "confidence": 0.5}',
+        '{"act_type": 0, "oA": [2, 1, 0]}',
+        '{"oA": [2, 1, 0], "confidence": 0.5}',
+        GOOD.replace("}", ', "why": "it is fair"}'),
+        GOOD.replace("}", ', "act_type": 2}'),
+        GOOD.replace("oA", "oa"),
+        GOOD.replace("oA", "o\u0410"),  # a Cyrillic capital
+        GOOD.replace("oA", "\\ud800"),  # half a character
+        GOOD.replace("act_type", "act type"),
+        GOOD.replace('"confidence": 0.5', '"act_type": 2'),
+        GOOD.replace('"confidence": 0.5', '"act_type": 0'),
+    ],
+    Reason.WRONG_TYPE: [
+        GOOD.replace(": 0,", ": true,"),
+        GOOD.replace(": 0,", ": false,"),
+        GOOD.replace(": 0,", ": null,"),
+        GOOD.replace(": 0,", ': "0",'),
+        GOOD.replace(": 0,", ': "PROPOSE",'),
+        GOOD.replace(": 0,", ": 0.0,"),
+        GOOD.replace(": 0,", ": 2e0,"),
+        GOOD.replace("[2, 1, 0]", "null"),
+        GOOD.replace("[2, 1, 0]", '"2,1,0"'),
+        GOOD.replace("[2, 1, 0]", "210"),
+        GOOD.replace("[2, 1, 0]", "[]"),
+        GOOD.replace("[2, 1, 0]", "[2, 1]"),
+        GOOD.replace("[2, 1, 0]", "[2, 1, 0, 0]"),
+        GOOD.replace("[2, 1, 0]", "[true, 1, 0]"),
+        GOOD.replace("[2, 1, 0]", '["2", 1, 0]'),
+        GOOD.replace("[2, 1, 0]", "[2.0, 1, 0]"),
+        GOOD.replace("[2, 1, 0]", "[null, 1, 0]"),
+        GOOD.replace("0.5", "true"),
+        GOOD.replace("0.5", "null"),
+        GOOD.replace("0.5", '"0.5"'),
+        GOOD.replace("0.5", '"high"'),
+    ],
+    Reason.OUT_OF_RANGE: [
+        GOOD.replace(": 0,", ": 5,"),
+        GOOD.replace(": 0,", ": -1,"),
+        GOOD.replace(": 0,", ": 256,"),
+        GOOD.replace(": 0,", f": {'9' * 4000},"),
+        GOOD.replace("[2", "[-1"),
+        GOOD.replace("[2", "[11"),
+        GOOD.replace("[2", f"[{2**64}"),
+        GOOD.replace("[2", f"[-{'9' * 4000}"),
+        GOOD.replace("0.5", "1.0001"),
+        GOOD.replace("0.5", "-0.1"),
+        GOOD.replace("0.5", "95"),
+        GOOD.replace("0.5", "1e999"),
+        GOOD.replace("0.5", "-1e999"),
+        GOOD.replace(": 0,", ": 2,").replace("[2", "[99"),
+    ],
+    Reason.ILLEGAL: [
+        GOOD.replace("[2", "[3"),
+        GOOD.replace("[2, 1, 0]", "[2, 1, 1]"),
+        GOOD.replace(": 0,", ": 1,").replace("[2", "[10"),
+        GOOD.replace(": 0,", ": 2,"),
+        '{"act_type": 2, "oA": [0, 0, 0], "confidence": 1}',
+    ],
+}  # fmt: skip
+LINES = [(reason, line) for reason, lines in BAD.items() for line in lines]
+
+
+def test_there_are_at_least_sixty_bad_lines_of_every_reason():
+    assert len(LINES) >= 60
+    assert set(BAD) == set(Reason)
+
+
+@pytest.mark.parametrize(("reason", "line"), LINES, ids=lambda given: ascii(given)[:40])
+def test_a_bad_line_is_refused_for_its_reason(reason, line):
+    assert read_reply(line, OPENING) is reason
+
+
+@pytest.mark.parametrize("line", [GOOD, f" {GOOD}\n", f"\t{GOOD}\r\n", GOOD.replace(" ", ""), GOOD.replace(",", " ,")])
+def test_white_space_does_not_matter(line):
+    assert read_reply(line, OPENING) == Said(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
+
+
+def test_the_order_of_the_keys_does_not_matter_and_confidence_may_be_whole():
+    assert read_reply('{"confidence": 1, "oA": [0,0,0], "act_type": 1}', OPENING) == Said(Action(Act.INSIST), 1.0)
+
+
+def test_oA_counts_for_offers_alone():
+    for act in (Act.AGREE, Act.DISAGREE, Act.END):
+        said = read_reply(f'{{"act_type": {int(act)}, "oA": [9, 9, 9], "confidence": 0}}', OFFERED)
+        assert said == Said(Action(act, (0, 0, 0)), 0.0)
+
+
+def test_a_reply_that_was_cut_off_is_truncated_unless_it_is_whole():
+    assert read_reply("", OPENING, finished=False) is Reason.TRUNCATED
+    assert read_reply("Let me think about the", OPENING, finished=False) is Reason.TRUNCATED
+    assert read_reply(GOOD[:20], OPENING, finished=False) is Reason.TRUNCATED
+    assert read_reply(GOOD, OPENING, finished=False) == Said(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
+    assert read_reply(GOOD.replace("[2", "[3"), OPENING, finished=False) is Reason.ILLEGAL
+
+
+def test_every_legal_action_of_every_pool_comes_back_from_its_line():
+    for counts in product(range(5), repeat=3):
+        if not any(counts):
+            continue
+        state = State(Scenario(counts, ((1, 1, 1), (1, 1, 1))))
+        for state in (state, apply(state, Action(Act.PROPOSE, (0, 0, 0)))):  # noqa: B020
+            (legal,) = legal_rows(turn_of(state))
+            actions = list(legal.actions())
+            assert actions == list(legal_actions(state))
+            for action in actions:
+                assert read_reply(reply_line(action, 0.25), legal) == Said(action, 0.25)
+
+
+def test_the_largest_pool_comes_back_too():
+    legal = Legal((10, 10, 10), ALL)
+    assert all(read_reply(reply_line(action, 1.0), legal) == Said(action, 1.0) for action in legal.actions())
+
+
+def is_legal(said: Said, legal: Legal) -> bool:
+    act, oA = said.action
+    within = all(0 <= keep <= count for keep, count in zip(oA, legal.counts, strict=True))
+    return act in legal.acts and (within if act <= Act.INSIST else oA == (0, 0, 0)) and 0 <= said.confidence <= 1
+
+
+def test_ten_thousand_mutated_lines_raise_nothing_and_let_nothing_illegal_in():
+    rng = np.random.Generator(np.random.SFC64(1))
+    alphabet = [*'{}[]",:-+.eE0123456789 \n\\', "true", "null", "NaN", '"oA"', "\u0661", "\ud800", "1e999", "\x00"]
+    seen = set()
+    for _ in range(10_000):
+        line = list(GOOD)
+        for _ in range(rng.integers(1, 4)):
+            place, kind = rng.integers(len(line)), rng.integers(3)
+            piece = alphabet[rng.integers(len(alphabet))]
+            line[place : place + int(kind > 0)] = [] if kind == 1 else [piece]
+        seen.add(_checked("".join(line)))
+    assert seen == {*Reason, Said} - {Reason.EMPTY}
+
+
+def test_ten_thousand_made_up_objects_raise_nothing_and_let_nothing_illegal_in():
+    rng = np.random.Generator(np.random.SFC64(2))
+    acts = [0, 1, 2, 3, 4, 5, -1, 2.0, True, None, "0", 10**30, [0]]
+    items = [0, 1, 2, 3, 10, 11, -1, 1.0, True, None, "1", 10**30, float("nan")]
+    sure = [0, 1, 0.5, 1.5, -0.5, True, None, "1", float("nan"), float("inf"), 10**30, {}]
+    keys = ["act_type", "oA", "confidence", "extra"]
+    seen = set()
+    for _ in range(10_000):
+        oA = [items[rng.integers(4 if rng.random() < 0.7 else len(items))] for _ in range(rng.choice([3, 3, 3, 2, 4]))]
+        made = {
+            "act_type": acts[rng.integers(5 if rng.random() < 0.7 else len(acts))],
+            "oA": oA,
+            "confidence": sure[rng.integers(3 if rng.random() < 0.7 else len(sure))],
+        }
+        if rng.random() < 0.1:
+            made[keys[rng.integers(4)]] = made.pop(keys[rng.integers(3)])
+        line = json.dumps(made)
+        seen.add(_checked(line[: rng.integers(len(line))] if rng.random() < 0.1 else line))
+    assert seen == {*Reason, Said}
+
+
+def _checked(line: str) -> Reason | type[Said]:
+    kinds = set()
+    for legal in (OPENING, OFFERED):
+        read = read_reply(line, legal)
+        assert isinstance(read, Reason) or is_legal(read, legal), line
+        kinds.add(read if isinstance(read, Reason) else Said)
+    return kinds.pop()
