@@ -1,23 +1,30 @@
-"""Whom a learner practices against."""
+"""Whom a learner practices against, how often and why."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from league.matchmaking import FLOOR, regret, uniform
+from dond_marl.game import Scenario
+from dond_marl.scenarios import pack
+from league.branches import GROUPS_OF, RULES, Branch, Prospects, meetings, prospects
+from league.cells import Cells, Played
+from league.matchmaking import FLOOR, chances, coverage, hard, learning_progress, regret, uniform, variance
 
 points = st.one_of(st.floats(0, 10), st.just(float("nan")))
+KINDS = GROUPS_OF["all"]
 
 
 @given(st.lists(st.tuples(points, points), min_size=1, max_size=500))
 def test_chances_are_chances_whatever_is_known_and_nobody_is_forgotten(pairs):
     scored, reachable = np.array(pairs).T
-    chances = regret(scored, reachable)
-    assert chances.shape == scored.shape and np.isclose(chances.sum(), 1)
-    assert (chances >= FLOOR / len(chances) - 1e-12).all()
+    made = regret(scored, reachable)
+    assert made.shape == scored.shape and np.isclose(made.sum(), 1)
+    assert (made >= FLOOR / len(made) - 1e-12).all()
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30).filter(lambda won: not all(won)))
@@ -29,6 +36,32 @@ def test_on_wins_and_losses_it_is_alphastars_hard_form(won):
     assert np.abs(regret(10 * x, np.full(len(x), 10.0)) - expected).max() < 1e-12
 
 
+games_won = st.lists(st.lists(st.booleans(), min_size=1, max_size=50), min_size=1, max_size=30)
+
+
+@given(games_won, st.floats(0.5, 4))
+def test_within_a_scenario_and_seat_the_hard_form_is_a_power_of_alphastars_loss_rate(won, power):
+    x = np.array([np.mean(games) for games in won])
+    scored = np.array([np.mean([10.0 * win for win in games]) for games in won])
+    assert np.abs(hard(scored, np.full(len(x), 10.0), power) - (1 - x) ** power).max() < 1e-12
+
+
+@given(games_won)
+def test_within_a_scenario_and_seat_the_variance_form_is_alphastars(won):
+    x = np.array([np.mean(games) for games in won])
+    given_scenario = np.array([np.var([10.0 * win for win in games]) for games in won])
+    assert np.abs(variance(given_scenario) - x * (1 - x)).max() < 1e-12
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=60))
+def test_the_cells_of_one_scenario_give_alphastars_variance_up_to_bessels_correction(won):
+    cells, n = Cells(2), len(won)
+    scores = np.array([(10, 0) if win else (0, 10) for win in won], dtype=np.int16)
+    cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * n), Played([(0, 1)], [scores], [n], [n]))
+    x = np.mean(won)
+    assert variance(cells.payoffs().within[0, :1, 1])[0] * (n - 1) / n == pytest.approx(x * (1 - x), abs=1e-12)
+
+
 def test_where_nothing_is_left_to_gain_everybody_is_met_equally_often():
     assert regret(np.array([5.0, 7.0, 10.0]), np.array([5.0, 6.0, 9.0])).tolist() == uniform(3).tolist()
 
@@ -38,6 +71,155 @@ def test_a_regret_worked_by_hand():
     assert regret(np.array([6.0, 4.0]), np.array([8.0, 8.0])) == pytest.approx([0.9 * 0.2 + 0.05, 0.9 * 0.8 + 0.05])
 
 
+def test_regret_is_counted_seat_by_seat_so_that_a_surplus_in_one_hides_no_gap_in_the_other():
+    scored, reachable = np.array([[9.0, 1.0], [5.0, 5.0]]), np.array([[5.0, 5.0], [5.0, 5.0]])
+    assert hard(scored, reachable).tolist() == pytest.approx([0.16 / 2, 0])
+
+
 def test_an_opponent_never_met_counts_as_if_everything_were_left_to_gain():
-    chances = regret(np.array([7.0, np.nan]), np.array([8.0, np.nan]))
-    assert chances[1] > 0.9
+    made = regret(np.array([7.0, np.nan]), np.array([8.0, np.nan]))
+    assert made[1] > 0.9
+    assert variance(np.array([np.nan, 24.0])).tolist() == [0.25, 0.24]
+
+
+def test_learning_progress_is_how_far_the_fast_mean_has_left_the_slow_one():
+    # The first opponent is learned (2, then 6), the second forgotten as fast, the third met once, the fourth settled.
+    rounds = np.array([[2, 6, np.nan, 5], [6, 2, np.nan, 5], [np.nan, np.nan, 4, 5]])
+    weights = learning_progress(rounds)
+    assert weights[0] == pytest.approx((0.3 - 0.05) * 4 / 10) and weights[1] == pytest.approx(weights[0])
+    assert weights[2] == weights[:2].max() and weights[3] == 0
+    assert learning_progress(np.zeros((0, 2))).tolist() == [1, 1]
+
+
+def test_coverage_prefers_whom_it_has_met_least():
+    weights = coverage(np.array([0.0, 1.0, 100.0, 400.0]))
+    assert weights[0] == weights[1] > weights[2] == pytest.approx(2 * weights[3])
+    assert chances(coverage(np.zeros(3))).tolist() == uniform(3).tolist()
+
+
+@pytest.mark.parametrize("scale", [1e-11, 1.0, 1e300])
+def test_chances_depend_on_proportions_alone(scale):
+    assert chances(scale * np.array([1.0, 3.0])) == pytest.approx([0.9 * 0.25 + 0.05, 0.9 * 0.75 + 0.05])
+
+
+# Rules, branches and reasons.
+
+
+def known(size: int, **changes: object) -> Prospects:
+    """A learner that knows nothing of ``size`` opponents, the kinds in turn."""
+    nothing = Prospects(
+        kinds=tuple(itertools.islice(itertools.cycle(KINDS), size)),
+        born=np.arange(size),
+        scored=np.full((size, 2), np.nan),
+        reachable=np.full((size, 2), np.nan),
+        given_scenario=np.full((size, 2), np.nan),
+        games=np.zeros(size),
+        rounds=np.zeros((0, size)),
+        mixture=np.zeros(size),
+    )
+    return nothing._replace(**changes)
+
+
+POPULATIONS = {
+    "unseen": lambda size: known(size),
+    "all won": lambda size: known(
+        size, scored=np.full((size, 2), 10.0), reachable=np.full((size, 2), 10.0), given_scenario=np.zeros((size, 2))
+    ),
+    "all lost": lambda size: known(
+        size, scored=np.zeros((size, 2)), reachable=np.full((size, 2), 10.0), given_scenario=np.zeros((size, 2))
+    ),
+    "settled": lambda size: known(size, rounds=np.full((5, size), 6.0), games=np.full(size, 1e6)),
+}
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_gives_chances_and_a_reason_for_everybody_whatever_is_known(rule, population):
+    for size, among in itertools.product((1, 2, 500), GROUPS_OF):
+        made = meetings([Branch(rule, 0.7, among)], POPULATIONS[population](size))
+        assert made.chances.shape == (size,) and made.chances.sum() == pytest.approx(1)
+        assert (made.chances >= FLOOR / size - 1e-12).all()
+        assert len(made.reasons) == size and all(made.reasons)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_every_mixture_of_branches_gives_chances_and_reasons_that_add_up_to_them(data):
+    size, rng = data.draw(st.integers(1, 40)), np.random.default_rng(data.draw(st.integers(0, 1000)))
+    nowhere = rng.random((size, 2)) < 0.3
+    figures = known(
+        size,
+        scored=np.where(nowhere, np.nan, 10 * rng.random((size, 2))),
+        reachable=np.where(rng.random((size, 2)) < 0.3, np.nan, 10 * rng.random((size, 2))),
+        given_scenario=np.where(nowhere, np.nan, 25 * rng.random((size, 2))),
+        games=rng.integers(0, 1000, size).astype(float),
+        rounds=np.where(rng.random((4, size)) < 0.5, np.nan, 10 * rng.random((4, size))),
+        mixture=rng.random(size),
+    )
+    branch = st.builds(Branch, st.sampled_from(sorted(RULES)), st.floats(0.01, 1), st.sampled_from(sorted(GROUPS_OF)))
+    made = meetings(data.draw(st.lists(branch, min_size=1, max_size=4)), figures)
+    assert made.chances.sum() == pytest.approx(1) and (made.chances >= FLOOR / size - 1e-12).all()
+    for chance, reason in zip(made.chances, made.reasons, strict=True):
+        parts = reason.split("; ")
+        said = sum(float(part.split("%")[0]) / 100 for part in parts)
+        assert said == pytest.approx(chance, abs=0.0006 * len(parts))
+
+
+def test_a_main_agents_branches_worked_by_hand():
+    # 35 % itself, 65 % by regret among snapshots, against one of whom twice as much is left to gain; and a floor.
+    figures = known(
+        4,
+        kinds=("self", "past_self", "snapshot", "fixed"),
+        scored=np.array([[5.0, 5], [6, 6], [7, 7], [0, 0]]),
+        reachable=np.array([[9.0, 9], [8, 8], [8, 8], [10, 10]]),
+    )
+    made = meetings([Branch("self_play", 0.35), Branch("regret", 0.65, "snapshots")], figures)
+    assert made.chances == pytest.approx(
+        [0.9 * 0.35 + 0.025, 0.9 * 0.65 * 0.8 + 0.025, 0.9 * 0.65 * 0.2 + 0.025, 0.025]
+    )
+    assert made.reasons == (
+        "31.5% self-play; 2.5% floor",
+        "46.8% regret: scores 6.00 of 8.00; 2.5% floor",
+        "11.7% regret: scores 7.00 of 8.00; 2.5% floor",
+        "2.5% floor",
+    )
+
+
+def test_a_branch_without_opponents_passes_its_share_on():
+    figures = known(2, kinds=("self", "fixed"))
+    made = meetings([Branch("past_selves", 0.5), Branch("self_play", 0.5)], figures, floor=0.0)
+    assert made.chances.tolist() == [1, 0] and made.reasons == ("100.0% self-play", "")
+    alone = meetings([Branch("past_selves", 1.0)], figures)
+    assert alone.chances.tolist() == [0.5, 0.5] and alone.reasons[0] == "50.0% nothing is known"
+
+
+def test_latest_is_the_newest_of_those_it_is_about():
+    figures = known(4, kinds=("past_self", "past_self", "snapshot", "self"), born=np.array([3, 9, 12, 20]))
+    assert meetings([Branch("latest", 1.0, "past_selves")], figures, floor=0.0).chances.tolist() == [0, 1, 0, 0]
+    assert meetings([Branch("latest", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
+
+
+def test_past_selves_and_meta_mixture_and_live():
+    figures = known(4, kinds=("past_self", "past_self", "live", "fixed"), mixture=np.array([0.0, 0.25, 0.0, 0.75]))
+    assert meetings([Branch("past_selves", 1.0)], figures, floor=0.0).chances.tolist() == [0.5, 0.5, 0, 0]
+    assert meetings([Branch("meta_mixture", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0.25, 0, 0.75]
+    assert meetings([Branch("uniform", 1.0, "live")], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
+
+
+def test_prospects_are_read_off_the_cells_from_the_learners_chair():
+    scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 40)
+    rng, cells = np.random.default_rng(0), Cells(4)
+    scores = {(0, 1): 2, (1, 0): 3, (2, 1): 8, (1, 2): 3, (2, 0): 5}  # what seat_0 gets, about; member 3 met nobody
+    for (a, b), points_ in scores.items():
+        pair = np.column_stack([points_ + rng.integers(-1, 2, 40), 9 - points_ + rng.integers(-1, 2, 40)])
+        cells.add(scenarios, Played([(a, b)], [pair.astype(np.int16)], [40], [80]))
+    figures = prospects(cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4], confidence=0.95)
+    assert figures.scored[0] == pytest.approx([2, 6], abs=0.6)
+    assert figures.reachable[0, 0] == pytest.approx(8, abs=1)  # member 2 gets 8 where the learner gets 2
+    assert np.isnan(figures.scored[2]).all() and np.isnan(figures.reachable[2]).all()
+    assert np.isnan(figures.scored[1, 0]) and figures.scored[1, 1] == pytest.approx(4, abs=0.6)
+    assert figures.games.tolist() == [80, 40, 0]
+    assert figures.given_scenario[0] == pytest.approx([2 / 3, 2 / 3], abs=0.3)
+    made = meetings([Branch("regret", 1.0)], figures)
+    assert made.chances[2] > made.chances[0]
+    assert "unknown of unknown" in made.reasons[2]

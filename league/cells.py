@@ -1,0 +1,247 @@
+"""Running sums of who scored what against whom, for the pairs that have met and for no others.
+
+The unit of storage is the leg, member ``a`` in seat_0 against member ``b`` in seat_1: it holds two payoff cells (``a``
+in seat_0 against ``b``, ``b`` in seat_1 against ``a``) that share their scenarios. Sums by group of scenarios
+(:func:`dond_marl.metrics.scenario_groups`) give intervals; they are single precision, 6 KiB a leg, means are double.
+L = legs stored, N = members, K = scenarios of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.metrics import GROUPS, TEN, scenario_groups
+from dond_marl.scenarios import Scenarios
+from dond_marl.solve import solve
+
+GAMES_AT_ONCE = 2**18  # added in one sweep; bounds the memory that a round's points take
+LEGS_AT_ONCE = 256  # whose groups are gone through in one sweep
+REPLICATES_AT_ONCE = 32  # resampled tables in one product
+TOTALS = np.dtype(
+    [
+        ("games", "<f8"),  # sum of weights; a weight is 1 until decay makes it less
+        ("squared_weights", "<f8"),
+        ("deals", "<f8"),
+        ("turns", "<f8"),
+        ("repeats", "<f8"),  # games on a scenario beyond its first of the round: degrees of freedom of "within"
+        ("points", "<f8", (2,)),  # of ten, per seat
+        ("nash", "<f8", (2,)),  # of ten, at the Nash point of each game's scenario
+        ("most", "<f8"),  # of ten, the largest joint score that each game's scenario allows
+        ("squares", "<f8", (2,)),
+        ("within", "<f8", (2,)),  # squared distances from the mean of the same scenario in the same round
+        ("error", "<f8", (2,)),  # variance of the mean between groups of scenarios; no sum, made anew by each addition
+    ]
+)
+SUMS = tuple(name for name in TOTALS.names or () if name != "error")
+
+
+class Payoffs(NamedTuple):
+    """What the ledger says of every cell, ``[N, 2, N]`` by member, its seat and its opponent; ``nan``: not known."""
+
+    mean: NDArray[np.float64]  # points of ten
+    games: NDArray[np.float64]  # effective: (sum of weights)**2 / sum of squared weights; 0 where never met
+    variance: NDArray[np.float64]  # of one game's points
+    error: NDArray[np.float64]  # variance of the mean, over groups of scenarios
+    within: NDArray[np.float64]  # variance of one game's points given its scenario
+
+
+class Played(NamedTuple):
+    """Games of several legs on one block of scenarios."""
+
+    legs: Sequence[tuple[int, int]]  # members in seat_0 and seat_1
+    scores: Sequence[NDArray[np.int16]]  # [K, 2] points of each leg
+    deals: Sequence[int]
+    turns: Sequence[int]  # acts of both seats
+
+
+class Cells:
+    """Running sums of every leg that was played."""
+
+    def __init__(self, members: int) -> None:
+        self.totals = np.zeros(0, dtype=TOTALS)  # [L]
+        self._row = np.full((members, members), -1, dtype=np.int32)  # [seat_0, seat_1] -> 0..L - 1, -1: never met
+        self._sums = np.zeros((0, 2, GROUPS), dtype=np.float32)  # points; may be longer than L
+        self._games = np.zeros((0, GROUPS), dtype=np.float32)
+
+    def admit(self, members: int) -> None:
+        """Make room for so many more members."""
+        self._row = np.pad(self._row, (0, members), constant_values=-1)
+
+    @property
+    def occupied(self) -> int:
+        """Groups of scenarios that hold games."""
+        return int(np.count_nonzero(self._games[: len(self.totals)].any(axis=0)))
+
+    def rows(self, first: int | NDArray[np.int64], second: int | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the legs of ``first`` in seat_0 against ``second`` are stored, those that hold games."""
+        found = np.atleast_1d(self._row[first, second]).astype(np.int64)
+        found = found[found >= 0]
+        return found[self.totals["games"][found] > 0]
+
+    def groups(self, rows: NDArray[np.int64], seat: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Points of ``seat`` and games by group of scenarios, two ``[rows, GROUPS]``."""
+        return self._sums[rows, seat].astype(np.float64), self._games[rows].astype(np.float64)
+
+    def decay(self, members: Sequence[int], factor: float) -> None:
+        """Weigh all games so far of ``members`` by ``factor``, 0..1, once also where two of them met.
+
+        For members that have changed since: what a live learner scored is not what it scores. Games between members
+        that do not change keep their weight for good.
+        """
+        touched = np.concatenate([self._row[members].ravel(), self._row[:, members].ravel(), np.zeros(0, np.int32)])
+        rows = np.unique(touched[touched >= 0])
+        for name in SUMS:
+            self.totals[name][rows] *= factor**2 if name == "squared_weights" else factor
+        self._sums[rows] *= np.float32(factor)
+        self._games[rows] *= np.float32(factor)
+
+    def add(self, scenarios: Scenarios, played: Played) -> None:
+        """Add games, each leg's on all of ``scenarios``."""
+        block = _block(scenarios)
+        for sweep in _sweeps(played.legs, scenarios.size):
+            legs, scores, deals, turns = played
+            self._add(block, Played(legs[sweep], scores[sweep], deals[sweep], turns[sweep]))
+
+    def payoffs(self) -> Payoffs:
+        """Every cell's figures."""
+        first, second = np.nonzero(self._row >= 0)
+        rows = self._row[first, second]
+        kept = self.totals["games"][rows] > 0
+        first, second, rows = first[kept], second[kept], rows[kept]
+        size = len(self._row)
+        payoffs = Payoffs(*(np.full((size, 2, size), np.nan) for _ in Payoffs._fields))
+        payoffs.games[:] = 0
+        totals = self.totals[rows]
+        mean, games, variance, within = _figures(totals)
+        for seat, places in enumerate(((first, 0, second), (second, 1, first))):
+            payoffs.mean[places], payoffs.games[places] = mean[:, seat], games
+            payoffs.variance[places], payoffs.within[places] = variance[:, seat], within[:, seat]
+            payoffs.error[places] = totals["error"][:, seat]
+        return payoffs
+
+    def resampled(self, weights: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+        """The table of means ``[N, 2, N]`` with the groups of scenarios weighed by each of ``weights[., GROUPS]``."""
+        first, second = np.nonzero(self._row >= 0)
+        rows, size = self._row[first, second], len(self._row)
+        for start in range(0, len(weights), REPLICATES_AT_ONCE):
+            some = weights[start : start + REPLICATES_AT_ONCE].T.astype(np.float32)
+            games = self._games[: len(self.totals)] @ some
+            points = self._sums[: len(self.totals)] @ some  # [L, 2, some]
+            with np.errstate(invalid="ignore"):
+                means = (points / games[:, None])[rows].astype(np.float64)
+            for number in range(some.shape[1]):
+                table = np.full((size, 2, size), np.nan)
+                table[first, 0, second], table[second, 1, first] = means[:, 0, number], means[:, 1, number]
+                yield table
+
+    def _place(self, legs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+        """Where ``legs`` are stored; new ones at the end."""
+        first, second = np.array(legs, dtype=np.int64).T
+        new = self._row[first, second] < 0
+        before, after = len(self.totals), len(self.totals) + int(new.sum())
+        self._row[first[new], second[new]] = np.arange(before, after)
+        self.totals = np.concatenate([self.totals, np.zeros(after - before, dtype=TOTALS)])
+        if after > len(self._games):
+            room = max(after, len(self._games) * 3 // 2)
+            sums, games = self._sums, self._games
+            self._sums = np.zeros((room, 2, GROUPS), dtype=np.float32)  # pages that stay zero take no memory
+            self._games = np.zeros((room, GROUPS), dtype=np.float32)
+            self._sums[:before], self._games[:before] = sums[:before], games[:before]
+        rows: NDArray[np.int64] = self._row[first, second].astype(np.int64)
+        return rows
+
+    def _add(self, block: _Block, played: Played) -> None:
+        rows, scores = self._place(played.legs), np.stack(list(played.scores))
+        points = np.take(scores, block.order, axis=1) * block.tenths  # [legs, K, 2], a scenario's games side by side
+        by_group = np.add.reduceat(points, block.groups_start, axis=1).transpose(0, 2, 1)
+        self._sums[rows[:, None, None], np.arange(2)[:, None], block.groups] += by_group.astype(np.float32)
+        self._games[rows[:, None], block.groups] += block.games_in_group.astype(np.float32)
+        new = np.zeros(len(rows), dtype=TOTALS)
+        new["games"] = new["squared_weights"] = len(block.order)
+        new["deals"], new["turns"] = played.deals, played.turns
+        new["nash"], new["most"] = block.nash, block.most
+        new["points"], new["squares"] = points.sum(axis=1), (points**2).sum(axis=1)
+        if len(block.starts) < len(block.order):
+            sums = np.add.reduceat(points, block.starts, axis=1)
+            between = (sums**2 / block.games[:, None]).sum(axis=1)
+            new["within"] = np.maximum(new["squares"] - between, 0.0)
+            new["repeats"] = len(block.order) - len(block.starts)
+        for name in SUMS:
+            self.totals[name][rows] += new[name]
+        for start in range(0, len(rows), LEGS_AT_ONCE):
+            some = rows[start : start + LEGS_AT_ONCE]
+            self.totals["error"][some] = _errors(self._sums[some], self._games[some])
+
+
+class _Block(NamedTuple):
+    """The scenarios of a block, ordered so that equal ones, and those of one group, are side by side."""
+
+    order: NDArray[np.int64]  # [K]
+    tenths: NDArray[np.float64]  # [K, 2] points of ten that a point is worth
+    starts: NDArray[np.int64]  # of each different scenario
+    games: NDArray[np.int64]  # on each different scenario
+    groups_start: NDArray[np.int64]
+    groups: NDArray[np.int64]  # that occur
+    games_in_group: NDArray[np.int64]
+    nash: NDArray[np.float64]  # [2] points of ten at the Nash points, summed
+    most: float  # points of ten, the largest joint scores, summed
+
+
+def _block(scenarios: Scenarios) -> _Block:
+    size = scenarios.size
+    named = np.column_stack([scenarios.counts, scenarios.utilities.reshape(size, -1)])
+    _, which = np.unique(named, axis=0, return_inverse=True)
+    group = scenario_groups(scenarios)
+    order = np.lexsort((which, group))
+    _, starts, games = _runs(group[order] * size + which[order])
+    groups, groups_start, games_in_group = _runs(group[order])
+    tenths, solved = TEN / np.maximum(scenarios.wholes[order], 1), solve(scenarios)
+    nash, most = solved.nash.point.sum(axis=0), float(solved.joint.sum())
+    return _Block(order, tenths, starts, games, groups_start, groups, games_in_group, nash, most)
+
+
+def _runs(ordered: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The different numbers of an ordered list, where each begins and how often it occurs."""
+    return np.unique(ordered, return_index=True, return_counts=True)
+
+
+def _sweeps(legs: Sequence[tuple[int, int]], size: int) -> Iterator[slice]:
+    """Stretches of ``legs`` without a leg twice, each of at most ``GAMES_AT_ONCE`` games or one leg."""
+    start, seen = 0, set[tuple[int, int]]()
+    for place, leg in enumerate(legs):
+        if leg in seen or (len(seen) + 1) * size > max(GAMES_AT_ONCE, size):
+            yield slice(start, place)
+            start, seen = place, set()
+        seen.add(leg)
+    if seen:
+        yield slice(start, len(legs))
+
+
+def _figures(totals: NDArray[np.void]) -> tuple[NDArray[np.float64], ...]:
+    """Mean ``[L, 2]``, effective games ``[L]``, variance and variance within a scenario ``[L, 2]``."""
+    weight = totals["games"][:, None]
+    mean = totals["points"] / weight
+    games = totals["games"] ** 2 / totals["squared_weights"]
+    about = np.maximum(totals["squares"] / weight - mean**2, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.where(games > 1, about.T * games / (games - 1), np.nan).T
+        within = np.where(totals["repeats"] > 0, totals["within"].T / totals["repeats"], np.nan).T
+    return mean, games, variance, within
+
+
+def _errors(sums: NDArray[np.float32], games: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The variance of each mean between groups of scenarios, ``[L, 2]``; ``nan`` with fewer than two groups.
+
+    A linearized ratio, as in :func:`dond_marl.metrics.mean_of_cells`; ``sums[L, 2, GROUPS]``, ``games[L, GROUPS]``.
+    """
+    total = games.sum(axis=1)
+    means = sums.sum(axis=2) / total[:, None]
+    influence = (sums - means[:, :, None] * games[:, None, :]) / total[:, None, None]
+    occupied = np.count_nonzero(games, axis=1).astype(np.float64)
+    factor = np.divide(occupied, occupied - 1, out=np.full(len(occupied), np.nan), where=occupied > 1)
+    errors: NDArray[np.float64] = factor[:, None] * np.einsum("lsg,lsg->ls", influence, influence)
+    return errors

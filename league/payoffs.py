@@ -1,0 +1,106 @@
+"""What a member can expect against another: cells shrunk towards what both do elsewhere, and how sure that is.
+
+A cell of few games is pulled towards the additive prediction of :func:`league.ratings.take_give` (what its member
+takes, what its opponent leaves, which seat it sits in), never towards a number fixed beforehand; how strongly is
+learned from how well that prediction does (empirical Bayes: Efron & Morris 1975; Morris 1983). Points of ten.
+N = members.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.metrics import TEN
+from league.cells import Payoffs
+from league.ratings import RELIABLE, RIDGE, take_give
+
+Table = NDArray[np.float64]
+STRENGTH = 8.0  # games that the prediction is worth where the cells are too few to tell: league design, section 5
+STRENGTHS = (1.0, 200.0)  # a prediction worth less than a game, or that 200 games cannot outweigh, is not believed
+POPOVICIU = TEN**2 / 4  # the most that points between 0 and 10 can vary (Popoviciu 1935)
+
+
+class Shrunk(NamedTuple):
+    """Expected points of every cell, ``[N, 2, N]``, also of cells that were not played."""
+
+    mean: Table  # nan only where no cell at all was played
+    spread: Table  # standard deviation of what is believed of the mean
+    strength: float  # games that the prediction was worth
+
+
+def shrink(payoffs: Payoffs, strength: float | None = None) -> Shrunk:
+    """What is believed of every cell: ``(n * mean + strength * prediction) / (n + strength)``, n effective games.
+
+    ``strength`` is learned from the cells unless it is given (> 0). The spread counts a game's variance, how far true
+    means lie from the prediction, and the prediction's own error, which is large for members that have met few.
+    """
+    played = payoffs.games > 0
+    if not played.any():
+        nothing = np.full(payoffs.mean.shape, np.nan)
+        return Shrunk(nothing, nothing, STRENGTH if strength is None else strength)
+    prediction = take_give(payoffs.mean, payoffs.games).predicted()
+    pooled = _pooled_variance(payoffs)
+    if strength is None:
+        strength = _learned_strength(payoffs, prediction, pooled)
+    n = payoffs.games
+    share = n / (n + strength)
+    variance = share * np.where(np.isnan(payoffs.variance), pooled, payoffs.variance) + (1 - share) * pooled
+    off = pooled / strength + pooled * float((1 / n[played]).mean())  # squared distance of a cell from the prediction
+    spread = np.sqrt(variance / (n + strength) + (1 - share) ** 2 * off * _uncertainty(payoffs))
+    return Shrunk(share * np.nan_to_num(payoffs.mean) + (1 - share) * prediction, spread, strength)
+
+
+def bounds(shrunk: Shrunk, confidence: float) -> tuple[Table, Table]:
+    """Lower and upper bounds of every cell, two ``[N, 2, N]`` in 0..10; ``confidence`` is two-sided, in (0, 1)."""
+    margin = _normal_quantile(0.5 + confidence / 2) * shrunk.spread
+    return np.clip(shrunk.mean - margin, 0.0, TEN), np.clip(shrunk.mean + margin, 0.0, TEN)
+
+
+def best_replies(low: Table, games: Table) -> Table:
+    """The best lower bound that anybody who met it has against each member, ``[2, N]`` by seat; ``nan``: nobody has."""
+    known = np.where(games > 0, low, -np.inf).max(axis=0)
+    return np.where(np.isfinite(known), known, np.nan)
+
+
+def complete(payoffs: Payoffs) -> Table:
+    """The table of means ``[N, 2, N]`` with predictions where nothing was played, for :mod:`league.meta_game`."""
+    return np.where(payoffs.games > 0, payoffs.mean, shrink(payoffs).mean)
+
+
+def _uncertainty(payoffs: Payoffs) -> Table:
+    """The prediction's variance per unit of a cell's, ``[N, 1, N]``: one over the weight of all cells it rests on."""
+    weight = payoffs.games / (payoffs.games + RELIABLE)
+    met, faced = weight.sum(axis=(1, 2)), weight.sum(axis=(0, 1))
+    shares: Table = 1 / (met + RIDGE)[:, None, None] + 1 / (faced + RIDGE)[None, None, :]
+    return shares
+
+
+def _pooled_variance(payoffs: Payoffs) -> float:
+    """The variance of one game about its cell's mean, over all cells."""
+    freedom = np.where(np.isnan(payoffs.variance), 0.0, payoffs.games - 1)
+    if freedom.sum() <= 0:
+        return POPOVICIU
+    return float((freedom * np.nan_to_num(payoffs.variance)).sum() / freedom.sum())
+
+
+def _learned_strength(payoffs: Payoffs, prediction: Table, pooled: float) -> float:
+    """A game's variance over how far true means lie from the prediction (by moments), within ``STRENGTHS``."""
+    played = payoffs.games > 0
+    members = np.count_nonzero(played.any(axis=(1, 2)) | played.any(axis=(0, 1)))
+    left = np.count_nonzero(played) - 2 * members  # cells less what was fitted to them
+    if left <= 0:
+        return STRENGTH
+    squares = float(((payoffs.mean - prediction)[played] ** 2).sum()) / left
+    between = squares - pooled * float((1 / payoffs.games[played]).mean())
+    if between <= 0:
+        return STRENGTHS[1]
+    return min(max(pooled / between, STRENGTHS[0]), STRENGTHS[1])
+
+
+def _normal_quantile(probability: float) -> float:
+    from scipy.special import ndtri  # slow to import, and only needed here
+
+    return float(ndtri(probability))

@@ -1,0 +1,198 @@
+"""The meta-game: equilibria and dynamics with known answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from league.evolution import alpha_rank, replicator
+from league.meta_game import (
+    Game,
+    MetaGameError,
+    deviation_gains,
+    deviation_rating,
+    game_of,
+    max_welfare_cce,
+    nash_bargaining_cce,
+)
+
+
+def game(first: list[list[float]], second: list[list[float]]) -> Game:
+    return Game(np.array(first, dtype=float), np.array(second, dtype=float))
+
+
+PRISONERS = game([[3, 0], [5, 1]], [[3, 5], [0, 1]])  # cooperate, defect
+SEXES = game([[3, 0], [0, 2]], [[2, 0], [0, 3]])
+CYCLE = np.array([[0.0, -1, 1], [1, 0, -1], [-1, 1, 0]])  # rock, paper, scissors
+ROCK = Game(CYCLE, -CYCLE)
+# Tough, fair and soft bargainers: two tough ones break every deal.
+BARGAINERS = np.array([[0, 8, 9], [5.5, 7, 8], [4, 6, 7]])
+BARGAINING = Game(BARGAINERS, BARGAINERS.T)
+# Who gets the larger part: seat_0 may ask for 8 or 5, seat_1 may accept any or only 5 and more.
+ULTIMATUM = game([[8, 0], [5, 5]], [[2, 0], [5, 5]])
+TABLES = arrays(np.float64, (3, 3), elements=st.integers(0, 10).map(float))
+
+
+def test_the_gain_of_a_deviation_is_worked_by_hand():
+    gains = deviation_gains(PRISONERS)  # pairs cc, cd, dc, dd
+    assert gains.tolist() == [[0, 0, -2, -1], [2, 1, 0, 0], [0, -2, 0, -1], [2, 0, 1, 0]]
+
+
+def test_prisoners_can_only_both_defect():
+    for solve in (max_welfare_cce, nash_bargaining_cce):
+        joint = solve(PRISONERS)
+        assert joint.chances == pytest.approx(np.array([[0, 0], [0, 1]]), abs=1e-9)
+        assert joint.values == pytest.approx((1, 1)) and joint.gap <= 1e-9
+    # Against a defector cooperation loses a point.
+    for rating in deviation_rating(PRISONERS):
+        assert rating == pytest.approx([-1, 0], abs=1e-9)
+    drift = replicator(PRISONERS)
+    assert drift.first[1] > 0.999 and drift.second[1] > 0.999 and drift.gap < 1e-3
+    assert alpha_rank(PRISONERS.first) == pytest.approx([0, 1], abs=1e-9)
+
+
+def test_in_the_battle_of_the_sexes_welfare_is_indifferent_and_nash_bargaining_takes_turns():
+    assert max_welfare_cce(SEXES).welfare == pytest.approx(5)
+    joint = nash_bargaining_cce(SEXES)
+    assert joint.chances == pytest.approx(np.array([[0.5, 0], [0, 0.5]]), abs=1e-6)
+    assert joint.values == pytest.approx((2.5, 2.5), abs=1e-6)
+    assert [mixture.tolist() for mixture in joint.mixtures] == [pytest.approx([0.5, 0.5], abs=1e-6)] * 2
+    # Taking turns, seat_0 gets 2.5 and would get 1.5 by always naming the first, 1 by always naming the second.
+    first, second = deviation_rating(SEXES)
+    assert first == pytest.approx([-1, -1.5], abs=1e-9) and second == pytest.approx([-1.5, -1], abs=1e-9)
+
+
+def test_rock_paper_scissors_is_worth_nothing_to_anybody_and_everybody_is_worth_the_same():
+    for joint in (max_welfare_cce(ROCK), nash_bargaining_cce(ROCK, (-1.0, -1.0))):
+        assert joint.values == pytest.approx((0, 0), abs=1e-9)
+        for mixture in joint.mixtures:
+            assert mixture == pytest.approx([1 / 3] * 3, abs=1e-6)
+    for rating in deviation_rating(ROCK):
+        assert rating == pytest.approx([0, 0, 0], abs=1e-8)
+    assert alpha_rank(CYCLE) == pytest.approx([1 / 3] * 3)
+
+
+def test_an_ultimatum_keeps_its_equal_split_and_its_unequal_one():
+    # (5, 5) is worth 10 as (8, 2) is; where seat_1 accepts anything seat_0 gains 3 by asking for 8 instead.
+    joint = nash_bargaining_cce(ULTIMATUM)
+    assert joint.values == pytest.approx((5, 5), abs=1e-6)
+    assert joint.mixtures[0] == pytest.approx([0, 1], abs=1e-6)
+    assert joint.mixtures[1][0] <= 5 / 8 + 1e-6  # or seat_0 would name 8
+    assert nash_bargaining_cce(ULTIMATUM, (6.0, 0.0)).values[0] > 6  # who has more to fall back on gets more
+
+
+def test_among_bargainers_points_lead_to_welfare_and_wins_to_no_deal_at_all():
+    # Against a share p of tough ones: 8 (1 - p) for tough, 7 - 1.5 p for fair; equal at p = 2 / 13.
+    drift = replicator(BARGAINING)
+    assert drift.first == pytest.approx([2 / 13, 11 / 13, 0], abs=1e-6) and drift.gap < 1e-6
+    assert sum(drift.values) > 13.5
+    won = (np.sign(BARGAINERS - BARGAINERS.T) + 1) / 2
+    by_wins = replicator(Game(won, won.T))
+    assert by_wins.first[0] > 0.999
+    assert by_wins.first @ BARGAINERS @ by_wins.second < 0.01
+    best = nash_bargaining_cce(BARGAINING)
+    assert best.welfare >= sum(drift.values) and best.gap < 1e-9
+
+
+def test_the_gap_of_replicator_dynamics_tells_that_they_have_not_settled():
+    # Matching pennies with one seat's stakes doubled, away from its equilibrium: they circle for ever.
+    pennies = game([[2, 0], [0, 1]], [[0, 1], [1, 0]])
+    assert replicator(pennies, steps=1000).gap > 0.1
+    settled = replicator(pennies, steps=1000, start=(np.array([0.5, 0.5]), np.array([1 / 3, 2 / 3])))
+    assert settled.gap < 1e-9
+    assert replicator(PRISONERS, floor=0.1).first == pytest.approx([0.05, 0.95], abs=0.01)
+
+
+def test_alpha_rank_of_two_members_worked_by_hand():
+    # A population of 2. One newcomer among one other: both meet each other alone, so that the fixation chances are
+    # 1 / (1 + e**(+-a (old - new))) with new = payoff of the newcomer against the other.
+    payoff = np.array([[0.0, 3.0], [2.0, 0.0]])
+    into_second = 1 / (1 + np.exp(0.5 * (3 - 2)))
+    into_first = 1 / (1 + np.exp(0.5 * (2 - 3)))
+    expected = into_first / (into_first + into_second)
+    ranked = alpha_rank(payoff, selection=0.5, population=2)
+    assert ranked == pytest.approx([expected, 1 - expected])
+
+
+def test_alpha_rank_underflows_at_no_selection_and_takes_hundreds_of_members():
+    table = np.random.default_rng(0).random((120, 120)) * 10
+    ranked = alpha_rank(table, selection=1000.0)
+    assert np.isfinite(ranked).all() and ranked.sum() == pytest.approx(1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TABLES, TABLES, st.lists(st.integers(0, 2), min_size=1, max_size=3))
+def test_clones_move_no_deviation_rating(first, second, cloned):
+    index = np.array([0, 1, 2, *cloned])
+    before = deviation_rating(Game(first, second))
+    after = deviation_rating(Game(first[np.ix_(index, index)], second[np.ix_(index, index)]))
+    for old, new in zip(before, after, strict=True):
+        assert np.abs(new - old[index]).max() <= 1e-6
+
+
+@settings(max_examples=40, deadline=None)
+@given(TABLES, TABLES, arrays(np.float64, 3, elements=st.integers(-5, 5).map(float)))
+def test_deviation_ratings_are_at_most_0_never_prefer_the_dominated_and_heed_no_constant(first, second, constants):
+    rating, other = deviation_rating(Game(first, second))
+    assert max(rating.max(), other.max()) <= 1e-8
+    moved = deviation_rating(Game(first + constants, second))[0]  # a constant per opponent
+    assert np.abs(moved - rating).max() <= 1e-6
+    for a in range(3):
+        for b in range(3):
+            if (first[a] >= first[b]).all():
+                assert rating[a] >= rating[b] - 1e-8
+
+
+@settings(max_examples=40, deadline=None)
+@given(TABLES, TABLES)
+def test_what_is_solved_is_an_equilibrium_and_nobody_does_better_in_its_own_measure(first, second):
+    played = Game(first, second)
+    welfare, nash = max_welfare_cce(played), nash_bargaining_cce(played)
+    for joint in (welfare, nash):
+        assert joint.chances.min() >= 0 and joint.chances.sum() == pytest.approx(1)
+        assert joint.gap <= 1e-8
+        most = float((deviation_gains(played) @ joint.chances.ravel()).max())
+        assert joint.gap == pytest.approx(max(most, 0), abs=1e-8)
+    assert welfare.welfare >= nash.welfare - 1e-7
+    assert np.prod(nash.values) >= np.prod(welfare.values) - 1e-6
+    # Every product of independent mixtures at rest is an equilibrium too.
+    drift = replicator(played, steps=200)
+    if drift.gap < 1e-9:
+        assert welfare.welfare >= sum(drift.values) - 1e-6
+        assert np.prod(nash.values) >= np.prod(drift.values) - 1e-5
+
+
+def test_a_game_in_which_nobody_ever_deals_is_solved_too():
+    nothing = Game(np.zeros((3, 3)), np.zeros((3, 3)))
+    assert nash_bargaining_cce(nothing).values == max_welfare_cce(nothing).values == (0, 0)
+    assert deviation_rating(nothing)[0].tolist() == [0, 0, 0]
+    assert alpha_rank(np.zeros((4, 4))) == pytest.approx([0.25] * 4)
+    alone = game([[4]], [[6]])
+    assert max_welfare_cce(alone).values == (4, 6) and nash_bargaining_cce(alone).values == (4, 6)
+    assert alpha_rank(np.array([[4.0]])).tolist() == [1]
+
+
+def test_a_cross_play_table_is_turned_so_that_the_opponent_of_seat_1_is_a_row():
+    mean = np.arange(8.0).reshape(2, 2, 2)  # member, seat, opponent
+    first, second = game_of(mean)
+    assert first[0, 1] == mean[0, 0, 1] and second[0, 1] == mean[1, 1, 0]
+
+
+def test_a_table_with_holes_is_refused_with_what_to_do():
+    mean = np.zeros((2, 2, 2))
+    mean[1, 1, 0] = np.nan
+    with pytest.raises(MetaGameError, match="1 of 4 pairs of members have no payoff; complete the table first"):
+        game_of(mean)
+    with pytest.raises(MetaGameError, match="two tables"):
+        max_welfare_cce(game([[1, 2]], [[1], [2]]))
+    with pytest.raises(MetaGameError, match="alpha-rank"):
+        alpha_rank(np.full((2, 2), np.nan))
+
+
+def test_the_best_equilibrium_of_20_members_is_found_at_once():
+    rng = np.random.default_rng(0)
+    joint = max_welfare_cce(Game(10 * rng.random((20, 20)), 10 * rng.random((20, 20))))
+    assert joint.gap < 1e-8 and joint.welfare > 18

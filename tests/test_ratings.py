@@ -1,0 +1,195 @@
+"""Ratings: what a member takes and leaves, duplicate match points, and their intervals over scenarios."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dond_marl.game import Scenario
+from dond_marl.metrics import GROUPS
+from dond_marl.scenarios import lewis_space, pack
+from league.cells import Cells, Played
+from league.meta_game import deviation_rating, game_of
+from league.ratings import (
+    RELIABLE,
+    RIDGE,
+    Session,
+    bootstrap,
+    duplicate_rating,
+    match_points,
+    rated_duplicates,
+    scenario_weights,
+    sessions,
+    take_give,
+)
+from league.tasks import FACTS, Leg
+
+SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
+OTHER = Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))
+
+
+def leg(first: str, second: str, scores: list[tuple[int, int]]) -> Leg:
+    facts = np.zeros(len(scores), dtype=FACTS)
+    facts["scores"] = scores
+    return Leg((first, second), facts)
+
+
+def test_take_and_give_worked_by_hand():
+    # One member against itself: 7 points in seat_0, 3 in seat_1, in n games each: weight w = n / (n + 8). The base is
+    # 5; the seats' difference d satisfies (w / 2 + ridge) d = w / 2 * (7 - 3).
+    n = 24.0
+    fit = take_give(np.array([[[7.0], [3.0]]]), np.full((1, 2, 1), n))
+    w = n / (n + RELIABLE)
+    difference = (w / 2 * 4) / (w / 2 + RIDGE)
+    assert fit.base == pytest.approx(5) and fit.seat == pytest.approx([difference / 2, -difference / 2])
+    assert fit.take == pytest.approx([0]) and fit.give == pytest.approx([0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_what_is_additive_is_found_again_though_cells_are_missing(seed):
+    rng, size = np.random.default_rng(seed), 12
+    take, give = rng.normal(0, 1, (2, size))
+    take, give = take - take.mean(), give - give.mean()
+    mean = 5 + np.array([0.4, -0.4])[None, :, None] + take[:, None, None] + give[None, None, :]
+    games = np.where(rng.random((size, 2, size)) < 0.8, 1000.0, 0.0)
+    fit = take_give(np.where(games > 0, mean, np.nan), games)
+    assert fit.take == pytest.approx(take, abs=0.15) and fit.give == pytest.approx(give, abs=0.15)
+    assert np.abs(fit.predicted() - mean).max() < 0.4
+
+
+def test_a_tough_member_takes_and_a_soft_one_leaves():
+    mean = np.array([[0, 8, 9], [5.5, 7, 8], [4, 6, 7]], dtype=float)[:, None, :].repeat(2, axis=1)
+    fit = take_give(mean, np.full(mean.shape, 100.0))
+    assert fit.give.argmax() == 2 and fit.give.argmin() == 0  # soft leaves most, tough least
+    assert (fit.take + fit.give).argmin() == 0  # and tough adds least to welfare
+
+
+def test_a_member_that_met_nobody_has_no_rating_and_is_expected_to_be_like_everybody_else():
+    mean, games = np.full((3, 2, 3), 5.0), np.full((3, 2, 3), 10.0)
+    mean[2], mean[:, :, 2], games[2], games[:, :, 2] = np.nan, np.nan, 0, 0
+    fit = take_give(mean, games)
+    assert np.isnan(fit.take).tolist() == np.isnan(fit.give).tolist() == [False, False, True]
+    assert fit.predicted()[2, 0, 0] == pytest.approx(5)
+
+
+def test_seats_played_in_one_order_only_do_not_confuse_the_fit():
+    mean, games = np.full((2, 2, 2), np.nan), np.zeros((2, 2, 2))
+    mean[0, 0, 1], games[0, 0, 1] = 6.0, 10.0
+    assert np.isfinite(take_give(mean, games).predicted()).all()
+
+
+def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> Cells:
+    """Members that score ``effects`` plus what the scenario brings to a seat, a row's luck common to all."""
+    cells, space = Cells(len(effects)), lewis_space()
+    scenarios = space.rows(rng.choice(space.size, size))
+    luck = rng.normal(0, 1.5, (size, 2))
+    for a, b in itertools.product(range(len(effects)), repeat=2):
+        points = 5 + np.array([effects[a], effects[b]]) + luck + rng.normal(0, 1, (size, 2))
+        cells.add(scenarios, Played([(a, b)], [np.clip(np.round(points), 0, 10).astype(np.int16)], [size], [size]))
+    return cells
+
+
+def test_intervals_over_scenarios_cover_the_truth_as_often_as_they_say():
+    effects, covered = np.array([-1.0, 0.0, 1.0]), []
+    vast = cells_of(np.random.default_rng(0), effects, size=100_000).payoffs()
+    truth = np.diff(take_give(vast.mean, np.full(vast.games.shape, 150.0)).take)
+    for run in range(1, 201):
+        rng = np.random.default_rng(run)
+        cells = cells_of(rng, effects, size=150)
+        games = cells.payoffs().games
+
+        def differences(mean: np.ndarray, games: np.ndarray = games) -> np.ndarray:
+            return np.diff(take_give(mean, games).take)
+
+        rated = bootstrap(differences, cells, rng, replicates=60, confidence=0.9)
+        assert (rated.low <= rated.value).all() and (rated.value <= rated.high).all()
+        covered.append((rated.low <= truth) & (truth <= rated.high))
+    assert 0.85 <= np.mean(covered) <= 0.94
+
+
+def test_any_rating_gets_an_interval_deviation_ratings_too():
+    cells = cells_of(np.random.default_rng(0), np.array([-2.0, 0.0, 2.0]))
+
+    def rate(mean: np.ndarray) -> np.ndarray:
+        return np.array(deviation_rating(game_of(mean))).mean(axis=0)
+
+    rated = bootstrap(rate, cells, np.random.default_rng(1), replicates=20, confidence=0.95)
+    assert rated.value[2] > rated.high[1] and rated.low[1] > rated.value[0]
+
+
+def test_the_same_generator_gives_the_same_interval_and_one_scenario_gives_none():
+    cells = cells_of(np.random.default_rng(0), np.array([0.0, 1.0]))
+    games = cells.payoffs().games
+
+    def takes(mean: np.ndarray) -> np.ndarray:
+        return take_give(mean, games).take
+
+    one, two = (bootstrap(takes, cells, np.random.default_rng(5), replicates=9, confidence=0.9) for _ in range(2))
+    assert one.low.tolist() == two.low.tolist() and one.high.tolist() == two.high.tolist()
+    single = Cells(2)
+    single.add(pack([SCENARIO]), Played([(0, 1)], [np.array([(6, 4)], dtype=np.int16)], [1], [2]))
+    rated = bootstrap(lambda mean: np.nanmean(mean, axis=(1, 2)), single, np.random.default_rng(0), confidence=0.9)
+    assert rated.value.tolist() == [6, 4] and np.isnan(rated.low).all() and np.isnan(rated.high).all()
+
+
+# Duplicate match points.
+
+
+def test_match_points_worked_by_hand():
+    # Three entrants, two scenarios: 7, 5, 5 and 0, 8, 8. Each other entrant beaten is half the share, a tie a quarter.
+    shares = match_points(np.array([[7, 0], [5, 8], [5, 8]], dtype=np.int16))
+    assert shares.tolist() == [[1, 0], [0.25, 0.75], [0.25, 0.75]]
+
+
+@given(st.integers(2, 12), st.integers(1, 20), st.integers(0, 1000))
+def test_match_points_are_shared_out_and_blind_to_how_much_better(entrants, size, seed):
+    points = np.random.default_rng(seed).integers(0, 11, (entrants, size)).astype(np.int16)
+    shares = match_points(points)
+    assert shares.min() >= 0 and shares.max() <= 1
+    assert shares.sum(axis=0) == pytest.approx(np.full(size, entrants / 2))
+    assert (match_points(points**3) == shares).all()
+
+
+def test_members_compare_only_in_the_same_seat_on_the_same_block_against_the_same_partner():
+    place = {"ann": 0, "bob": 1, "eve": 2}
+    legs = [
+        leg("ann", "eve", [(8, 2), (6, 4)]),
+        leg("bob", "eve", [(5, 5), (7, 3)]),
+        leg("eve", "ann", [(9, 1), (9, 1)]),  # nobody else met ann in seat_0, or eve in seat_1
+    ]
+    (only,) = sessions(pack([SCENARIO, OTHER]), legs, place)
+    assert only.entrants == (0, 1) and only.shares.tolist() == [[1, 0], [0, 1]]
+    skill = duplicate_rating([only], 3)
+    assert skill[0] == skill[1] and np.isnan(skill[2])  # a win each
+    better = np.zeros(GROUPS)
+    better[only.groups[0]], better[only.groups[1]] = 2, 1
+    weighed = duplicate_rating([only], 3, better)
+    assert weighed[0] > weighed[1]
+
+
+def test_who_does_better_with_the_same_cards_rates_higher_whatever_the_cards():
+    # Every session has its own luck; eve beats bob beats ann in two of three scenarios.
+    rng, played = np.random.default_rng(0), []
+    for _ in range(30):
+        points = rng.normal(0, 3, (1, 60)) + np.array([[0.0], [0.6], [1.2]]) + rng.normal(0, 1, (3, 60))
+        groups = rng.integers(GROUPS, size=60)
+        played.append(Session((0, 1, 2), match_points(np.round(100 * points).astype(np.int16)), groups))
+    rated = rated_duplicates(played, 3, rng, replicates=10, confidence=0.8)
+    ann, bob, eve = rated.value
+    assert ann < bob < eve
+    assert rated.low[2] > rated.high[0] and (rated.low <= rated.high).all()
+
+
+def test_no_session_rates_nobody():
+    rated = rated_duplicates([], 2, np.random.default_rng(0), replicates=2, confidence=0.9)
+    assert np.isnan(rated.value).all() and np.isnan(rated.low).all()
+
+
+def test_weights_of_scenarios_are_positive_with_mean_1():
+    weights = scenario_weights(np.random.default_rng(0), 100)
+    assert weights.shape == (100, GROUPS) and weights.min() > 0 and weights.mean() == pytest.approx(1, abs=0.02)
