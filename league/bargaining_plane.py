@@ -1,0 +1,259 @@
+"""The bargaining plane: the member's points against its partner's, where games landed and what there was to reach.
+
+Every game is one of the circles, whose area grows with the number of games that ended there. All other marks are means
+over games, and so is the frontier: the mean over scenarios of what the best splits give when a point of the member's
+is worth so and so many of the partner's. No way of playing has its mean beyond it, and the utilitarian point lies on
+it, where both weigh the same. (A single game may land beyond it: some scenarios hold more than others.)
+
+Matplotlib is an optional extra and has its home here; it is loaded only when a figure is drawn.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dond_marl.metrics import TEN
+from dond_marl.scenarios import Scenarios
+from dond_marl.seats import Doubles
+from dond_marl.solve import solve, split_scores
+from league.evaluate import BEST, BOTH, FAIR, FOUND, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
+from league.evaluation_report import HUMANS
+from league.outcomes import Figures, landed, together
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KINDS = (".png", ".svg", ".pdf")
+SIZE = (10.4, 6.4)  # inches
+DOTS = 160  # per inch
+DIRECTIONS = 361  # in which the frontier is looked for; the sides of a polygon of means
+LARGEST_CIRCLE, SMALLEST_CIRCLE = 900, 10  # square points of ink, for the commonest outcome and for the rarest
+NEAR = 2.0  # points of ten from the Nash point: what is farther is not in the closer view
+BIN = 0.25  # points of ten: outcomes nearer than that share a circle where scores are no whole points of ten
+MOST_PLACES = 121  # different outcomes that are shown one by one, as where every score is a whole point of ten
+INK, FAINT, PAPER, GRID = "#22272e", "#59636e", "#ffffff", "#e6e8eb"
+GAMES, REACHABLE = "#9db8d2", "#f4f7fa"
+
+
+class PlotError(RuntimeError):
+    """The figure cannot be drawn; the message says what to do."""
+
+
+class Style(NamedTuple):
+    """How a point is drawn. Colours: Okabe and Ito 2008, told apart by colour-blind eyes."""
+
+    marker: str
+    colour: str
+    size: float  # points
+    hollow: bool = False
+
+
+MEMBER_STYLE = Style("o", "#0072b2", 10)
+STYLES: dict[str, Style] = {
+    BEST: Style("D", "#d55e00", 8.5),
+    FOUND: Style("D", "#d55e00", 8.5),
+    NASH: Style("*", "#000000", 9),
+    FAIR: Style("o", "#009e73", 13, hollow=True),
+    LARGEST: Style("s", "#cc79a7", 11, hollow=True),
+    LAST: Style("v", "#8a6d00", 8),
+    HUMANS: Style("P", "#6e3fa3", 9),
+}
+
+
+def check_drawable(path: Path) -> None:
+    """Raise :class:`PlotError` if no figure can be drawn into ``path``, before anything is played for it."""
+    if path.suffix.lower() not in KINDS:
+        raise PlotError(f"--plot {path}: a figure is written as {', '.join(KINDS)}; give the file one of these endings")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise PlotError("--plot needs matplotlib, an optional extra: python -m pip install 'dond-marl[plot]'")
+
+
+def frontier(scenarios: Scenarios) -> Doubles:
+    """The most that mean points of both seats' games can reach, ``[M, 2]``: the member's and its partner's, of ten.
+
+    Every direction's best split of each scenario, the member in either seat; corners of a convex polygon, in the order
+    of the member's points.
+    """
+    angles = np.linspace(0, np.pi / 2, DIRECTIONS + 2)[1:-1]  # at the ends a tie would be broken against one seat
+    solutions = solve(scenarios)
+    scores, splits = split_scores(scenarios, solutions.max_count)
+    points = scores * (TEN / np.maximum(scenarios.wholes.T[:, :, None], 1))
+    means = np.zeros((len(angles), 2))
+    for own, left in (points, points[::-1]):
+        for place, angle in enumerate(angles):
+            worth = np.where(splits, np.cos(angle) * own + np.sin(angle) * left, -1.0)
+            best = worth.argmax(axis=1)[:, None]
+            means[place] += [np.take_along_axis(own, best, 1).mean() / 2, np.take_along_axis(left, best, 1).mean() / 2]
+    corners: Doubles = np.unique(means.round(9), axis=0)
+    return corners
+
+
+def draw(path: Path, told: Evaluation, human: Mapping[str, Figures]) -> None:
+    """Write the figure. Raises :class:`PlotError`."""
+    check_drawable(path)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=SIZE, dpi=DOTS, facecolor=PAPER)
+    FigureCanvasAgg(picture)
+    grid = picture.add_gridspec(
+        2, 2, width_ratios=(1.62, 1), height_ratios=(1, 1.05), left=0.07, right=0.985, bottom=0.095, top=0.87
+    )
+    grid.update(wspace=0.16, hspace=0.26)
+    plane, close = picture.add_subplot(grid[:, 0]), picture.add_subplot(grid[0, 1])
+    legend = picture.add_subplot(grid[1, 1])
+    marks = list(_marks(told, human))
+    edge = _closed(frontier(told.scenarios))
+    for axes in (plane, close):
+        _paper(axes)
+        axes.fill_between(*edge.T, color=REACHABLE, linewidth=0, zorder=0)
+        axes.plot(*edge.T, color=INK, linewidth=1.4, zorder=2)
+        for name, figures, style in marks:
+            _mark(axes, name, figures, style)
+    most = _circles(plane, told)
+    plane.set(xlim=(-0.6, 10.6), ylim=(-0.6, 10.6), xticks=range(11), yticks=range(11), aspect="equal", anchor="W")
+    plane.set_xlabel(f"points of ten of {_short(told.member)}", color=INK)
+    plane.set_ylabel(f"points of ten of {_short(told.against)}, its partner", color=INK)
+    _zoom(close, marks)
+    (left, right), (bottom, top) = close.get_xlim(), close.get_ylim()
+    plane.indicate_inset((left, bottom, right - left, top - bottom))
+    _legend(legend, marks, most, told.confidence)
+    agreed = told.played.figures[BOTH].deals
+    picture.text(
+        0.07, 0.945, f"{_short(told.member)} against {_short(told.against)}", fontsize=14, color=INK, weight="bold"
+    )
+    picture.text(
+        0.07,
+        0.91,
+        f"{told.source.label}: {told.scenarios.size:,} scenarios, each in both seats, {agreed.mean:.1%} deals; "
+        f"max_turns {told.rules.max_turns}, disagree {told.rules.disagree}",
+        fontsize=9.5,
+        color=FAINT,
+    )
+    try:
+        picture.savefig(path, facecolor=PAPER)
+    except OSError as error:
+        raise PlotError(f"--plot {path}: cannot be written ({error.strerror})") from error
+
+
+def _marks(told: Evaluation, human: Mapping[str, Figures]) -> Iterator[tuple[str, Figures, Style]]:
+    """Every mean point: its name in the legend, its figures and how it is drawn, the member last and so on top."""
+    last = ultimatum_seat(told.rules)
+    for line in told.points:
+        if line.name == LAST and last is not None:  # both together is neither: whose ultimatum it is makes the point
+            yield f"ultimatum: its own, as seat_{last}", line.figures[f"seat_{last}"], STYLES[LAST]
+            yield "ultimatum: its partner's", line.figures[f"seat_{1 - last}"], STYLES[LAST]._replace(marker="^")
+        elif line.name != LAST:
+            yield line.name, line.figures[BOTH], STYLES[line.name]
+    yield f"{HUMANS}, other scenarios", human[BOTH], STYLES[HUMANS]
+    if told.best is not None:
+        yield told.best.name, told.best.figures[BOTH], STYLES[told.best.name]
+    yield _short(told.member), told.played.figures[BOTH], MEMBER_STYLE
+
+
+def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
+    """A mean point with the intervals of both coordinates."""
+    own, left = figures.points, figures.left
+    axes.errorbar(
+        own.mean,
+        left.mean,
+        xerr=np.nan_to_num(own.margin),
+        yerr=np.nan_to_num(left.margin),
+        fmt=style.marker,
+        label=name,
+        color=style.colour,
+        markersize=style.size,
+        markerfacecolor="none" if style.hollow else style.colour,
+        markeredgecolor=style.colour if style.hollow else PAPER,
+        markeredgewidth=1.6 if style.hollow else 0.8,
+        elinewidth=0.9,
+        zorder=6 if style.hollow else 7,
+    )
+
+
+def _circles(axes: Axes, told: Evaluation) -> int:
+    """Where games landed; how many the largest circle stands for."""
+    outcomes = together(told.played.seats)
+    places, number = landed(outcomes)
+    if len(places) > MOST_PLACES:
+        near = outcomes._replace(own=_binned(outcomes.own), left=_binned(outcomes.left))
+        places, number = landed(near)
+    most = int(number.max())
+    if not outcomes.deal.all():
+        axes.annotate("no deal", (0, 0), (22, 0), textcoords="offset points", va="center", fontsize=8.8, color=FAINT)
+    ink = np.maximum(LARGEST_CIRCLE * number / most, SMALLEST_CIRCLE)
+    axes.scatter(places[:, 0], places[:, 1], s=ink, color=GAMES, alpha=0.75, linewidth=0, zorder=1)
+    return most
+
+
+def _zoom(axes: Axes, marks: list[tuple[str, Figures, Style]]) -> None:
+    """The neighbourhood of what was played and what theory would choose, where marks lie on top of each other."""
+    own, left = (np.array([getattr(figures, name).mean for _, figures, _ in marks]) for name in ("points", "left"))
+    nash = [name for name, _, _ in marks].index(NASH)
+    near = np.hypot(own - own[nash], left - left[nash]) < NEAR
+    own, left = own[near], left[near]
+    middle = (own.max() + own.min()) / 2, (left.max() + left.min()) / 2
+    reach = max(np.ptp(own), np.ptp(left), 1.0) / 2 + 0.25
+    axes.set(xlim=(middle[0] - reach * 1.2, middle[0] + reach * 1.2), ylim=(middle[1] - reach, middle[1] + reach))
+    axes.set_title("closer", fontsize=9.5, color=FAINT, loc="left")
+
+
+def _legend(axes: Axes, marks: list[tuple[str, Figures, Style]], most: int, confidence: float) -> None:
+    """A table of the marks with their coordinates, in an area of its own: nothing is covered."""
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.axis("off")
+    rows = len(marks) + 4
+    step = 1 / rows
+    axes.text(1.0, 1 - step / 2, "own, partner's", ha="right", va="center", fontsize=8.5, color=FAINT)
+    for place, (name, figures, style) in enumerate(reversed(marks), start=1):
+        height = 1 - (place + 0.5) * step
+        axes.plot(
+            0.03,
+            height,
+            style.marker,
+            color=style.colour,
+            markersize=min(style.size, 9),
+            markerfacecolor="none" if style.hollow else style.colour,
+            markeredgecolor=style.colour,
+            clip_on=False,
+        )
+        axes.text(0.08, height, name, va="center", fontsize=8.8, color=INK)
+        told = f"{figures.points.mean:.2f}, {figures.left.mean:.2f}"
+        axes.text(1.0, height, told, ha="right", va="center", fontsize=8.8, color=INK)
+    height = 2.5 * step
+    axes.plot([0.005, 0.055], [height, height], color=INK, linewidth=1.4)
+    axes.text(0.08, height, "frontier: no mean can lie beyond", va="center", fontsize=8.8, color=INK)
+    height = 1.5 * step
+    axes.scatter(0.03, height, s=110, color=GAMES, alpha=0.75, linewidth=0)
+    axes.text(0.08, height, f"where games landed (largest circle: {most:,})", va="center", fontsize=8.8, color=INK)
+    told = f"crosses: {confidence:.0%} intervals of means, over scenarios"
+    axes.text(0.08, 0.5 * step, told, va="center", fontsize=8.8, color=FAINT)
+
+
+def _paper(axes: Axes) -> None:
+    axes.set_axisbelow(True)
+    axes.grid(color=GRID, linewidth=0.7)
+    axes.tick_params(colors=FAINT, labelsize=8.5, length=0)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#b6bcc4")
+
+
+def _closed(edge: Doubles) -> Doubles:
+    """The frontier with the lines to both axes: less for one seat at the other's most."""
+    first, last = edge[0], edge[-1]
+    return np.concatenate([[[0.0, first[1]]], edge, [[last[0], 0.0]]])
+
+
+def _binned(points: Doubles) -> Doubles:
+    binned: Doubles = np.round(points / BIN) * BIN
+    return binned
+
+
+def _short(name: str, length: int = 34) -> str:
+    return name if len(name) <= length else f"{name[: length - 1]}…"

@@ -1,0 +1,224 @@
+"""How far a member is from optimal: paired, seat-swapped games, measured against what there was to get.
+
+Every scenario is played twice, the member opening once. The exact best response to the same partner plays the same
+games, with the same noise: what the member gets of what it gets is a *paired* comparison, a ratio of two means whose
+interval knows that both come from the same scenarios. The splits that bargaining theory would choose
+(:mod:`dond_marl.solve`) are lines of the same table: what the seat would get if every game ended there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from dond_marl.belief_states import OutOfReach
+from dond_marl.best_response import exact_by_answers
+from dond_marl.contexts import prior_contexts
+from dond_marl.efficiency import check_joint
+from dond_marl.game import SEATS, Rules
+from dond_marl.metrics import Estimate
+from dond_marl.occupants import Spec, seat_occupant, spec_name
+from dond_marl.odds import check_odds
+from dond_marl.rollout import OccupantError, one_line, rollout
+from dond_marl.scenarios import Scenarios, ScenarioSource
+from dond_marl.seats import Partner
+from dond_marl.solve import solve
+from dond_marl.yardsticks import Value, response_value
+from league.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
+from partners.best_response import BestResponse
+from partners.catalogue import PARTNERS, UNSCRIPTED
+
+BOTH = "both seats"
+VIEWS = (BOTH, *SEATS)
+ENDLESS = 1_000  # scenarios drawn from a source without a table, where nobody says how many
+BEST, FOUND = "best response", "best response found"  # the second where nobody can say that there is no better one
+NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
+
+
+class PlayError(RuntimeError):
+    """An occupant broke down while it was evaluated; the message says which, in which seat and how, ``cause`` why."""
+
+    def __init__(self, who: str, seat: int, cause: BaseException) -> None:
+        super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
+        self.cause = cause
+
+
+class Line(NamedTuple):
+    """One player, or one point of reference: what it gets in each seat, and its figures by view."""
+
+    name: str
+    seats: tuple[Outcomes, Outcomes]
+    figures: Mapping[str, Figures]
+
+
+class Evaluation(NamedTuple):
+    """Everything that was measured; the report, the files and the figure are made from it alone."""
+
+    member: str
+    against: str
+    source: ScenarioSource
+    scenarios: Scenarios  # that were played, each in both seats
+    rules: Rules
+    seed: int
+    confidence: float
+    notes: tuple[str, ...]  # what a reader must know of the figures
+    played: Line
+    best: Line | None  # the best response, in the same games: exact, or the best one found
+    values: tuple[Value, Value] | None  # of a best response, by seat, under the source's prior
+    points: tuple[Line, ...]  # of reference
+    shares: Mapping[str, Mapping[str, Estimate]]  # of own points, by the line they are a share of and by view
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """Everything that has figures, in the order in which it is shown."""
+        return (self.played, *([self.best] if self.best else []), *self.points)
+
+
+def evaluate(
+    member: Spec | Partner,
+    against: Spec | Partner,
+    source: ScenarioSource,
+    rules: Rules = Rules(),
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Evaluation:
+    """Play ``member`` and the best response against ``against`` on ``sample`` scenarios of ``source``, by default all.
+
+    ``confidence`` is two-sided, in (0, 1); ``tell`` hears what is being done. Raises
+    :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`, and
+    :class:`~dond_marl.efficiency.ImpossibleScore` where games pay more than there is: a bug.
+    """
+    player, partner = seat_occupant(member), seat_occupant(against)
+    name, opponent = _name(member), _name(against)
+    scenarios = _scenarios(source, sample, seed)
+    sighted = {name: player, opponent: partner}
+    notes = [f"{who} sees what its seat cannot see" for who, p in sighted.items() if p.traits.privileged]
+
+    def play(who: str, players: tuple[Partner, Partner]) -> Line:
+        tell(f"{who} plays {opponent}")
+        return _line(who, _play(players, partner, (who, opponent), source, scenarios, rules, seed), confidence)
+
+    played, best, values, responses = play(name, (player, player)), None, None, None
+    try:
+        responses = _responses(partner, source, rules)
+    except ValueError as unknown:
+        notes.append(f"no best response to {opponent} is played: {unknown}")
+    tell(f"the value of a best response to {opponent}")
+    try:
+        candidates = _candidates({name: player}, partner, responses)
+        opens, answers = (response_value(partner, source, rules, seat, candidates[seat]) for seat in (0, 1))
+        values = opens, answers
+    except ValueError as unknown:
+        notes.append(f"what a best response to {opponent} is worth is not known: {unknown}")
+    exact = values is not None and both(values).exact
+    if responses is not None:
+        try:
+            best = play(BEST if exact else FOUND, responses)
+        except PlayError as error:
+            if not isinstance(error.cause, OutOfReach):
+                raise
+            notes.append(f"no best response to {opponent} is played: {error.cause}")
+    if best is not None and not exact:
+        notes.append(f"the response to {opponent} that is played is the best one found: there may be better ones")
+    points = _points_of_reference(scenarios, rules, confidence)
+    rivals = [line for line in (best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
+    shares = {rival.name: _shares(played, rival, confidence) for rival in rivals}
+    return Evaluation(
+        name, opponent, source, scenarios, rules, seed, confidence, tuple(notes), played, best, values, points, shares
+    )
+
+
+def both(values: tuple[Value, Value]) -> Value:
+    """The value of a game in which either seat is equally likely, from those of the two seats."""
+    first, second = values
+    how = first.how if first.how == second.how else f"{first.how}; {second.how}"
+    return Value((first.low + second.low) / 2, (first.high + second.high) / 2, first.exact and second.exact, how)
+
+
+def ultimatum_seat(rules: Rules) -> int | None:
+    """The seat that makes the last offer that can be answered, by the last act but one; none where nobody answers."""
+    return rules.max_turns % 2 if rules.max_turns > 1 else None
+
+
+def _play(
+    players: tuple[Partner, Partner],
+    partner: Partner,
+    names: tuple[str, str],
+    source: ScenarioSource,
+    scenarios: Scenarios,
+    rules: Rules,
+    seed: int,
+) -> tuple[Outcomes, Outcomes]:
+    """The games of ``players[seat]`` in each seat against ``partner``; their noise does not depend on who plays."""
+    seats = []
+    for seat in (0, 1):
+        occupants = (players[0], partner) if seat == 0 else (partner, players[1])
+        try:
+            games = rollout(occupants, scenarios, rules, seed=seed, index=(seat,), prior=source.prior)
+        except OccupantError as error:
+            raise PlayError(names[error.seat != seat], error.seat, error.__cause__ or error) from error
+        outcomes = outcomes_of(games, seat)
+        check_joint(float((outcomes.own + outcomes.left).mean()), scenarios)
+        seats.append(outcomes)
+    return seats[0], seats[1]
+
+
+def _responses(partner: Partner, source: ScenarioSource, rules: Rules) -> tuple[Partner, Partner]:
+    """A best response for each seat, which believes the source's prior. Raises ``ValueError`` where there is none."""
+    contexts = prior_contexts(source, 0), prior_contexts(source, 1)
+    try:
+        if not exact_by_answers(partner, rules):
+            check_odds(partner, rules)
+        return BestResponse(partner, contexts[0]), BestResponse(partner, contexts[1])
+    except ValueError:
+        raise ValueError("its answers depend on what was said before, or their odds are not known") from None
+
+
+def _candidates(
+    member: Mapping[str, Partner], partner: Partner, responses: tuple[Partner, Partner] | None
+) -> tuple[dict[str, Partner], dict[str, Partner]]:
+    """Who may be played for a lower bound of a best response's value, by seat; nobody where games cost something."""
+    everybody = (*member.values(), partner)
+    if any(each.traits.remote or each.traits.human for each in everybody):
+        return {}, {}
+    known = {**member, **{name: seat_occupant(name) for name in PARTNERS if name not in UNSCRIPTED}}
+    first, second = ({} if responses is None else {FOUND: responses[seat]} for seat in (0, 1))
+    return {**known, **first}, {**known, **second}
+
+
+def _points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[Line, ...]:
+    solutions = solve(scenarios)
+    known, last = marks(solutions), ultimatum_seat(rules)
+    concepts = {
+        NASH: solutions.nash,
+        FAIR: solutions.egalitarian,
+        LARGEST: solutions.utilitarian,
+        **({} if last is None else {LAST: solutions.ultimatum[last]}),
+    }
+    return tuple(
+        _line(name, (outcomes_at(at, solutions, known, 0), outcomes_at(at, solutions, known, 1)), confidence)
+        for name, at in concepts.items()
+    )
+
+
+def _line(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> Line:
+    views = zip(VIEWS, (together(seats), *seats), strict=True)
+    return Line(name, seats, {view: figures(outcomes, confidence) for view, outcomes in views})
+
+
+def _shares(own: Line, of: Line, confidence: float) -> dict[str, Estimate]:
+    views = zip(VIEWS, (together(own.seats), *own.seats), (together(of.seats), *of.seats), strict=True)
+    return {view: share(mine, theirs, confidence) for view, mine, theirs in views}
+
+
+def _scenarios(source: ScenarioSource, sample: int | None, seed: int) -> Scenarios:
+    if sample is None and source.table is not None:
+        return source.table
+    return source.block(seed, 0, ENDLESS if sample is None else sample)
+
+
+def _name(given: Spec | Partner) -> str:
+    return spec_name(given) if isinstance(given, str | Mapping) else repr(given)

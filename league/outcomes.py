@@ -1,0 +1,196 @@
+"""What games came to, and what the splits of bargaining theory would have, in the same arrays and the same figures."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.batch import Games
+from dond_marl.efficiency import efficiency_of
+from dond_marl.metrics import GROUPS, TEN, Estimate, mean_of_cells, scenario_groups
+from dond_marl.seats import Bools, Doubles, Rows
+from dond_marl.solve import Concept, Solutions, measures, split_scores
+
+
+class Outcomes(NamedTuple):
+    """N games of one player in one seat, or what a concept's splits pay there on average, one entry per scenario.
+
+    ``nan`` where a measure says nothing: a ratio to an optimum of 0, the turns of a split that nobody played for.
+    """
+
+    groups: Rows  # [N] the scenario's group, for intervals
+    deal: Bools  # [N]
+    own: Doubles  # [N] points of ten, 0 without a deal
+    left: Doubles  # [N] the partner's points of ten
+    smaller: Doubles  # [N] the smaller of the two
+    product: Doubles  # [N] of the two, 0..100
+    gap: Doubles  # [N] between the two
+    welfare: Doubles  # [N] joint points over the most there is, 0..1
+    nash: Doubles  # [N] product over the largest there is, 0..1
+    egalitarian: Doubles  # [N] smaller share over the largest smaller share, 0..1
+    pareto: Doubles  # [N] 1 for a Pareto-optimal deal, 0 for others; and so on
+    envy_free: Doubles  # [N] both get at least half of what the pool is worth to them
+    hits_nash: Doubles  # [N] the split has the largest product
+    hits_max_min: Doubles  # [N] the largest smaller share, whatever the larger one is
+    hits_utilitarian: Doubles  # [N] the largest sum
+    turns: Doubles  # [N] acts of both seats
+
+
+class Figures(NamedTuple):
+    """Means of :class:`Outcomes` with intervals over scenarios; ``n`` counts the games, or deals, averaged over."""
+
+    points: Estimate  # own points of ten per game, no deal being 0
+    points_agreed: Estimate  # per deal
+    left: Estimate  # the partner's, per game
+    left_agreed: Estimate
+    joint: Estimate
+    joint_agreed: Estimate
+    deals: Estimate  # share of games
+    pareto: Estimate  # share of deals
+    welfare: Estimate  # over games, no deal being 0; and so the next two
+    nash: Estimate
+    egalitarian: Estimate
+    smaller: Estimate  # points of ten per game
+    product: Estimate  # per game, 0..100
+    gap: Estimate  # points of ten per deal
+    envy_free: Estimate  # share of deals, and so the next three
+    hits_nash: Estimate
+    hits_max_min: Estimate
+    hits_utilitarian: Estimate
+    turns: Estimate  # per game
+
+
+def outcomes_of(games: Games, seat: int) -> Outcomes:
+    """What the player in ``seat`` came to. Raises :class:`~dond_marl.efficiency.ImpossibleScore`."""
+    reached = efficiency_of(games)
+    own, left = reached.points[:, seat], reached.points[:, 1 - seat]
+    return Outcomes(
+        groups=reached.groups,
+        deal=reached.deal,
+        own=own,
+        left=left,
+        smaller=np.minimum(own, left),
+        product=own * left,
+        gap=np.abs(own - left),
+        welfare=reached.welfare,
+        nash=reached.nash,
+        egalitarian=reached.egalitarian,
+        pareto=reached.pareto.astype(np.float64),
+        envy_free=reached.envy_free.astype(np.float64),
+        hits_nash=reached.hits_nash.astype(np.float64),
+        hits_max_min=(reached.egalitarian == 1).astype(np.float64),  # a ratio of equal whole numbers is exactly 1
+        hits_utilitarian=reached.hits_utilitarian.astype(np.float64),
+        turns=games.turns.astype(np.float64),
+    )
+
+
+class Marks(NamedTuple):
+    """What holds of each split of N scenarios, ``[N, K]`` rows of the grid as in :mod:`dond_marl.solve`."""
+
+    gap: Doubles  # points of ten between the two shares
+    envy_free: Bools
+    max_min: Bools  # the largest smaller share
+
+
+def marks(solutions: Solutions) -> Marks:
+    """The marks of every split; ``K`` is the grid's size."""
+    scenarios = solutions.scenarios
+    scores, splits = split_scores(scenarios, solutions.max_count)
+    wholes = scenarios.wholes.T[:, :, None].astype(np.int64)
+    first, second = scores * (TEN / np.maximum(wholes, 1))
+    return Marks(
+        gap=np.abs(first - second),
+        envy_free=splits & (2 * scores >= wholes).all(axis=0),
+        max_min=splits & (measures(scores, wholes).smaller == solutions.best.smaller[:, None]),
+    )
+
+
+def outcomes_at(concept: Concept, solutions: Solutions, known: Marks, seat: int) -> Outcomes:
+    """What ``seat`` would come to if every game ended at a split of the concept, each of a set equally often."""
+    number = concept.splits.sum(axis=1)
+
+    def mean(values: Doubles | Bools) -> Doubles:
+        means: Doubles = np.einsum("nk,nk->n", values.astype(np.float64), concept.splits) / np.maximum(number, 1)
+        return means
+
+    own, left = concept.point[:, seat], concept.point[:, 1 - seat]
+    return Outcomes(
+        groups=scenario_groups(solutions.scenarios),
+        deal=number > 0,
+        own=own,
+        left=left,
+        smaller=concept.smaller,
+        product=concept.product,
+        gap=mean(known.gap),
+        welfare=_ratio(own + left, solutions.joint),
+        nash=_ratio(concept.product, solutions.product),
+        egalitarian=_ratio(concept.smaller, solutions.smaller),
+        pareto=mean(solutions.pareto.splits),
+        envy_free=mean(known.envy_free),
+        hits_nash=mean(solutions.nash.splits),
+        hits_max_min=mean(known.max_min),
+        hits_utilitarian=mean(solutions.utilitarian.splits),
+        turns=np.full(solutions.size, np.nan),
+    )
+
+
+def together(seats: tuple[Outcomes, Outcomes]) -> Outcomes:
+    """The games of both seats, each weighing the same."""
+    first, second = seats
+    return Outcomes(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
+
+
+def figures(outcomes: Outcomes, confidence: float) -> Figures:
+    """What games came to on average, every game weighing the same."""
+    groups, deal, joint = outcomes.groups, outcomes.deal, outcomes.own + outcomes.left
+    everywhere = np.ones(len(deal), dtype=bool)
+
+    def mean(values: Doubles | Bools, among: Bools = everywhere) -> Estimate:
+        counted = among & ~np.isnan(values)
+        sums = np.bincount(groups, weights=np.where(counted, values, 0), minlength=GROUPS)
+        number = np.bincount(groups[counted], minlength=GROUPS)
+        return mean_of_cells(sums[None].astype(np.float64), number[None].astype(np.float64), confidence)
+
+    return Figures(
+        points=mean(outcomes.own),
+        points_agreed=mean(outcomes.own, deal),
+        left=mean(outcomes.left),
+        left_agreed=mean(outcomes.left, deal),
+        joint=mean(joint),
+        joint_agreed=mean(joint, deal),
+        deals=mean(deal),
+        pareto=mean(outcomes.pareto, deal),
+        welfare=mean(outcomes.welfare),
+        nash=mean(outcomes.nash),
+        egalitarian=mean(outcomes.egalitarian),
+        smaller=mean(outcomes.smaller),
+        product=mean(outcomes.product),
+        gap=mean(outcomes.gap, deal),
+        envy_free=mean(outcomes.envy_free, deal),
+        hits_nash=mean(outcomes.hits_nash, deal),
+        hits_max_min=mean(outcomes.hits_max_min, deal),
+        hits_utilitarian=mean(outcomes.hits_utilitarian, deal),
+        turns=mean(outcomes.turns),
+    )
+
+
+def share(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
+    """The ratio of two mean own points in the same games, with a paired interval: the ratio made linear at its value.
+
+    A ratio of sums is what :func:`dond_marl.metrics.mean_of_cells` makes of sums and of what they are divided by.
+    """
+    mine, theirs = (np.bincount(each.groups, weights=each.own, minlength=GROUPS)[None] for each in (own, of))
+    return mean_of_cells(mine.astype(np.float64), theirs.astype(np.float64), confidence)._replace(n=len(own.own))
+
+
+def landed(outcomes: Outcomes) -> tuple[Doubles, Rows]:
+    """Where games ended: the different pairs of own and the partner's points ``[M, 2]``, and how many games each."""
+    places, number = np.unique(np.stack([outcomes.own, outcomes.left], axis=1), axis=0, return_counts=True)
+    return places, number
+
+
+def _ratio(got: Doubles, best: Doubles) -> Doubles:
+    """``got / best``, nan where the best is nothing."""
+    ratio: Doubles = np.divide(got, best, out=np.full(len(got), np.nan), where=best > 0)
+    return ratio
