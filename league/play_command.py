@@ -1,0 +1,265 @@
+"""What ``scripts/play.py`` does with its arguments: a person and a partner at a table, game by game, recorded.
+
+A game is played by the one play loop and kept by the one record, so that what a person did can be replayed, counted
+and compared like anything else. A record is written as soon as its game is over: whoever leaves loses no finished one.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+from dond_marl.belief_states import OutOfReach
+from dond_marl.best_response import exact_by_answers
+from dond_marl.game import Rules, Triple, rest
+from dond_marl.metrics import TEN
+from dond_marl.occupants import seat_occupant, spec_name
+from dond_marl.randomness import generator
+from dond_marl.record import GameRecord, RecordError, from_json, records, replay, to_line
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios import ScenarioSource, open_source, pack
+from dond_marl.seats import Cause, Partner
+from dond_marl.solve import solve
+from dond_marl.splits import grid
+from league.command import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
+from league.play_screen import (
+    LeftTheTable,
+    Terminal,
+    conversation,
+    ending,
+    frontier_table,
+    inert,
+    opening,
+    values_table,
+)
+from league.play_typed import help_line
+from partners.best_response import BestResponse
+from partners.human import Human
+
+RECORDS = Path("runs/human/games.jsonl")
+NAME = "human"  # in records
+MOST_GAMES = 1000
+
+
+class Request(NamedTuple):
+    """Whom to seat, what to play, and where to write it down."""
+
+    partner: str
+    seat: str  # "0", "1" or "random"
+    scenarios: str
+    split: str | None
+    data_dir: Path | None
+    seed: int | None
+    games: int
+    max_turns: int
+    disagree: str
+    record: Path | None
+    no_color: bool
+
+
+class Sitting(NamedTuple):
+    """What all games of a person at the table have in common."""
+
+    partner: Partner
+    name: str
+    source: ScenarioSource
+    rules: Rules
+    seed: int
+    games: int
+    seat: int | None  # None: drawn for each game
+    book: Path
+    screen: Terminal
+
+
+class UsageError(ValueError):
+    """Arguments that cannot be used, in one line."""
+
+
+def main(given: Request) -> int:
+    """Play; the exit code is 0, 1 (the partner or the file), 2 (the arguments) or 130 (interrupted)."""
+    _forgive_foreign_characters()
+    played: list[GameRecord] = []
+    book: Path | None = None
+    try:
+        sitting = _checked(given)
+        book = sitting.book
+        _play(sitting, played)
+    except (*USER_ERRORS, UsageError) as error:
+        return _failed(str(error), USAGE_ERROR)
+    except LeftTheTable:
+        print(inert(_farewell(played, book)))  # noqa: T201  # the command talks to a person
+    except KeyboardInterrupt:
+        return _failed(f"\n{_farewell(played, book)}", INTERRUPTED)
+    except (OccupantError, OSError) as error:
+        return _failed(str(error), RUN_ERROR)
+    return 0
+
+
+def _checked(given: Request) -> Sitting:
+    """The sitting, once every argument is known to be usable; raises what says what is wrong."""
+    try:
+        rules = Rules(given.max_turns, given.disagree)  # type: ignore[arg-type]  # it checks
+    except ValueError as error:
+        raise UsageError(f"--{str(error).replace('max_turns', 'max-turns', 1)}") from None
+    if not 1 <= given.games <= MOST_GAMES:
+        raise UsageError(f"--games must be an integer in 1..{MOST_GAMES}; got {given.games}")
+    if given.seed is not None and not 0 <= given.seed < 2**63:
+        raise UsageError(f"--seed must be an integer in 0..2**63 - 1; got {given.seed}")
+    source = open_source(given.scenarios, split=given.split, data_dir=given.data_dir)
+    partner, name = seat_occupant(given.partner), spec_name(given.partner)
+    seed = secrets.randbits(31) if given.seed is None else given.seed  # a person wants another game every time
+    seat = None if given.seat == "random" else int(given.seat)
+    book = _writable(given.record)
+    screen = Terminal(Console(highlight=False, color_system=None if given.no_color else "auto"))
+    return Sitting(partner, name, source, rules, seed, given.games, seat, book, screen)
+
+
+def _writable(asked: Path | None) -> Path:
+    """The file of records: one that can be made, or one that holds records already."""
+    path = RECORDS if asked is None else asked.expanduser()
+    try:
+        if asked is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise UsageError(f"--record {path}: no file can be written there; name one in a folder that exists")
+        held = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if held:
+            from_json(held.splitlines()[-1])
+        if held and not held.endswith("\n"):
+            raise RecordError
+    except OSError as error:
+        raise UsageError(f"--record {path}: {error.strerror}; name another file") from None
+    except (RecordError, UnicodeDecodeError):
+        raise UsageError(f"--record {path}: its last line is no whole game record; name another file") from None
+    return path
+
+
+def _play(sitting: Sitting, played: list[GameRecord]) -> None:
+    """Game after game; each is added to ``played`` once it is written down."""
+    screen, best = sitting.screen, _best_response(sitting)
+    screen.say(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
+    screen.say(help_line(sitting.rules))
+    points: list[tuple[float, float]] = []
+    for number in range(sitting.games):
+        drawn = int(generator(sitting.seed, "seat of the person", number).integers(2))
+        seat = drawn if sitting.seat is None else sitting.seat
+        screen.say("")
+        screen.say(opening(sitting.name, seat, sitting.rules, number + 1, sitting.games), "bold")
+        record = _one_game(sitting, Human(screen), seat, number)
+        _write_down(record, sitting.book)
+        played.append(record)
+        points.append((_of_ten(record, seat), _of_ten(record, 1 - seat)))
+        _show_end(screen, record, seat)
+        if best is not None:
+            _show_best(sitting, best, seat, number)
+        screen.say(f"recorded in {sitting.book}", wrap=False)
+    if len(points) > 1:
+        mine, theirs = (sum(scores) / len(points) for scores in zip(*points, strict=True))
+        deals = sum(record.outcome.deal for record in played)
+        screen.say("")
+        screen.say(f"{len(points)} games, {deals} deals: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
+
+
+def _one_game(sitting: Sitting, who: Partner, seat: int, number: int) -> GameRecord:
+    """Game ``number`` with ``who`` in ``seat``. Raises :class:`LeftTheTable` and :class:`OccupantError`."""
+    partner, label, names = sitting.partner, sitting.source.label, (NAME, sitting.name)
+    try:
+        games = rollout(
+            (who, partner) if seat == 0 else (partner, who),
+            sitting.source.block(sitting.seed, number, 1),
+            sitting.rules,
+            seed=sitting.seed,
+            index=(number,),
+            prior=sitting.source.prior,
+        )
+    except OccupantError as error:
+        if isinstance(error.__cause__, LeftTheTable):
+            raise LeftTheTable from None
+        if isinstance(error.__cause__, OSError) and error.seat == seat:
+            raise error.__cause__ from None  # the person's screen is gone: nobody's act is to blame
+        raise
+    return records(games, names if seat == 0 else names[::-1], source=label, seed=sitting.seed)[0]
+
+
+def _write_down(record: GameRecord, book: Path) -> None:
+    line = to_line(record)
+    try:
+        with book.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+    except OSError as error:
+        raise OSError(f"{book}: {error.strerror}; the game that could not be recorded: {line}") from error
+
+
+def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
+    """What the person has not heard yet, who got what, and what was possible."""
+    state = replay(record)
+    said_last = (len(state.history) - 1) % 2
+    unheard = 1 if said_last == seat else 2
+    screen.show("", conversation(state, seat, max(len(state.history) - unheard, 0)), "")
+    screen.say(ending(state, seat), "bold green" if record.outcome.deal else "bold red")
+    for cause in sorted(set(record.causes) - {Cause.FREE}):
+        number, whose = record.causes.count(cause), Cause(cause).name
+        screen.say(f"{number} of their acts stood in for their own choice ({whose})", "yellow")
+    screen.show(values_table(state, seat), "", "The Pareto frontier, where more for one is less for the other:")
+    screen.show(frontier_table(_frontier(record, seat), state, seat))
+
+
+def _frontier(record: GameRecord, seat: int) -> list[Triple]:
+    """What ``seat`` keeps in each split that no other dominates."""
+    solved = solve(pack([record.scenario]))
+    firsts: list[Triple] = [(a, b, c) for a, b, c in grid(solved.max_count)[solved.pareto.splits[0]].tolist()]
+    return firsts if seat == 0 else [rest(record.scenario.counts, first) for first in firsts]
+
+
+def _best_response(sitting: Sitting) -> BestResponse | None:
+    """Who does best against the partner, where that is known exactly: bounds and guesses are no yardstick of a game."""
+    if not exact_by_answers(sitting.partner, sitting.rules):
+        return None
+    try:
+        return BestResponse(sitting.partner)
+    except ValueError:  # it is only known in games as short as these, and this partner plays all kinds
+        return None
+
+
+def _show_best(sitting: Sitting, best: BestResponse, seat: int, number: int) -> None:
+    """What the best response gets in the same game; nothing where the scenarios are too rich to know it."""
+    try:
+        record = _one_game(sitting, best, seat, number)
+    except OccupantError as error:
+        if isinstance(error.__cause__, OutOfReach):
+            return
+        raise
+    score, how = record.outcome.scores[seat], "" if record.outcome.deal else ", for want of a deal"
+    sitting.screen.say(
+        f"\nThe best response to {sitting.name}, which knows how it answers but not its values, gets {score} here{how}."
+    )
+
+
+def _of_ten(record: GameRecord, seat: int) -> float:
+    """The seat's score in points of ten."""
+    return record.outcome.scores[seat] * TEN / max(record.scenario.whole(seat), 1)
+
+
+def _farewell(played: list[GameRecord], book: Path | None) -> str:
+    """What is left of the sitting of somebody who leaves."""
+    if not played:
+        return "left the table: no game was finished"
+    return f"left the table: {len(played)} finished game{'s are' if len(played) > 1 else ' is'} in {book}"
+
+
+def _forgive_foreign_characters() -> None:
+    """Read what is no text, and show what the terminal's encoding lacks, as question marks instead of failing."""
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _failed(message: str, code: int) -> int:
+    print(inert(message), file=sys.stderr)  # noqa: T201  # the command talks to a person
+    return code

@@ -1,0 +1,231 @@
+"""A game in the terminal, for the person in one of its seats: what is shown, and how an act is asked for.
+
+Lines only ever follow each other, so that it works on any terminal, in a pipe and in a file. Whatever comes from
+somebody else (a partner's name, a line of input) is printed inert: no markup, no control characters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dond_marl.game import ITEMS, SEATS, Action, Ending, Outcome, Rules, State, Triple, rest, worth
+from dond_marl.transcript import in_words
+from dond_marl.wording import in_english
+from league.play_typed import Meant, Mistake, Wish, help_line, understood
+from partners.human import View
+
+PROMPT = "your act> "
+WHO = ("they", "you")
+Row = tuple[str, Triple | None, str]  # a label, numbers of items, and a note on them
+
+
+class LeftTheTable(Exception):
+    """The person wants to stop, or there is nothing left to read."""
+
+    def __init__(self) -> None:
+        super().__init__("left the table")
+
+
+class Terminal:
+    """Asks the person at the terminal, line by line: an :class:`partners.human.Interface`."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = Console(highlight=False) if console is None else console
+
+    def ask(self, view: View) -> Action:
+        """Show the game, and ask until the person says a legal act. Raises :class:`LeftTheTable`."""
+        self._show(view)
+        line = self._read(PROMPT)
+        while True:
+            meant = understood(line, view)
+            if meant is Wish.LEAVE:
+                raise LeftTheTable
+            if isinstance(meant, Meant):
+                if meant.sure:
+                    return meant.action
+                line = self._confirmed(meant.action, view)
+                if not line:
+                    return meant.action
+                continue
+            self.say(meant.why, "red") if isinstance(meant, Mistake) else self.say(help_line(view.state.rules))
+            line = self._read(PROMPT)
+
+    def say(self, text: str, style: str = "", *, wrap: bool = True) -> None:
+        """One inert line; without ``wrap`` it is never broken, so that it can be copied."""
+        self._console.print(Text(inert(text), style=style), soft_wrap=not wrap)
+
+    def show(self, *parts: Table | str) -> None:
+        """Tables, and inert lines."""
+        for part in parts:
+            self.say(part) if isinstance(part, str) else self._console.print(part)
+
+    def _show(self, view: View) -> None:
+        state, history = view.state, view.state.history
+        side_by_side = view.places > 1
+        since = 0 if side_by_side else max(len(history) - 2, 0)
+        where = f" · game {view.place} of {view.places} side by side" if side_by_side else ""
+        self.say(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where}{_urgency(state)}", "bold")
+        self.show(conversation(state, view.seat, since), table_now(view))
+
+    def _confirmed(self, action: Action, view: View) -> str:
+        """Nothing if the person means ``action``, otherwise what to understand instead."""
+        self.say(f"read as {described(action, view)}")
+        answer = self._read("say that? [Y/n] ")
+        plain = answer.strip().lower()
+        if plain in ("", "y", "yes"):
+            return ""
+        return self._read(PROMPT) if plain in ("n", "no") else answer
+
+    def _read(self, prompt: str) -> str:
+        try:
+            if sys.stdin is None:  # started with its input closed
+                raise EOFError
+            line = input(prompt)
+        except EOFError:
+            self.say("")
+            raise LeftTheTable from None
+        if not sys.stdin.isatty():  # nobody's keys have shown it
+            self.say(line)
+        return line
+
+
+def inert(text: str) -> str:
+    """``text`` with everything that a terminal might obey replaced; line ends stay."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+def conversation(state: State, seat: int, since: int = 0) -> Table:
+    """What was said from act ``since`` on, in words, as the person in ``seat`` hears it."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    final = state.rules.disagree == "ends"
+    for turn, action in list(enumerate(state.history))[since:]:
+        mine = turn % 2 == seat
+        said = in_english(action, state.scenario.counts, variant=turn, final=final)
+        table.add_row(f"{turn + 1}.", Text(WHO[mine], "cyan" if mine else "magenta"), Text(said))
+    return table
+
+
+def table_now(view: View) -> Table:
+    """The pool, the person's values, and both latest offers as what the person would get."""
+    left = None if view.theirs is None else rest(view.counts, view.theirs)
+    rows: list[Row] = [
+        ("on the table", view.counts, _points(view.values, view.counts)),
+        ("worth to you", view.values, "each"),
+        ("they leave you", left, _points(view.values, left)),
+        ("you asked for", view.mine, _points(view.values, view.mine)),
+    ]
+    if view.revealed:
+        rows.insert(2, ("worth to them", view.state.scenario.utilities[1 - view.seat], "each"))
+    return _items(rows, "for you")
+
+
+def described(action: Action, view: View) -> str:
+    """An act and what it comes to for the person."""
+    act = action.act_type
+    if act.is_offer:
+        left = rest(view.counts, action.oA)
+        return (
+            f"{act.name}: you keep {in_words(action.oA)} ({_counted(worth(view.values, action.oA))}), "
+            f"they get {in_words(left)}"
+        )
+    if act is act.AGREE and view.theirs is not None:
+        left = rest(view.counts, view.theirs)
+        return f"{act.name}: you get {in_words(left)} ({_counted(worth(view.values, left))})"
+    return act.name
+
+
+def opening(partner: str, seat: int, rules: Rules, game: int, games: int) -> str:
+    """Who sits where, in one line."""
+    which = f"game {game} of {games} · " if games > 1 else ""
+    you, they = (" and open", "") if seat == 0 else ("", ", who opens")
+    return f"{which}you are {SEATS[seat]}{you}; they are {partner}{they} · at most {rules.max_turns} acts"
+
+
+def ending(state: State, seat: int) -> str:
+    """How the finished game ended, for the person in ``seat``."""
+    outcome = state.outcome
+    assert outcome is not None
+    if outcome.deal:
+        how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}
+        told = how.get(outcome.ending, "Deal, as time is up and the claims fit")
+        mine, theirs = outcome.scores[seat], outcome.scores[1 - seat]
+        return f"{told}: you get {_counted(mine)}, they get {_counted(theirs)}."
+    return f"No deal, 0 points for both: {_why(state, outcome, seat)}."
+
+
+def values_table(state: State, seat: int) -> Table:
+    """Who got what, and both lists of values, open on the table."""
+    outcome, scenario = state.outcome, state.scenario
+    assert outcome is not None
+    rows: list[Row] = [("on the table", scenario.counts, "")]
+    for who, whose in (("you", seat), ("they", 1 - seat)):
+        share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[whose]
+        rows.append((f"worth to {'them' if who == 'they' else who}", scenario.utilities[whose], "each"))
+        rows.append((f"{who} got", share, f"{outcome.scores[whose]} of {scenario.whole(whose)}"))
+    return _items(rows, "points")
+
+
+def frontier_table(splits: Sequence[Triple], state: State, seat: int) -> Table:
+    """The splits that were possible, by what the person keeps, and where the game landed."""
+    counts, utilities, outcome = state.scenario.counts, state.scenario.utilities, state.outcome
+    assert outcome is not None
+    landed = outcome.scores[seat], outcome.scores[1 - seat]
+    lines = {(worth(utilities[seat], s), worth(utilities[1 - seat], rest(counts, s))): s for s in splits}
+    note = "<- this game" if outcome.deal else "<- this game: no deal"
+    if outcome.deal and landed not in lines:
+        note = "<- this game: more was possible"
+    style = "bold green" if outcome.deal else "bold red"
+    lines[landed] = (0, 0, 0) if outcome.allocation is None else outcome.allocation[seat]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in (*ITEMS, "you", "they"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for scores, kept in sorted(lines.items(), reverse=True):
+        here = scores == landed
+        cells = ["-"] * 3 if here and not outcome.deal else [str(number) for number in kept]
+        table.add_row(*cells, *map(str, scores), note if here else "", style=style if here else "")
+    return table
+
+
+def _urgency(state: State) -> str:
+    if state.turns_remaining == 1:
+        return " · the last act of all: agree, or claim exactly what they leave you"
+    return " · your last act" if state.turns_remaining == 2 else ""
+
+
+def _why(state: State, outcome: Outcome, seat: int) -> str:
+    last_was_mine = state.history and (len(state.history) - 1) % 2 == seat
+    if outcome.ending is Ending.DISAGREE:
+        return f"{WHO[bool(last_was_mine)]} walked away"
+    nobody = [WHO[whose == seat] for whose in (seat, 1 - seat) if state.claims[whose] is None]
+    why = f"{' and '.join(nobody)} claimed nothing" if nobody else "the two claims do not add up to the pool"
+    if outcome.ending is Ending.TURN_LIMIT:
+        return f"time is up and {why}"
+    return f"{WHO[bool(last_was_mine)]} ended the talk and {why}"
+
+
+def _items(rows: Sequence[Row], note: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    for heading in (*ITEMS, note):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for label, items, told in rows:
+        cells = ["-"] * len(ITEMS) if items is None else map(str, items)
+        table.add_row(label, *cells, told)
+    return table
+
+
+def _points(values: Triple, items: Triple | None) -> str:
+    return "" if items is None else str(worth(values, items))
+
+
+def _counted(points: int) -> str:
+    return f"{points} point{'' if points == 1 else 's'}"

@@ -1,0 +1,107 @@
+"""What a person at the table types: a short command, or a sentence that is read as an act.
+
+A command is meant as it stands. A sentence goes through :mod:`dond_marl.annotator`, which may misread it: its reading
+has to be confirmed before it is played. What is neither, or breaks a rule, is a mistake told in one line.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import NamedTuple
+
+from dond_marl.annotator import Said, read
+from dond_marl.game import ITEMS, Act, Action, Rules
+from dond_marl.transcript import in_words
+from partners.human import View
+
+HELP = (
+    "p 1 0 2: propose to keep 1 book, 0 hats, 2 balls · i 1 0 2: insist on it (i: on what you last asked for) · "
+    "a: agree · d: disagree{walks} · e: end the talk, latest claims count · q: quit · ?: help · or say it in a sentence"
+)
+LONGEST = 300  # characters of a sentence; nobody said more than 120 or so in one turn of the published dialogues
+_WORDS = {
+    **dict.fromkeys(("a", "agree"), Act.AGREE),
+    **dict.fromkeys(("d", "disagree"), Act.DISAGREE),
+    **dict.fromkeys(("e", "end"), Act.END),
+}
+_OFFERS = {"p": Act.PROPOSE, "propose": Act.PROPOSE, "i": Act.INSIST, "insist": Act.INSIST}
+_NUMBERS = re.compile(r"[-+]?\d{1,6}([\s,]+[-+]?\d{1,6})*,?", re.ASCII)
+
+
+class Wish(Enum):
+    """What is no act."""
+
+    HELP = "help"
+    LEAVE = "leave"
+
+
+class Meant(NamedTuple):
+    """A legal act; ``sure``: typed as a command, not read from a sentence."""
+
+    action: Action
+    sure: bool
+
+
+class Mistake(NamedTuple):
+    """What cannot be played, and why, in one line."""
+
+    why: str
+
+
+def understood(line: str, view: View) -> Meant | Wish | Mistake:
+    """What the person means by ``line`` in the game of ``view``."""
+    text = line.strip()
+    word, _, tail = text.lower().partition(" ")
+    if word in ("?", "h", "help") and not tail:
+        return Wish.HELP
+    if word in ("q", "quit", "exit") and not tail:
+        return Wish.LEAVE
+    if not text:
+        return Mistake("type an act, or ? for help")
+    action = _command(word, tail.strip(), view)
+    meant = _sentence(text, view) if action is None else action
+    if isinstance(meant, Mistake):
+        return meant
+    rule = view.rule_against(meant)
+    if rule is None:
+        return Meant(meant, sure=action is not None)
+    if meant.act_type.is_offer:
+        everything = " ".join(map(str, view.counts))
+        rule = f"there are {in_words(view.counts)} on the table; keep from p 0 0 0 up to p {everything}"
+    return Mistake(f"not legal: {rule}")
+
+
+def help_line(rules: Rules) -> str:
+    """All commands, in one line."""
+    return HELP.format(walks=" and walk away" if rules.disagree == "ends" else " with the offer")
+
+
+def _command(word: str, tail: str, view: View) -> Action | Mistake | None:
+    """The act of a short command, ``None`` where it is none: "i take the hats" is a sentence, "i 0 2 0" is not."""
+    if not tail and word in _WORDS:
+        return Action(_WORDS[word])
+    if word not in _OFFERS:
+        return None
+    if not tail and word in ("i", "insist") and view.mine is not None:
+        return Action(Act.INSIST, view.mine)
+    numbers = [int(number) for number in re.split(r"[\s,]+", tail.strip(",")) if number] if _only_numbers(tail) else []
+    if len(numbers) == len(ITEMS):
+        return Action(_OFFERS[word], (numbers[0], numbers[1], numbers[2]))
+    if tail and not numbers and word != "p":
+        return None
+    return Mistake(f"{word} takes three numbers, what you keep of books, hats and balls: {word} 1 0 2")
+
+
+def _only_numbers(tail: str) -> bool:
+    return _NUMBERS.fullmatch(tail) is not None
+
+
+def _sentence(text: str, view: View) -> Action | Mistake:
+    if len(text) > LONGEST:
+        return Mistake(f"that is too long to read: at most {LONGEST} characters")
+    history = view.state.history
+    reading = read(text, view.counts, Said(view.mine, view.theirs, history[-1].act_type if history else None))
+    if reading.action is None:
+        return Mistake(f"that cannot be read as an act ({reading.why}); say it otherwise, or ? for short commands")
+    return reading.action

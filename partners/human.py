@@ -1,0 +1,117 @@
+"""A person in a seat: asked game by game, through an object that knows how to show a game and to take an answer.
+
+How a person is asked (a terminal, a window, a script in a test) is no business of this floor: whoever seats the person
+brings the :class:`Interface`. A person sees what any occupant of the seat sees, and is held to the same rules.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from dond_marl.game import Act, Action, IllegalAct, Scenario, State, Triple, apply, rule_against
+from dond_marl.seats import Decisions, Traits, Turns, decide
+
+
+class View(NamedTuple):
+    """One game as the person in the seat to move sees it."""
+
+    state: State  # as the seat knows it: the partner's values are zeros unless ``revealed``
+    revealed: bool = False
+    place: int = 1  # among the games that wait for an answer, side by side: this one,
+    places: int = 1  # of how many
+
+    @property
+    def seat(self) -> int:
+        """The person's."""
+        return self.state.mover
+
+    @property
+    def counts(self) -> Triple:
+        """The pool."""
+        return self.state.scenario.counts
+
+    @property
+    def values(self) -> Triple:
+        """The person's own."""
+        return self.state.scenario.utilities[self.seat]
+
+    @property
+    def mine(self) -> Triple | None:
+        """What the person last asked for, ``None`` before that."""
+        return self.state.claims[self.seat]
+
+    @property
+    def theirs(self) -> Triple | None:
+        """What the partner last asked for, ``None`` before that."""
+        return self.state.claims[1 - self.seat]
+
+    def rule_against(self, action: Action) -> str | None:
+        """The rule that forbids ``action`` here, in words, or ``None`` if it is legal."""
+        return rule_against(self.state, action)
+
+
+@runtime_checkable
+class Interface(Protocol):
+    """How a person is asked."""
+
+    def ask(self, view: View) -> Action:
+        """The person's act, a legal one. Whatever it raises fails the game by the fault of the person's seat."""
+        ...
+
+
+class Human:
+    """A person, who is asked game by game and answers through ``interface``.
+
+    Raises :class:`IllegalAct` where the interface lets an act pass that the rules forbid.
+    """
+
+    traits = Traits(human=True)
+
+    def __init__(self, interface: Interface) -> None:
+        if not isinstance(interface, Interface):
+            raise TypeError(f"a person needs an interface with ask(view); got {type(interface).__name__}")
+        self.interface = interface
+
+    def __repr__(self) -> str:
+        return f"Human({type(self.interface).__name__})"
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row, asked for one after the other."""
+        said = [self._asked(view) for view in views(turns)]
+        acts = np.array([action.act_type for action in said], dtype=np.int8)
+        return decide(acts, np.array([action.oA for action in said], dtype=np.int8).reshape(-1, 3))
+
+    def _asked(self, view: View) -> Action:
+        action = self.interface.ask(view)
+        rule = view.rule_against(action)  # here, while its numbers are still whole: int8 would fold large ones
+        if rule is not None:
+            raise IllegalAct(f"the person's interface let an illegal act pass: {rule}")
+        return action
+
+
+def human(interface: str) -> Human:
+    """A person, asked act by act through ``interface``, such as ``league.play_screen:Terminal``.
+
+    Source: this project. ``interface``: ``module:name`` of what makes, when called without arguments, an object with
+    ``ask(view) -> action``.
+    """
+    module, colon, name = interface.partition(":")
+    if not (module and colon and name.isidentifier()):
+        raise ValueError(f"interface is written module:name, such as league.play_screen:Terminal; got {interface!r}")
+    return Human(getattr(importlib.import_module(module), name)())
+
+
+def views(turns: Turns) -> Iterator[View]:
+    """Every row of ``turns`` as a person sees it."""
+    acts, offers = turns.history.act.tolist(), turns.history.oA.tolist()
+    columns = turns.counts.tolist(), turns.my_utilities.tolist(), turns.partner_utilities.tolist()
+    for row, (counts, mine, theirs) in enumerate(zip(*columns, strict=True)):
+        utilities = (tuple(mine), tuple(theirs)) if turns.seat == 0 else (tuple(theirs), tuple(mine))
+        state = State(Scenario(tuple(counts), utilities), turns.rules)
+        for act, oA in zip(acts[row], offers[row], strict=True):
+            state = apply(state, Action(Act(act), tuple(oA)))
+        yield View(state, any(theirs), row + 1, turns.size)
