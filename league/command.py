@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from dond_marl.data import DataError
-from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.scenarios import ScenarioError
 from league.blobs import BlobError
 from league.config import Config, ConfigError, LoggingConfig, load_config
@@ -57,7 +57,9 @@ def _directory(config: Config | None, resume: Path | None) -> RunDirectory:
 
 def _run(config: Config | None, directory: RunDirectory) -> None:
     console = console_for_people()
-    if console.is_terminal:
+    # A live view would draw over a person's prompt. A run that is taken up again has its settings in its ledger.
+    asks = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
+    if console.is_terminal and not asks:
         with LiveWatcher(console) as watcher:
             _heed_signals(watcher)
             outcome = run_league(config, directory, watcher)

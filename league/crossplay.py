@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.metrics import Estimate, mean_of_cells
 from dond_marl.scenarios import Scenarios
+from league.cells import Cells, Payoffs, Played
 from league.ledger import Ledger
 from league.tasks import Leg
+
+Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
+ROUNDING = 1e-6  # points of ten
 
 
 class Standing(NamedTuple):
@@ -26,6 +30,8 @@ class Standing(NamedTuple):
 
     member: str
     points: Estimate  # own points of ten
+    of_nash: Estimate  # points as a share of those at the Nash points of the same scenarios
+    of_response: Estimate  # points as a share of a best response's, against the members to which that is known
     as_seat: tuple[Estimate, Estimate]
     left: float  # points of ten that its partners got
     deals: float  # share of games with a deal
@@ -34,21 +40,18 @@ class Standing(NamedTuple):
     self_play: float  # own points of ten against itself
     fallbacks: int  # acts that it played as a fallback
     failed: int  # matches that failed by its fault
+    impossible: bool  # its games are said to have paid more than there is: a bug
 
 
 class CrossPlay:
-    """Running sums of every cell: member ``i`` in seat ``s`` against member ``j``."""
+    """Running sums of every cell that was played: member ``i`` in seat ``s`` against member ``j``."""
 
     def __init__(self, members: Sequence[str]) -> None:
-        size = len(members)
         self.members = tuple(members)
+        self.cells = Cells(len(self.members))
         self._place = {name: place for place, name in enumerate(members)}
-        self._points = np.zeros((size, 2, size, GROUPS))  # [i, s, j, group of scenarios]
-        self._games = np.zeros((size, 2, size, GROUPS))
-        self._deals = np.zeros((size, 2, size))
-        self._turns = np.zeros((size, 2, size))
-        self._fallbacks = np.zeros(size, dtype=np.int64)
-        self._failed = np.zeros(size, dtype=np.int64)
+        self._fallbacks = np.zeros(len(self.members), dtype=np.int64)
+        self._failed = np.zeros(len(self.members), dtype=np.int64)
         self.total_games = 0
 
     def admit(self, members: Iterable[str]) -> None:
@@ -56,19 +59,17 @@ class CrossPlay:
         new = tuple(members)
         self._place |= {name: len(self.members) + place for place, name in enumerate(new)}
         self.members += new
+        self.cells.admit(len(new))
         more = (0, len(new))
-        for name, widths in (("_points", (more, (0, 0), more, (0, 0))), ("_games", (more, (0, 0), more, (0, 0)))):
-            setattr(self, name, np.pad(getattr(self, name), widths))
-        self._deals = np.pad(self._deals, (more, (0, 0), more))
-        self._turns = np.pad(self._turns, (more, (0, 0), more))
         self._fallbacks, self._failed = np.pad(self._fallbacks, more), np.pad(self._failed, more)
+
+    def decay(self, members: Iterable[str], factor: float) -> None:
+        """Weigh what was played by members that have changed since by ``factor``, 0..1; all other cells stay."""
+        self.cells.decay([self._place[name] for name in members], factor)
 
     def forget(self, members: Iterable[str]) -> None:
         """Empty the cells of members that have changed since: what a learner scored is no longer what it scores."""
-        for place in (self._place[name] for name in members):
-            for sums in (self._points, self._games, self._deals, self._turns):
-                sums[place] = 0
-                sums[:, :, place] = 0
+        self.decay(members, 0.0)
 
     def best_against(self, member: str, confidence: float) -> float:
         """The best lower bound of what anybody scores against ``member``; ``nan`` where nobody is known to."""
@@ -80,60 +81,79 @@ class CrossPlay:
 
         ``at_fault`` names a member for each match that failed; such a match counts for nobody's points.
         """
-        groups, wholes = scenario_groups(scenarios), scenarios.wholes
-        games = np.bincount(groups, minlength=GROUPS)
-        for leg in legs:
-            self._add(leg, groups, games, points_of_ten(leg.facts["scores"], wholes))
+        legs = list(legs)
+        places = [(self._place[leg.seats[0]], self._place[leg.seats[1]]) for leg in legs]
+        if legs:
+            deals = [int(np.count_nonzero(leg.facts["deal"])) for leg in legs]
+            turns = [int(leg.facts["turns"].sum(dtype=np.int64)) for leg in legs]
+            self.cells.add(scenarios, Played(places, [leg.facts["scores"] for leg in legs], deals, turns))
+        for place, leg in zip(places, legs, strict=True):
+            for seat in (0, 1):
+                self._fallbacks[place[seat]] += leg.facts["fallbacks"][:, seat].sum(dtype=np.int64)
+        self.total_games += len(legs) * scenarios.size
         for member in at_fault:
             self._failed[self._place[member]] += 1
+
+    def payoffs(self) -> Payoffs:
+        """Every cell's figures, in the order of ``members``."""
+        return self.cells.payoffs()
 
     def cell(self, row: str, column: str, confidence: float) -> Estimate:
         """What ``row`` scores against ``column``, mean of both seats."""
         i, j = self._place[row], self._place[column]
-        return mean_of_cells(self._points[i, :, j], self._games[i, :, j], confidence)
+        return self._estimate(self.cells.rows(i, j), self.cells.rows(j, i), confidence)
 
-    def ladder(self, confidence: float) -> list[Standing]:
-        """Every member's standing against all others, best own points first, equal ones by name."""
-        standings = [self._standing(i, confidence) for i in range(len(self.members))]
+    def ladder(self, confidence: float, responses: Responses | None = None) -> list[Standing]:
+        """Every member's standing against all others, best own points first, equal ones by name.
+
+        ``responses``: what a best response in each seat earns against some of the members.
+        """
+        standings = [self._standing(i, confidence, responses or {}) for i in range(len(self.members))]
         return sorted(standings, key=lambda row: (math.isnan(row.points.mean), -row.points.mean, row.member))
 
-    def _add(self, leg: Leg, groups: NDArray[np.int64], games: NDArray[np.int64], points: NDArray[np.float64]) -> None:
-        places = [self._place[name] for name in leg.seats]
-        deals, turns = np.count_nonzero(leg.facts["deal"]), leg.facts["turns"].sum(dtype=np.int64)
-        for seat in (0, 1):
-            cell = places[seat], seat, places[1 - seat]
-            self._points[cell] += np.bincount(groups, weights=points[:, seat], minlength=GROUPS)
-            self._games[cell] += games
-            self._deals[cell] += deals
-            self._turns[cell] += turns
-            self._fallbacks[places[seat]] += leg.facts["fallbacks"][:, seat].sum(dtype=np.int64)
-        self.total_games += len(groups)
+    def _estimate(self, opens: NDArray[np.int64], answers: NDArray[np.int64], confidence: float) -> Estimate:
+        """The mean of the cells of one member: seat_0 of the legs ``opens`` and seat_1 of ``answers``."""
+        points, games = zip(self.cells.groups(opens, 0), self.cells.groups(answers, 1), strict=True)
+        return mean_of_cells(np.concatenate(points), np.concatenate(games), confidence)
 
-    def _standing(self, i: int, confidence: float) -> Standing:
-        others = [j for j in range(len(self.members)) if j != i] or [i]
-        points, games = self._points[i][:, others], self._games[i][:, others]  # [2, others, GROUPS]
-        in_cell = games.sum(axis=2)
+    def _of_response(self, i: int, confidence: float, responses: Responses) -> Estimate:
+        """The share of a best response's points, over the cells whose best response is known."""
+        known = {self._place[name]: values for name, values in responses.items() if self._place.get(name, i) != i}
+        met = np.array(sorted(known), dtype=np.int64)
+        opens = [row for j in met for row in self.cells.rows(i, j)]
+        answers = [row for j in met for row in self.cells.rows(j, i)]
+        values = [known[j][0] for j in met if len(self.cells.rows(i, j))]
+        values += [known[j][1] for j in met if len(self.cells.rows(j, i))]
+        points = self._estimate(np.array(opens, dtype=np.int64), np.array(answers, dtype=np.int64), confidence)
+        return _share(points, float(np.mean(values)) if values else math.nan)
+
+    def _standing(self, i: int, confidence: float, responses: Responses) -> Standing:
+        others = np.array([j for j in range(len(self.members)) if j != i] or [i])
+        opens, answers, nobody = self.cells.rows(i, others), self.cells.rows(others, i), np.zeros(0, dtype=np.int64)
+        legs = self.cells.totals[np.concatenate([opens, answers])]  # of each cell
+        seat = np.repeat((0, 1), (len(opens), len(answers)))
 
         def mean(totals: NDArray[np.float64]) -> float:
             """Over cells, each weighing the same, as in the points."""
-            return float((totals[in_cell > 0] / in_cell[in_cell > 0]).mean()) if in_cell.any() else math.nan
+            return float((totals / legs["games"]).mean()) if len(legs) else math.nan
 
-        own, deals = mean(points.sum(axis=2)), mean(self._deals[i][:, others])
-        alone = mean_of_cells(self._points[i, :, i], self._games[i, :, i], confidence)
+        place = np.arange(len(legs))
+        own, deals = mean(legs["points"][place, seat]), mean(legs["deals"])
+        points, left = self._estimate(opens, answers, confidence), mean(legs["points"][place, 1 - seat])
         return Standing(
             member=self.members[i],
-            points=mean_of_cells(points.reshape(-1, GROUPS), games.reshape(-1, GROUPS), confidence),
-            as_seat=(
-                mean_of_cells(points[0], games[0], confidence),
-                mean_of_cells(points[1], games[1], confidence),
-            ),
-            left=mean(self._points[others, ::-1, i].sum(axis=2).T),
+            points=points,
+            of_nash=_share(points, mean(legs["nash"][place, seat])),
+            of_response=self._of_response(i, confidence, responses),
+            as_seat=(self._estimate(opens, nobody, confidence), self._estimate(nobody, answers, confidence)),
+            left=left,
             deals=deals,
             agreed=own / deals if deals else math.nan,
-            turns=mean(self._turns[i][:, others]),
-            self_play=alone.mean,
+            turns=mean(legs["turns"]),
+            self_play=self.cell(self.members[i], self.members[i], confidence).mean,
             fallbacks=int(self._fallbacks[i]),
             failed=int(self._failed[i]),
+            impossible=own + left > mean(legs["most"]) + ROUNDING,
         )
 
 
@@ -150,18 +170,35 @@ def fold(ledger: Ledger) -> CrossPlay:
     return cross
 
 
+def _share(points: Estimate, whole: float) -> Estimate:
+    """Points as a share of ``whole``, which is taken as known."""
+    whole = whole if whole > 0 else math.nan
+    return Estimate(points.mean / whole, points.n, points.low / whole, points.high / whole)
+
+
 def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
     """The ladder as CSV, a row per member, every interval with its bounds."""
     header = ["rank", "member", "games", "points", "points_low", "points_high"]
     for seat in ("seat_0", "seat_1"):
         header += [seat, f"{seat}_low", f"{seat}_high"]
-    header += ["left_to_partner", "deal_rate", "points_agreed", "turns", "self_play", "fallbacks", "failed_matches"]
+    header += ["of_nash", "of_nash_low", "of_nash_high", "of_response", "of_response_low", "of_response_high"]
+    header += [
+        "of_response_games",
+        "left_to_partner",
+        "deal_rate",
+        "points_agreed",
+        "turns",
+        "self_play",
+        "fallbacks",
+        "failed_matches",
+    ]
     rows = []
     for rank, row in enumerate(standings, start=1):
-        estimates = [row.points, *row.as_seat]
+        estimates = [row.points, *row.as_seat, row.of_nash, row.of_response]
         figures = [f"{v:.6f}" for e in estimates for v in (e.mean, e.low, e.high)]
         rest = [f"{v:.6f}" for v in (row.left, row.deals, row.agreed, row.turns, row.self_play)]
-        rows.append([str(rank), row.member, str(row.points.n), *figures, *rest, str(row.fallbacks), str(row.failed)])
+        counted = [str(row.of_response.n), *rest, str(row.fallbacks), str(row.failed)]
+        rows.append([str(rank), row.member, str(row.points.n), *figures, *counted])
     write_csv(path, [header, *rows])
 
 

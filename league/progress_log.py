@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 CSV_NAME = "progress.csv"
 COLUMNS = (
     *("update", "decisions", "games", "points", "deals", "turns"),  # of the practice that made the update
+    *("of_nash", "of_response"),  # its points as shares of what the source's Nash points and a best response earn
     *("policy_loss", "value_loss", "entropy", "kl", "hints_available"),
     *("seconds", "decisions_per_second"),  # of the clock: the only ones that differ between equal runs
 )
@@ -47,9 +49,12 @@ class ProgressLog:
             "points": score.points,
             "deals": score.deals,
             "turns": score.turns,
+            "of_nash": score.points / training.references.nash,
+            "of_response": score.points / training.references.response,
             **metrics,
             "decisions_per_second": training.decisions_per_second,
         }
+        figures = {name: value for name, value in figures.items() if not math.isnan(value)}
         if tally.get("asked"):
             figures["hints_available"] = tally["available"] / tally["asked"]
         if self._file is not None:

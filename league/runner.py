@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dond_marl.scenarios import ScenarioSource
 from league.config import Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
-from league.crossplay import CrossPlay, Standing, fold, write_crossplay, write_ladder
+from league.crossplay import CrossPlay, Responses, Standing, fold, write_crossplay, write_ladder
 from league.curves import CurvePoint, learning_curves, write_curves
 from league.ledger import Ledger
 from league.planner import block_of, born_after, members_of, plan_matches, plan_training, seats_of
+from league.references import known_responses, responses_of
 from league.run_directory import RunDirectory, RunError, machine, write_whole
 from league.tasks import LearnerState, MatchResult, Place, block_scenarios, open_source, play
 
@@ -78,6 +79,7 @@ class Outcome(NamedTuple):
     config: Config
     cross: CrossPlay
     curves: list[CurvePoint]
+    responses: Responses  # what a best response earns against the members to whom it is known
 
 
 def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher) -> Outcome:
@@ -94,12 +96,15 @@ def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher)
             cross = _play_rounds(config, directory, ledger, watcher)
         finally:  # also of a run that is stopped: its committed rounds have tables too
             _write_tables(config, directory, ledger)
-        return Outcome(config, cross, learning_curves(ledger, config.league.confidence))
+        responses = responses_of(config)
+        if responses != known_responses(config):
+            write_ladder(directory.path / "ladder.csv", cross.ladder(config.league.confidence, responses))
+        return Outcome(config, cross, learning_curves(ledger, config.league.confidence), responses)
 
 
 def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger) -> None:
     cross, confidence = fold(ledger), config.league.confidence
-    write_ladder(directory.path / "ladder.csv", cross.ladder(confidence))
+    write_ladder(directory.path / "ladder.csv", cross.ladder(confidence, known_responses(config)))
     write_crossplay(directory.path / "crossplay.csv", cross, confidence)
     if config.learners:
         write_curves(directory.path / "learning.csv", learning_curves(ledger, confidence))
@@ -136,9 +141,11 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
 
 def portable(config: Config) -> Config:
     """The settings without what changes nothing in a ledger: where things lie, and how figures are shown."""
-    nothing = EnvConfig()
+    nothing, nothing_played = EnvConfig(), LeagueConfig()
     env = config.env.model_copy(update={"data_dir": None, **{key: getattr(nothing, key) for key in UNUSED}})
-    league = config.league.model_copy(update={"confidence": LeagueConfig().confidence})
+    league = config.league.model_copy(
+        update={"confidence": nothing_played.confidence, "responses": nothing_played.responses}
+    )
     return config.model_copy(update={"logging": LoggingConfig(), "env": env, "league": league})
 
 

@@ -138,6 +138,11 @@ class LeagueConfig(Section):
     rounds: int = Field(default=10, ge=1, le=100_000, description="an integer in 1..100000")
     block_size: int = Field(default=512, ge=1, le=65_536, description="an integer in 1..65536, scenarios per match")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
+    responses: Literal["known", "exact"] = Field(
+        default="known",
+        description="known (best responses that were computed once and are stored) or exact (computed as well: seconds "
+        "for each member to whom it is possible)",
+    )
 
 
 class MemberConfig(Section):

@@ -202,7 +202,7 @@ def curve_lines(curves: Sequence[CurvePoint]) -> Iterator[str]:
 def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     """The tables, what their figures mean, and where they lie."""
     confidence, cross = outcome.config.league.confidence, outcome.cross
-    standings = cross.ladder(confidence)
+    standings = cross.ladder(confidence, outcome.responses)
     console.print("\nladder")
     console.print(ladder_table(standings, console.width))
     console.print("\ncross-play: points of ten of the row against the column", soft_wrap=True)
@@ -212,6 +212,9 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
         console.print(f"\nlearning: points of ten against {YARDSTICK}, after so many own decisions", soft_wrap=True)
         for line in curve_lines(outcome.curves):
             console.print(Text(line), soft_wrap=True)
+    for row in standings:
+        if row.impossible:
+            console.print(Text(f"{row.member}: joint scores above what there is to share: a bug, please report it"))
     widest = max((row.points.n for row in standings), default=0)
     tables = ["ladder.csv", "crossplay.csv", *(["learning.csv"] if outcome.curves else [])]
     others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
@@ -219,7 +222,9 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
         Text(
             f"\npoints of ten: own score as tenths of what the whole pool is worth to the seat; no deal is 0. Mean "
             f"over {others} in both seats, n = {widest:,} games a member; ± is the {confidence:.0%} interval over "
-            f"scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
+            f"scenarios. of response: own points as a share of the exact best response's, against the members to whom "
+            f"it is known ({len(outcome.responses)} of {len(cross.members)}). of Nash: as a share of the points at the "
+            f"Nash points of the same scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
             f"{cross.total_games:,} games in {directory}: {', '.join(tables)}, ledger.sqlite"
         )
     )
@@ -227,6 +232,8 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
 
 FIGURES: dict[str, Callable[[Standing], str]] = {
     "points of ten": lambda row: figure(row.points),
+    "of response": lambda row: "-" if math.isnan(row.of_response.mean) else f"{row.of_response.mean:.0%}",
+    "of Nash": lambda row: f"{row.of_nash.mean:.0%}",
     "as seat_0": lambda row: f"{row.as_seat[0].mean:.2f}",
     "as seat_1": lambda row: f"{row.as_seat[1].mean:.2f}",
     "agreed": lambda row: f"{row.agreed:.2f}",
@@ -241,8 +248,10 @@ SPARED = (
     ("turns",),
     ("self-play",),
     ("as seat_0", "as seat_1"),
+    ("of Nash",),
     ("left",),
     ("agreed",),
     ("deals",),
+    ("of response",),
     ("fallbacks", "failed"),
 )

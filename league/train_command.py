@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 from collections.abc import Sequence
@@ -17,10 +18,11 @@ from rich.text import Text
 from dond_marl.occupants import seat_occupant
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
 from league.config import load_config
+from league.final_score import final_score, final_shares
 from league.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
 from league.show import console_for_people, duration, figure
 from league.train_settings import TrainConfig, TrainLoggingConfig
-from league.training import Training, final_score, train
+from league.training import Training, train
 from partners.checkpoint import CheckpointError
 
 LINES = 20  # a plain log of a whole training has about this many
@@ -88,11 +90,18 @@ class TrainWatcher:
 def status(training: Training) -> str:
     """Decisions, score and agreement of the latest practice, pace and time left, in one line."""
     score, total = training.score, training.config.training.num_train_steps
-    shown = "" if score is None else f"{score.points:.2f} points of ten, {score.deals:.1%} deals · "
+    shown = "" if score is None else f"{score.points:.2f} points of ten{_share(training)}, {score.deals:.1%} deals · "
     return (
         f"{training.learner.decisions:,}/{total:,} decisions · {shown}"
         f"{training.decisions_per_second:,.0f} decisions/s · {duration(training.seconds_left)} left"
     )
+
+
+def _share(training: Training) -> str:
+    """The practiced points as a share of a best response's, where that is known at once."""
+    if training.score is None or math.isnan(training.references.response):
+        return ""
+    return f" ({training.score.points / training.references.response:.1%} of a best response)"
 
 
 def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None) -> int:
@@ -147,6 +156,10 @@ def _print_score(console: Console, training: Training, directory: Path) -> None:
             ),
             soft_wrap=True,
         )
+    hintless = "" if training.whisper is None else " without hints"
+    for name, share in final_shares(training).items():
+        line = f"greedy play{hintless} earns {share.mean:.1%} ±{share.margin:.1%} of what the {name} earns there"
+        console.print(Text(line.replace("the Nash earns", "the Nash points pay")), soft_wrap=True)
     if training.whisper is not None:
         told = ", ".join(f"{name} {number:,}" for name, number in sorted(training.whisper.tally.items()))
         console.print(Text(f"hints in practice: {told}"), soft_wrap=True)

@@ -15,13 +15,13 @@ from typing import Protocol
 import torch
 
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios import ScenarioSource, open_source
+from dond_marl.scenarios import ScenarioSource
 from dond_marl.seats import Hinter, Partner
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.config import differences, dump, parse
 from league.progress_log import ProgressLog
+from league.references import NOTHING_KNOWN, References, references
 from league.run_directory import SETTINGS, RunDirectory, RunError, write_whole
-from league.score import Result, score
 from league.train_settings import HintsConfig, TrainConfig
 from partners.checkpoint import CheckpointError, describe, load_checkpoint, network_of, save_checkpoint
 from partners.learned import NetworkPartner
@@ -30,7 +30,6 @@ from partners.network import PolicyNetwork
 from partners.practice import Opponent, Score, practice
 
 PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first
-SCORED_SCENARIOS = 1_000  # where the source has no held-out part
 
 
 class Watcher(Protocol):
@@ -67,6 +66,7 @@ class Training:
     score: Score | None = None  # of the latest update's practice
     seconds: float = 0.0  # of this process
     decisions_before: int = 0  # where this process began
+    references: References = NOTHING_KNOWN  # what its points are read against
 
     @property
     def done(self) -> bool:
@@ -148,7 +148,9 @@ def begin(config: TrainConfig) -> Training:
     network = PolicyNetwork(shape, seed=told.seed).to(told.device)
     learner = Learner(network, told.learner(told.num_train_steps), told.seed)
     source, partner = config.env.open_source(), seat_occupant(config.env.partner)
-    return Training(config, source, partner, learner, schedule_of(config.hints))
+    env = config.env
+    known = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
+    return Training(config, source, partner, learner, schedule_of(config.hints), references=known)
 
 
 def schedule_of(hints: HintsConfig) -> HintSchedule | None:
@@ -223,24 +225,3 @@ def _portable(config: TrainConfig) -> TrainConfig:
     env = config.env.model_copy(update={"data_dir": None, "render_mode": None})
     kept = type(config.logging)(save_every=config.logging.save_every)
     return config.model_copy(update={"env": env, "logging": kept})
-
-
-def final_score(training: Training, *, greedy: bool) -> tuple[str, Result]:
-    """What the learner scores against ``env.partner`` where it did not learn: scenarios in words, and the result."""
-    source, env = training.source, training.config.env
-    if source.name == "lewis":
-        source = open_source("lewis", split="heldout")
-    table = (
-        source.table if source.table is not None else source.block(training.config.training.seed, 0, SCORED_SCENARIOS)
-    )
-    result = score(
-        NetworkPartner(training.learner.network, greedy=greedy),
-        training.partner,
-        table,
-        env.rules(),
-        seed=training.config.training.seed,
-        prior=source.prior,
-        reveal_partner_utilities=env.reveal_partner_utilities,
-        whisper=schedule_of(training.config.hints),
-    )
-    return source.label, result

@@ -8,11 +8,14 @@ from partners.best_response import BestResponse
 from partners.chance import Nice, Random
 from partners.frozen import checkpoint, expert
 from partners.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
+from partners.human import human
+from partners.llm.occupant import llm
 from partners.mixture import Mixture
 from partners.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
 from partners.time_based import Boulware, Conceder, Linear
 
-UNSCRIPTED = ("best_response", "checkpoint", "expert", "mixture")  # whose play is learned, or somebody else's
+# Whose play is learned, or somebody else's.
+UNSCRIPTED = ("best_response", "checkpoint", "expert", "human", "llm", "mixture")
 
 PARTNERS: dict[str, Factory] = {
     "best_response": BestResponse,
@@ -23,8 +26,10 @@ PARTNERS: dict[str, Factory] = {
     "expert": expert,
     "first_acceptable_offer": FirstAcceptableOffer,
     "heuristic": Heuristic,
+    "human": human,
     "hybrid": Hybrid,
     "linear": Linear,
+    "llm": llm,
     "micro": Micro,
     "mixture": Mixture,
     "naive_tit_for_tat": NaiveTitForTat,

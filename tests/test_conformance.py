@@ -21,6 +21,7 @@ PLAIN = [
     for name in NAMES
     if all(given.default is not given.empty for given in inspect.signature(catalogue()[name]).parameters.values())
 ]  # those that need no parameters
+PLAIN.remove("llm")  # it needs a key
 SIMPLE = Traits(deterministic=True, memoryless=True)
 NOTHING = Traits()
 

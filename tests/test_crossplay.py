@@ -11,6 +11,7 @@ import pytest
 
 from dond_marl.game import Ending, Scenario
 from dond_marl.scenarios import open_source, pack
+from dond_marl.solve import solve
 from league.crossplay import CrossPlay, write_crossplay, write_ladder
 from league.tasks import FACTS, Leg
 
@@ -46,6 +47,32 @@ def test_a_ladder_worked_by_hand():
     assert (ann.failed, bob.failed) == (0, 1)
     assert cross.cell("ann", "bob", 0.95).mean == ann.points.mean
     assert cross.total_games == 6
+
+
+def test_shares_of_a_best_response_and_of_the_nash_points():
+    cross = CrossPlay(["ann", "bob", "eve"])
+    legs = [
+        leg("ann", "bob", [(8, 3), (10, 6)]),
+        leg("bob", "ann", [(6, 7), (0, 0)]),
+        leg("ann", "eve", [(8, 3), (20, 0)]),
+    ]
+    cross.add_round(SCENARIOS, legs, at_fault=[])
+    # A best response to bob earns 8 as seat_0 and 4 as seat_1; of ann's own there, which is 6.5 and 3.5.
+    rows = {row.member: row for row in cross.ladder(0.95, {"bob": (8.0, 4.0), "nobody": (1.0, 1.0)})}
+    assert rows["ann"].of_response.mean == pytest.approx(10 / 12) and rows["ann"].of_response.n == 4
+    # Bob himself and eve have met nobody to whom a best response is known: their own does not count.
+    assert math.isnan(rows["bob"].of_response.mean) and math.isnan(rows["eve"].of_response.mean)
+    nash = solve(SCENARIOS).nash.point.mean(axis=0)
+    cells = [6.5, 3.5, 9.0]  # ann as seat_0 to bob, as seat_1 to bob, as seat_0 to eve
+    assert rows["ann"].of_nash.mean == pytest.approx(np.mean(cells) / np.mean([nash[0], nash[1], nash[0]]))
+    assert all(math.isnan(row.of_response.mean) for row in cross.ladder(0.95))
+    assert not any(row.impossible for row in rows.values())
+
+
+def test_more_than_there_is_to_share_is_flagged_as_a_bug():
+    cross = CrossPlay(["ann", "bob"])
+    cross.add_round(SCENARIOS, [leg("ann", "bob", [(10, 10), (20, 10)])], at_fault=[])
+    assert all(row.impossible for row in cross.ladder(0.95))
 
 
 def test_a_match_that_failed_counts_for_nobodys_points_and_an_unplayed_cell_is_nan():

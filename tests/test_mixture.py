@@ -14,7 +14,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.rollout import rollout
 from dond_marl.scenarios import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
-from partners.catalogue import PARTNERS
+from partners.catalogue import PARTNERS, UNSCRIPTED
 from partners.mixture import WHO, Mixture
 
 THREE = ("tough", "random", "nice_tit_for_tat")
@@ -107,7 +107,7 @@ def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
 
 def test_the_zoo_is_every_scripted_partner_of_the_catalogue():
     zoo = Mixture("zoo")
-    assert set(zoo.specs) == set(PARTNERS) - {"best_response", "checkpoint", "expert", "mixture"}
+    assert set(zoo.specs) == set(PARTNERS) - set(UNSCRIPTED)
     assert len(zoo.specs) == len(zoo.partners) >= 18
     assert not zoo.traits.learned and not zoo.traits.deterministic
 

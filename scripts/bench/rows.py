@@ -180,7 +180,7 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
 
 
 def _score(_repeats: int, _seconds: float) -> Iterator[Row]:
-    bars = {60: 7.3, 180: 7.5}
+    bars, shares = {60: 7.3, 180: 7.5}, {60: 0.97, 180: 0.985}
     for mark in time_to_score.marks():
         bar = bars.get(mark.seconds)
         told = f"{mark.decisions:,} own decisions, interval +-{mark.margin:.2f}, {mark.deals:.1%} deals"
@@ -195,6 +195,19 @@ def _score(_repeats: int, _seconds: float) -> Iterator[Row]:
             None,
             "none" if bar is None else f">= {bar}",
             None if bar is None else mark.points >= bar,
+        )
+        bar = shares.get(mark.seconds)
+        yield Row(
+            f"PPO from scratch, {mark.seconds} s, beside the best response",
+            f"share of what the exact best response earns in the same games, interval +-{mark.of_response_margin:.3f}",
+            "of it",
+            2,
+            mark.of_response,
+            "",
+            None,
+            None,
+            "none" if bar is None else f">= {bar}",
+            None if bar is None else mark.of_response >= bar,
         )
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from league.config import load_config
+from league.evaluate import BEST
+from league.final_score import final_score, final_shares
 from league.train_settings import TrainConfig
-from league.training import begin, final_score
+from league.training import begin
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ppo_fast.yaml"
 MARKS = (10, 30, 60, 180)  # seconds
@@ -24,6 +26,8 @@ class Mark(NamedTuple):
     points: float  # of ten, both seats
     margin: float  # half the 95 % interval over scenarios
     deals: float
+    of_response: float  # share of what the exact best response earns in the same games
+    of_response_margin: float
 
 
 def marks(until: int = MARKS[-1]) -> list[Mark]:
@@ -33,6 +37,7 @@ def marks(until: int = MARKS[-1]) -> list[Mark]:
         while training.seconds < seconds and not training.done:
             training.step()
         _, result = final_score(training, greedy=True)
-        decisions = training.learner.decisions
-        found.append(Mark(seconds, decisions, result.points.mean, result.points.margin, result.deals))
+        share = final_shares(training)[BEST]
+        told = result.points.mean, result.points.margin, result.deals, share.mean, share.margin
+        found.append(Mark(seconds, training.learner.decisions, *told))
     return found

@@ -1,0 +1,109 @@
+"""What a best response earns against the members of a league: the reference that the ladder is read by.
+
+Exact best responses take seconds each, so those to the catalogue under the default rules are stored beside this module
+(``scripts/ship_responses.py`` computes them anew); ``league.responses: exact`` computes what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dond_marl.belief_states import OutOfReach
+from dond_marl.best_response import best_response_value, exact_by_answers
+from dond_marl.contexts import prior_contexts
+from dond_marl.game import Rules
+from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
+from dond_marl.scenarios import ScenarioSource, open_source
+from dond_marl.solve import solve
+from dond_marl.yardsticks import prior_scenarios
+from league.config import Config
+from league.crossplay import Responses
+from league.run_directory import write_whole
+from league.tasks import open_source as source_of
+
+STORED = Path(__file__).with_name("responses.json")
+PRIOR = "lewis"
+
+
+def known_responses(config: Config) -> Responses:
+    """By member: what is stored, which is for scenarios of ``lewis``, the default rules and hidden values."""
+    stored = _stored() if _ordinary(config) else {}
+    return {member.name: stored[member.spec] for member in config.members if member.spec in stored}
+
+
+def responses_of(config: Config) -> Responses:
+    """The same with what ``league.responses: exact`` adds, for members that are deterministic and forget."""
+    found = dict(known_responses(config))
+    if config.league.responses == "exact" and not config.env.reveal_partner_utilities:
+        source = source_of(config.env)
+        for member in config.members:
+            values = None if member.name in found else exact_responses(member.spec, source, config.env.rules())
+            if values is not None:
+                found[member.name] = values
+    return found
+
+
+class References(NamedTuple):
+    """What own points of ten are read against, mean of both seats; ``nan`` where it is not known."""
+
+    nash: float  # at the Nash points of the source's scenarios
+    response: float  # of a best response to the partner, under the source's prior
+
+
+NOTHING_KNOWN = References(math.nan, math.nan)
+
+
+def references(partner: str, source: ScenarioSource, rules: Rules, revealed: bool) -> References:
+    """What is known at once: the best response only if it is stored."""
+    nash = float(solve(prior_scenarios(source)).nash.point.mean())
+    stored = _stored() if source.prior == PRIOR and rules == Rules() and not revealed else {}
+    return References(nash, float(np.mean(stored[partner])) if partner in stored else math.nan)
+
+
+def exact_responses(spec: str, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
+    """What a best response in each seat earns against ``spec``; ``None`` where that cannot be computed."""
+    partner = seat_occupant(spec)
+    if source.table is None or not exact_by_answers(partner, rules):
+        return None
+    try:
+        first, second = (
+            best_response_value(partner, prior_contexts(source, seat), seat, rules, prior=source.prior)
+            for seat in (0, 1)
+        )
+    except OutOfReach:
+        return None
+    return first, second
+
+
+def store(target: Path = STORED) -> dict[str, tuple[float, float]]:
+    """Compute the values of every occupant that needs no parameters, and write them down."""
+    found, source = {}, open_source(PRIOR, split="all")
+    for name in catalogue():
+        try:
+            values = exact_responses(name, source, Rules())
+        except OccupantNameError:  # it needs parameters
+            continue
+        if values is not None:
+            found[name] = values
+    rules: dict[str, Any] = {"max_turns": Rules().max_turns, "disagree": Rules().disagree}
+    rounded = {name: [round(value, 9) for value in values] for name, values in found.items()}
+    text = json.dumps({"prior": PRIOR, **rules, "points_of_ten": rounded}, indent=1) + "\n"
+    write_whole(target, text)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _stored() -> dict[str, tuple[float, float]]:
+    told = json.loads(STORED.read_text(encoding="utf-8"))
+    return {name: (float(first), float(second)) for name, (first, second) in told["points_of_ten"].items()}
+
+
+def _ordinary(config: Config) -> bool:
+    env = config.env
+    return source_of(env).prior == PRIOR and env.rules() == Rules() and not env.reveal_partner_utilities
