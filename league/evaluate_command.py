@@ -19,6 +19,7 @@ from league.bargaining_plane import PlotError, check_drawable, draw
 from league.command import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
 from league.evaluate import Evaluation, PlayError, evaluate
 from league.evaluation_report import human_figures, print_evaluation, write_figures, write_json
+from league.probe import Probe, print_probe, probe
 from league.show import console_for_people
 
 HELDOUT = {"lewis": "heldout", "dialogues": "test"}  # the split that is evaluated where none is asked for
@@ -38,6 +39,7 @@ class Request(NamedTuple):
     disagree: str
     seed: int
     confidence: float
+    probe: bool
     json: Path | None
     csv: Path | None
     plot: Path | None
@@ -54,7 +56,12 @@ def main(given: Request) -> int:
         console, human = console_for_people(), stored_human_line()
         evaluation = _evaluated(console, given, rules, source)
         print_evaluation(console, evaluation, human)
-        for path in _written(given, evaluation, human):
+        found = None
+        if given.probe:
+            with console.status("what could be gained"):
+                found = probe(given.member, given.against, source, rules)
+            print_probe(console, found)
+        for path in _written(given, evaluation, human, found):
             console.print(f"written: {path}", markup=False, soft_wrap=True)
     except (*USER_ERRORS, UsageError, PlotError) as error:
         return _failed(str(error), USAGE_ERROR)
@@ -105,10 +112,10 @@ def _evaluated(console: Console, given: Request, rules: Rules, source: ScenarioS
         )
 
 
-def _written(given: Request, evaluation: Evaluation, human: HumanLine) -> list[Path]:
+def _written(given: Request, evaluation: Evaluation, human: HumanLine, found: Probe | None) -> list[Path]:
     """The files that were asked for, once they are written."""
     if given.json is not None:
-        write_json(given.json, evaluation, human)
+        write_json(given.json, evaluation, human, found)
     if given.csv is not None:
         write_figures(given.csv, evaluation, human)
     if given.plot is not None:

@@ -19,6 +19,8 @@ from dond_marl.yardsticks import Value
 from league.crossplay import write_csv
 from league.evaluate import BEST, BOTH, FAIR, FOUND, LARGEST, LAST, NASH, VIEWS, Evaluation, both, ultimatum_seat
 from league.outcomes import Figures, landed
+from league.probe import Probe
+from league.probe import to_json as probe_json
 
 HUMANS = "humans"
 LONGEST = 20  # characters of a member's name in a label
@@ -221,9 +223,10 @@ def to_json(told: Evaluation, human: HumanLine) -> dict[str, Any]:
     }
 
 
-def write_json(path: Path, told: Evaluation, human: HumanLine) -> None:
-    """The evaluation as a JSON file."""
-    text = json.dumps(to_json(told, human), indent=2, allow_nan=False, ensure_ascii=False)
+def write_json(path: Path, told: Evaluation, human: HumanLine, probed: Probe | None = None) -> None:
+    """The evaluation, and what could be gained if that was asked for, as a JSON file."""
+    document = to_json(told, human) | ({} if probed is None else {"probe": probe_json(probed)})
+    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 

@@ -6,6 +6,7 @@ examples:
   python scripts/evaluate.py --member heuristic --against expert --json evaluation.json --csv evaluation.csv
   python scripts/evaluate.py --member expert --against linear --scenarios self_play --data-dir FOLDER --sample 1000
   python scripts/evaluate.py --member expert --against heuristic --plot plane.png         # needs matplotlib
+  python scripts/evaluate.py --member stubborn --against boulware --probe                 # what could be gained
 """
 
 import argparse
@@ -41,6 +42,7 @@ def parse_arguments() -> Request:
     games.add_argument("--disagree", choices=("ends", "rejects"), default="ends", help="what it does (%(default)s)")
     games.add_argument("--seed", type=int, default=0, metavar="N", help="of all chance (%(default)s)")
     games.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of intervals (%(default)s)")
+    games.add_argument("--probe", action="store_true", help="exploitability, safety and value of information too")
     files.add_argument("--json", type=Path, metavar="FILE", help="every figure, its unit and interval")
     files.add_argument("--csv", type=Path, metavar="FILE", help="the same, a row per figure")
     files.add_argument("--plot", type=Path, metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")

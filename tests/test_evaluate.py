@@ -274,7 +274,7 @@ def test_the_command_from_another_directory_prints_the_tables_and_writes_the_fil
 
 
 def given(**changed):
-    usual = Request("linear", "pushover", "lewis", None, None, 10, 4, "ends", 0, 0.95, None, None, None)
+    usual = Request("linear", "pushover", "lewis", None, None, 10, 4, "ends", 0, 0.95, False, None, None, None)
     return usual._replace(**changed)
 
 
@@ -324,3 +324,38 @@ def test_help_shows_examples():
         [sys.executable, str(SCRIPT), "--member", "expert"], capture_output=True, text=True, check=False
     )
     assert wrong.returncode == 2 and "--against" in wrong.stderr and "Traceback" not in wrong.stderr
+
+
+def test_a_probe_tells_what_could_be_gained(tmp_path):
+    """Exactly, for partners that forget; the printed gains are differences of the printed values."""
+    file = tmp_path / "evaluation.json"
+    options = ["--member", "stubborn", "--against", "boulware", "--sample", "20", "--probe", "--json", file]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *map(str, options)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(file.read_text())["probe"]
+    assert found["value_of_a_response"] == [pytest.approx([7.104249] * 2), pytest.approx([7.640227] * 2)]
+    for told, hidden, gain in zip(
+        found["value_told"], found["value_of_a_response"], found["value_of_information"], strict=True
+    ):
+        assert gain == pytest.approx([told[0] - hidden[0]] * 2) and gain[0] > 0
+    for response, alone, gain in zip(
+        found["value_of_a_response_to_the_member"], found["self_play"], found["exploitability"], strict=True
+    ):
+        assert gain == pytest.approx([response[0] - alone] * 2) and gain[0] > 0
+    assert found["safety"]["responder"] == "tough"
+    assert "value of information" in done.stdout and "is left with least by tough" in done.stdout
+
+
+def test_a_probe_of_who_remembers_gives_bounds(tmp_path):
+    file = tmp_path / "evaluation.json"
+    options = ["--member", "nash_seeker", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *options, "--json", str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(file.read_text())["probe"]
+    for low, high in found["exploitability"]:
+        assert 0 <= low < high
+    assert "a range is bounds: below:" in done.stdout
