@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from dond_marl.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.odds import EXACT_TURNS, Odds, best_by_value, check_odds, look_ahead
+from dond_marl.posterior import Heard
 from dond_marl.replies import Replies
-from dond_marl.seats import NO_ACT_YET, Decisions, Int8s, Partner, Traits, Turns, decide
+from dond_marl.seats import Decisions, Int8s, Partner, Traits, Turns, decide
 
 REMEMBERED = 4096  # contexts; beyond that it begins again with an empty memory
 
@@ -117,7 +117,7 @@ class _Sure:
 
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
-        moves, heard = self._moves, _Heard(turns)
+        moves, heard = self._moves, Heard(turns)
         fits = moves.all_fit[context]
         for question, said, left in heard.answers(moves.width):
             fits = fits & moves.saying(context, question, said, left)
@@ -138,7 +138,7 @@ class _Guess:
 
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]``, or in long games those that look best to who knows the type."""
-        odds, heard = self._odds, _Heard(turns)
+        odds, heard = self._odds, Heard(turns)
         types, prior = odds.contexts.types[context], odds.contexts.weights[context]
         weights = prior
         for question, said, left in heard.answers(odds.width):
@@ -156,42 +156,8 @@ class _Guess:
         return _written(say, odds.contexts, context, odds.width)
 
 
-class _Heard:
-    """The rows' histories in the numbering of :mod:`dond_marl.replies`."""
-
-    def __init__(self, turns: Turns) -> None:
-        self._seat, self._turns = turns.seat, turns.rules.max_turns
-        self._acts = turns.history.act.astype(np.int64).T  # [t, R]
-        self._splits = [_split_number(turns.counts, oA) for oA in turns.history.oA.transpose(1, 0, 2)]
-        self._size = turns.size
-
-    def claim(self, seat: int, none: int, before: int | None = None) -> Index:
-        """The number of the seat's latest claim among its first acts, ``[R]``; ``none`` before any."""
-        latest = np.full(self._size, none)
-        for turn in range(seat, len(self._acts) if before is None else before, 2):
-            latest = np.where(self._acts[turn] <= Act.INSIST, self._splits[turn], latest)
-        return latest
-
-    def answers(self, n: int) -> Iterator[tuple[Index, Index, int]]:
-        """What the partner heard, what it said to it, and how many turns were left to it."""
-        for turn in range(1 - self._seat, len(self._acts), 2):
-            act, before = self._acts[turn], self._acts[turn - 1] if turn else np.full(self._size, int(NO_ACT_YET))
-            offered = self._splits[turn - 1] if turn else before
-            question = np.where(before <= Act.INSIST, before * n + offered, 2 * n)
-            refused = before == Act.DISAGREE
-            question = np.where(refused, 2 * n + 1 + self.claim(self._seat, n, turn), question)
-            said = np.where(act <= Act.INSIST, act * n + self._splits[turn], 2 * n + act - Act.AGREE)
-            yield question, said, self._turns - turn
-
-
 def _written(say: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:
     """Numbered acts as act types ``[R]`` and claims ``[R, 3]``."""
     offer = say < 2 * n
     act = np.where(offer, say // n, say - 2 * n + Act.AGREE).astype(np.int8)
     return act, contexts.splits.oA[context, np.where(offer, say % n, 0)] * offer[:, None]
-
-
-def _split_number(counts: Int8s, oA: Int8s) -> Index:
-    """Which of its pool's splits each claim is, ``[R]``, in lexicographic order."""
-    second, third = counts[:, 1].astype(np.int64) + 1, counts[:, 2].astype(np.int64) + 1
-    return (oA[:, 0] * second + oA[:, 1]) * third + oA[:, 2]

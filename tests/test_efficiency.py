@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dond_marl.data import DIALOGUE_SPLITS, load_dialogue_scenarios, load_dialogues
@@ -94,6 +94,7 @@ PLAYED = st.lists(
 
 
 @given(PLAYED)
+@example([(Scenario((2, 0, 1), ((1, 0, 0), (5, 0, 10))), True, 2)])  # two splits share the smaller share, one is better
 def test_every_measure_is_what_plain_enumeration_finds(games):
     scores, expected = [], []
     for scenario, deal, choice in games:
@@ -115,15 +116,17 @@ def test_every_measure_is_what_plain_enumeration_finds(games):
         dominated = any(a >= got[0] and b >= got[1] and (a, b) != got for a, b in every)
         scores.append(got if deal else None)
         fair = deal and all(2 * got[seat] >= scenario.whole(seat) for seat in (0, 1))
-        expected.append((ratios, deal and not dominated, fair))
+        shares = [sorted((a * wholes[1], b * wholes[0])) for a, b in every]  # whole numbers: no rounding
+        egalitarian = deal and sorted((got[0] * wholes[1], got[1] * wholes[0])) == max(shares)
+        expected.append((ratios, deal and not dominated, fair, egalitarian))
     found = played([scenario for scenario, _, _ in games], scores)
-    for row, (ratios, pareto, fair) in enumerate(expected):
+    for row, (ratios, pareto, fair, egalitarian) in enumerate(expected):
         measured = [found.welfare[row], found.nash[row], found.egalitarian[row]]
         assert measured == pytest.approx(ratios, nan_ok=True)
         assert (found.pareto[row], found.envy_free[row]) == (pareto, fair)
         if ratios[1] > 0:  # with something for both, the best product and sum are Pareto-optimal by themselves
             assert found.hits_nash[row] == (found.nash[row] == 1)
-            assert found.hits_egalitarian[row] == (found.egalitarian[row] == 1 and pareto)
+            assert found.hits_egalitarian[row] == egalitarian
             assert found.hits_utilitarian[row] == (found.welfare[row] == 1)
 
 
