@@ -13,13 +13,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+# oneDNN compiles a program for every shape that it meets and keeps a thousand of them, megabytes each: it is asked for
+# multiples of this only, which padded forwards and whole minibatches are, not for any size that a rollout comes to.
+SHAPES = 64
 # The operator behind PyTorch's own compiled graphs; it has no public name. Without it products are the ordinary ones.
 ONEDNN = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def product(given: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``given @ weight.T + bias``, not to be differentiated."""
-    if ONEDNN and given.device.type == "cpu" and given.dtype == torch.float32:
+    few = all(side % SHAPES == 0 for side in given.shape)
+    if ONEDNN and few and given.device.type == "cpu" and given.dtype == torch.float32:
         return cast(Tensor, torch.ops.mkldnn._linear_pointwise(given, weight, bias, "none", [], ""))
     return linear(given, weight, bias)
 

@@ -19,10 +19,10 @@ def _features(network: PolicyNetwork, size: int) -> torch.Tensor:
 
 def test_a_linear_layer_and_its_gradients_are_pytorchs():
     """Also with a bias, one row, and rows that are no multiple of anything."""
-    for size in (1, 7, 300):
-        ours, theirs = Linear(19, 23), nn.Linear(19, 23)
+    for size, width in ((1, 19), (7, 19), (300, 19), (64, 128), (320, 64)):
+        ours, theirs = Linear(width, 23), nn.Linear(width, 23)
         theirs.load_state_dict(ours.state_dict())
-        inputs = [torch.randn(size, 19, generator=torch.Generator().manual_seed(2)).requires_grad_() for _ in "ab"]
+        inputs = [torch.randn(size, width, generator=torch.Generator().manual_seed(2)).requires_grad_() for _ in "ab"]
         outputs = [layer(given) for layer, given in zip((ours, theirs), inputs, strict=True)]
         torch.testing.assert_close(*outputs, **ROUNDING)
         for output in outputs:
