@@ -77,16 +77,6 @@ class Contexts:
         points: Doubles = worth * (TEN / whole[:, None])
         return points
 
-    def rows(self, index: Index) -> Contexts:
-        """Some of the contexts, with their shares as they were."""
-        return Contexts(
-            Views(self.own.counts[index], self.own.utilities[index]),
-            self.theirs,
-            self.types[index],
-            self.weights[index],
-            self.shares[index],
-        )
-
     def certain(self) -> Contexts:
         """The same seat told its partner's values: one context for each possible pair of views."""
         context, kind = np.nonzero(self.weights)
@@ -137,17 +127,21 @@ def contexts_in(scenarios: Scenarios, seat: int) -> Contexts:
     return Contexts(own, opposite, types, weights / total[:, None], total / total.sum())
 
 
-def prior_contexts(source: ScenarioSource, seat: int) -> Contexts:
-    """The contexts under a source's own distribution; every split of ``lewis`` has the whole space for its prior.
+def prior_table(source: ScenarioSource) -> Scenarios | None:
+    """The scenarios that a seat believes in, each equally likely; ``None`` for the uniform source, which is endless.
 
-    The part that happens to be evaluated is never the prior: who knows that nearly knows the partner's values.
-    Raises ``ValueError`` for the uniform source, which has no table.
+    A source's own, but every split of ``lewis`` has the whole space. The part that happens to be evaluated is never the
+    prior: who knows that nearly knows the partner's values.
     """
-    if source.name == "lewis" and source.budget is None:
-        return contexts_in(lewis_space(), seat)
-    if source.table is None:
+    return lewis_space() if source.name == "lewis" else source.table
+
+
+def prior_contexts(source: ScenarioSource, seat: int) -> Contexts:
+    """The contexts under :func:`prior_table`; raises ``ValueError`` for the uniform source, which has none."""
+    table = prior_table(source)
+    if table is None:
         raise ValueError(f"{source.label} has no table of scenarios to be exact about; take a finite source")
-    return contexts_in(source.table, seat)
+    return contexts_in(table, seat)
 
 
 def _distinct(counts: Int8s, utilities: Int8s) -> tuple[Views, Index]:

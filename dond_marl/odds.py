@@ -87,15 +87,14 @@ class Odds:
     def informed(self, left: int) -> tuple[Doubles, Doubles]:
         """Against each type, if it is known: what each claim is worth, and its END part, ``[C, 2N, K]`` each."""
         if left not in self._informed:
-            context = np.arange(self.contexts.size)
-            worth, ends = (np.concatenate(part) for part in zip(*self._informed_blocks(context, left), strict=True))
+            worth, ends = (np.concatenate(part) for part in zip(*self._informed_blocks(left), strict=True))
             self._informed[left] = worth, ends
         return self._informed[left]
 
-    def _informed_blocks(self, context: Index, left: int) -> list[tuple[Doubles, Doubles]]:
-        blocks = []
-        for start in range(0, len(context), BLOCK):
-            rows = context[start : start + BLOCK]
+    def _informed_blocks(self, left: int) -> list[tuple[Doubles, Doubles]]:
+        blocks, size = [], self.contexts.size
+        for start in range(0, size, BLOCK):
+            rows = np.arange(start, min(start + BLOCK, size))
             worth, ends = self.immediate(rows, left)
             if left > 2:
                 after = self.knowing(left - 2)[rows]  # [S, N, K] by the partner's claim
@@ -122,10 +121,15 @@ class Odds:
         return best
 
 
+def has_odds(partner: Partner, rules: Rules) -> bool:
+    """Whether the odds of ``partner`` are known."""
+    knows = partner.traits.deterministic or isinstance(partner, Probable)
+    return knows and partner.traits.memoryless and rules.disagree == "ends"
+
+
 def check_odds(partner: Partner, rules: Rules) -> None:
     """Raises ``ValueError`` where the odds of ``partner`` are not known."""
-    knows = partner.traits.deterministic or isinstance(partner, Probable)
-    if not (knows and partner.traits.memoryless and rules.disagree == "ends"):
+    if not has_odds(partner, rules):
         raise ValueError(
             f"bounds from a partner's odds need one without memory that knows its probabilities (probs), and "
             f'disagree="ends"; got {partner!r} with {partner.traits} under {rules}'
@@ -135,7 +139,7 @@ def check_odds(partner: Partner, rules: Rules) -> None:
 def upper_bound(odds: Odds, seat: int) -> float:
     """No response is worth more: the seat is told the partner's values after its first act of choice."""
     contexts, first = odds.contexts, odds.rules.max_turns - seat
-    if first < 1 or odds.rules.max_turns == 1:
+    if odds.rules.max_turns == 1:
         return 0.0
     every = np.arange(contexts.size)
     if seat == 0:

@@ -6,7 +6,7 @@ weighed by how likely it makes every answer. For a deterministic partner the ans
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dond_marl.contexts import Index, contexts_of
 from dond_marl.game import Act
 from dond_marl.odds import check_odds
 from dond_marl.replies import Replies
-from dond_marl.seats import NO_ACT_YET, Int8s, Partner, Turns
+from dond_marl.seats import NO_ACT_YET, Doubles, Int8s, Partner, Turns
 
 
 def posterior(partner: Partner, turns: Turns) -> Beliefs:
@@ -30,13 +30,25 @@ def posterior(partner: Partner, turns: Turns) -> Beliefs:
     counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:])
     contexts, which = contexts_of(turns.prior, counts, own), which.reshape(-1)
     replies, prior = Replies(partner, turns.rules, contexts.theirs, turns.prior), contexts.weights[which]
-    every, weights = np.arange(contexts.theirs.size), prior
-    for question, said, left in Heard(turns).answers(replies.width):
-        likely = replies.probs(left, every)[contexts.types[which], question[:, None], said[:, None]]
-        weights = weights * likely
+    every = np.arange(contexts.theirs.size)
+    likely = (
+        replies.probs(left, every)[contexts.types[which], question[:, None], said[:, None]]
+        for question, said, left in Heard(turns).answers(replies.width)
+    )
+    return Beliefs(beliefs(turns.prior, counts, own).types[which], after(prior, likely))
+
+
+def after(prior: Doubles, likely: Iterable[Doubles]) -> Doubles:
+    """Bayes' rule: ``prior[R, K]`` weighed by how likely each type made one answer after the other, ``[R, K]`` each.
+
+    Where no type explains an answer, the prior is believed again from there on.
+    """
+    weights = prior
+    for likelihood in likely:
+        weights = weights * likelihood
         weights = np.where(weights.any(axis=1, keepdims=True), weights, prior)
         weights = weights / weights.sum(axis=1, keepdims=True)
-    return Beliefs(beliefs(turns.prior, counts, own).types[which], weights)
+    return weights
 
 
 class Heard:

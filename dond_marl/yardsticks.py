@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.best_response import best_response_value, exact_by_answers
-from dond_marl.contexts import prior_contexts
+from dond_marl.contexts import prior_contexts, prior_table
 from dond_marl.game import Rules
 from dond_marl.metrics import TEN, points_of_ten
-from dond_marl.odds import EXACT_TURNS, Odds, check_odds, exact_value, upper_bound
+from dond_marl.odds import EXACT_TURNS, Odds, exact_value, has_odds, upper_bound
 from dond_marl.policy_value import policy_value
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import Scenarios, ScenarioSource, lewis_space
+from dond_marl.scenarios import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 
 PLAYED = 5295  # games that each response is tried in: the legal space once
@@ -52,7 +52,7 @@ def response_value(
         contexts = prior_contexts(source, seat)
         if exact_by_answers(partner, rules):
             return _exact(best_response_value(partner, contexts, seat, rules, prior=source.prior), "expectimax")
-        if _has_odds(partner, rules):
+        if has_odds(partner, rules):
             odds = Odds(partner, contexts, rules, source.prior)
             if rules.max_turns <= EXACT_TURNS:
                 return _exact(exact_value(odds, seat), "expectimax over its odds")
@@ -76,9 +76,8 @@ def told_value(partner: Partner, source: ScenarioSource, rules: Rules, seat: int
 
 def prior_scenarios(source: ScenarioSource, number: int = PLAYED) -> Scenarios:
     """Scenarios of the distribution that a seat believes in: all of them if they are finitely many."""
-    if source.name == "lewis" and source.budget is None:
-        return lewis_space()
-    return source.table if source.table is not None else source.draw(np.random.default_rng(0), number)
+    table = prior_table(source)
+    return source.draw(np.random.default_rng(0), number) if table is None else table
 
 
 def played_value(pair: tuple[Partner, Partner], source: ScenarioSource, rules: Rules, seat: int) -> float:
@@ -113,7 +112,7 @@ def exploitability(
     """
     alone = {"itself": member, **(responses or {})}  # at least as much as it leaves itself
     response = response_value(member, source, rules, seat, alone)
-    if _has_odds(member, rules):
+    if has_odds(member, rules):
         scenarios = prior_scenarios(source)
         return Exploitability(
             response, float(policy_value((member, member), scenarios, rules, source.prior).points[:, seat].mean())
@@ -159,11 +158,3 @@ def _between(
 
 def _exact(value: float, how: str) -> Value:
     return Value(value, value, True, how)
-
-
-def _has_odds(partner: Partner, rules: Rules) -> bool:
-    try:
-        check_odds(partner, rules)
-    except ValueError:
-        return False
-    return True

@@ -118,14 +118,17 @@ class CrossPlay:
 
     def _of_response(self, i: int, confidence: float, responses: Responses) -> Estimate:
         """The share of a best response's points, over the cells whose best response is known."""
-        known = {self._place[name]: values for name, values in responses.items() if self._place.get(name, i) != i}
-        met = np.array(sorted(known), dtype=np.int64)
-        opens = [row for j in met for row in self.cells.rows(i, j)]
-        answers = [row for j in met for row in self.cells.rows(j, i)]
-        values = [known[j][0] for j in met if len(self.cells.rows(i, j))]
-        values += [known[j][1] for j in met if len(self.cells.rows(j, i))]
-        points = self._estimate(np.array(opens, dtype=np.int64), np.array(answers, dtype=np.int64), confidence)
-        return _share(points, float(np.mean(values)) if values else math.nan)
+        legs: tuple[list[int], list[int]] = [], []
+        values: list[float] = []
+        for name, (first, second) in responses.items():
+            j = self._place.get(name, i)
+            if j == i:
+                continue
+            for seat, value, rows in ((0, first, self.cells.rows(i, j)), (1, second, self.cells.rows(j, i))):
+                legs[seat].extend(rows.tolist())
+                values.extend([value] * len(rows))
+        opens, answers = (np.array(rows, dtype=np.int64) for rows in legs)
+        return _share(self._estimate(opens, answers, confidence), float(np.mean(values)) if values else math.nan)
 
     def _standing(self, i: int, confidence: float, responses: Responses) -> Standing:
         others = np.array([j for j in range(len(self.members)) if j != i] or [i])

@@ -12,7 +12,7 @@ from dond_marl.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.odds import EXACT_TURNS, Odds, best_by_value, check_odds, look_ahead
-from dond_marl.posterior import Heard
+from dond_marl.posterior import Heard, after
 from dond_marl.replies import Replies
 from dond_marl.seats import Decisions, Int8s, Partner, Traits, Turns, decide
 
@@ -140,11 +140,9 @@ class _Guess:
         """The best acts ``[R]`` and claims ``[R, 3]``, or in long games those that look best to who knows the type."""
         odds, heard = self._odds, Heard(turns)
         types, prior = odds.contexts.types[context], odds.contexts.weights[context]
-        weights = prior
-        for question, said, left in heard.answers(odds.width):
-            weights = weights * odds.said(left)[types, question[:, None], said[:, None]]
-            weights = np.where(weights.any(axis=1, keepdims=True), weights, prior)
-            weights = weights / weights.sum(axis=1, keepdims=True)
+        answers = heard.answers(odds.width)
+        likely = (odds.said(left)[types, question[:, None], said[:, None]] for question, said, left in answers)
+        weights = after(prior, likely)
         claim, left = heard.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.taken
         if left > SHORT and turns.rules.max_turns > EXACT_TURNS:
             say = best_by_value(odds, context, weights, claim, left)[1]
