@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from partners.network import PolicyNetwork
+
 SUFFIX = ".safetensors"
+ABOUT = "about"
 
 
 class BlobError(RuntimeError):
     """Weights that the ledger names are missing or damaged. The message says which and what to do."""
 
 
-def pack(tensors: Mapping[str, Tensor]) -> bytes:
-    """Tensors as bytes, the same for the same tensors."""
+def pack(tensors: Mapping[str, Tensor], about: Mapping[str, Any] | None = None) -> bytes:
+    """Tensors and what they are as bytes, the same for the same tensors."""
     import safetensors.torch  # loads PyTorch
 
-    return safetensors.torch.save({name: tensor.contiguous() for name, tensor in tensors.items()})
+    note = {ABOUT: json.dumps(about or {}, sort_keys=True)}
+    return safetensors.torch.save({name: tensor.contiguous() for name, tensor in tensors.items()}, note)
 
 
 def name_of(content: bytes) -> str:
@@ -49,8 +54,8 @@ def write_blob(folder: Path, content: bytes) -> str:
     return name
 
 
-def read_blob(folder: Path, name: str) -> dict[str, Tensor]:
-    """The tensors of a blob, once its content is known to be what its name says. Raises :class:`BlobError`."""
+def read_content(folder: Path, name: str) -> bytes:
+    """A blob, once its content is known to be what its name says. Raises :class:`BlobError`."""
     path = folder / (name + SUFFIX)
     try:
         content = path.read_bytes()
@@ -58,6 +63,28 @@ def read_blob(folder: Path, name: str) -> dict[str, Tensor]:
         raise BlobError(f"{path}: cannot be read ({error.strerror}); restore it from a copy of the run") from error
     if name_of(content) != name:
         raise BlobError(f"{path}: damaged: its content is not what its name says; restore it from a copy of the run")
+    return content
+
+
+def read_blob(folder: Path, name: str) -> dict[str, Tensor]:
+    """The tensors of a blob. Raises :class:`BlobError`."""
     import safetensors.torch  # loads PyTorch
 
-    return safetensors.torch.load(content)
+    return safetensors.torch.load(read_content(folder, name))
+
+
+def read_network(folder: Path, name: str) -> PolicyNetwork:
+    """The network of a learner's blob. Raises :class:`BlobError` or :class:`partners.checkpoint.CheckpointError`."""
+    import safetensors.torch  # loads PyTorch
+
+    from partners.checkpoint import network_of
+
+    content = read_content(folder, name)
+    return network_of(safetensors.torch.load(content), about(content), str(folder / (name + SUFFIX)))
+
+
+def about(content: bytes) -> dict[str, Any]:
+    """What was noted of a blob's tensors; the format's header is a length and JSON."""
+    length = int.from_bytes(content[:8], "little")
+    note: dict[str, Any] = json.loads(json.loads(content[8 : 8 + length])["__metadata__"][ABOUT])
+    return note

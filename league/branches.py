@@ -21,8 +21,8 @@ from league.matchmaking import FLOOR, NOTHING, coverage, hard, learning_progress
 from league.payoffs import best_replies, bounds, shrink
 
 Figures = NDArray[np.float64]
-Kind = Literal["fixed", "live", "past_self", "self", "snapshot"]
-Among = Literal["all", "fixed", "live", "others", "past_selves", "self", "snapshots"]
+Kind = Literal["fixed", "live", "main", "past_self", "self", "snapshot"]
+Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
 RuleName = Literal[
     "coverage",
     "latest",
@@ -35,10 +35,11 @@ RuleName = Literal[
     "variance",
 ]
 GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
-    "all": ("fixed", "live", "past_self", "self", "snapshot"),
+    "all": ("fixed", "live", "main", "past_self", "self", "snapshot"),
     "fixed": ("fixed",),
-    "live": ("live",),  # other learners, as they are now
-    "others": ("fixed", "live", "past_self", "snapshot"),
+    "live": ("live", "main"),  # other learners, as they are now
+    "mains": ("main",),  # those of them whose role is main
+    "others": ("fixed", "live", "main", "past_self", "snapshot"),
     "past_selves": ("past_self",),
     "self": ("self",),
     "snapshots": ("past_self", "snapshot"),

@@ -13,22 +13,12 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from league.hyperparameters import LearnerConfig
 from league.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
+from league.learner_settings import LearnerConfig
+from league.rosters import ROSTERS, repeated, roster_given, somebody, unrepeated, written_out
 from league.scenario_choice import Choice, agreeing, choose, clear
-from league.settings import (
-    ZOO,
-    EnvConfig,
-    LeagueConfig,
-    LoggingConfig,
-    MemberConfig,
-    Section,
-    members_given,
-    repeated,
-    unrepeated,
-    with_zoo,
-    wrong,
-)
+from league.settings import EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
+from league.stages import PLAIN, StageConfig, widest
 from league.yaml_source import LEFT_OUT, Path, shown, write
 
 __all__ = [
@@ -39,6 +29,7 @@ __all__ = [
     "LearnerConfig",
     "LoggingConfig",
     "MemberConfig",
+    "StageConfig",
     "differences",
     "dump",
     "load_config",
@@ -53,27 +44,81 @@ def _as_tuple(given: object) -> object:
 Settings = TypeVar("Settings", bound=BaseModel)
 
 
+Roster = Annotated[tuple[MemberConfig, ...], BeforeValidator(roster_given), AfterValidator(unrepeated)]
+
+
 class Config(Section):
-    """All settings of a league."""
+    """All settings of a league. A gate's members are never practiced against, held-out ones only met at the end."""
 
     env: EnvConfig = Field(default_factory=EnvConfig)
     league: LeagueConfig = Field(default_factory=LeagueConfig)
-    members: Annotated[tuple[MemberConfig, ...], BeforeValidator(members_given), AfterValidator(unrepeated)] = Field(
-        default=ZOO, validate_default=True
-    )
+    members: Annotated[Roster, BeforeValidator(somebody)]
+    gate: Roster = ()
+    heldout: Roster = ()
     learners: Annotated[tuple[LearnerConfig, ...], BeforeValidator(_as_tuple)] = Field(
         default=(), description="a list of learners, each with a name"
     )
+    stages: Annotated[tuple[StageConfig, ...], BeforeValidator(_as_tuple)] = Field(
+        default=(), description="a list of stages, each with a name"
+    )
     logging: LoggingConfig = Field(default_factory=LoggingConfig)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _written_out(cls, given: Any) -> Any:
+        return {**given, **written_out(given)} if isinstance(given, Mapping) else given
 
     @model_validator(mode="after")
     def _one_name_each(self) -> Config:
-        taken = {member.name for member in self.members}
+        unrepeated(self.everybody)
+        taken = {member.name for member in self.everybody}
         for place, learner in enumerate(self.learners):
             if learner.name in taken:
                 raise wrong(f"learners[{place}]: the name {learner.name} is taken; give it another", "learners")
             taken.add(learner.name)
         return self
+
+    @model_validator(mode="after")
+    def _stages_that_can_be_played(self) -> Config:
+        learners, known = [learner.name for learner in self.learners], {member.name for member in self.members}
+        for place, stage in enumerate(self.stages):
+            here, until = f"stages[{place}]", stage.until
+            stage.env.over(self.env)
+            for name in stage.learners:
+                if name not in learners:
+                    raise wrong(f"{here}: no learner is called {name}; there are {', '.join(learners)}", "stages")
+            if until is not None and (not learners or (until.member or learners[0]) not in learners):
+                raise wrong(f"{here}: until is about a learner, {until.member} is none", "stages")
+            if until is not None and until.against not in {"all", *known, *learners}:
+                raise wrong(f"{here}: until.against is all or a member's name; got {shown(until.against)}", "stages")
+            if stage.rounds is None and until is None and place + 1 < len(self.stages):
+                raise wrong(f"{here}: it never ends; give it rounds, until, or both", "stages")
+        return self
+
+    @property
+    def everybody(self) -> tuple[MemberConfig, ...]:
+        """The members of all three lists."""
+        return (*self.members, *self.gate, *self.heldout)
+
+    @property
+    def curriculum(self) -> tuple[StageConfig, ...]:
+        """The stages; a league without any has one that changes nothing."""
+        return self.stages or (PLAIN,)
+
+    @property
+    def layout(self) -> EnvConfig:
+        """An environment whose observations hold those of every stage: the learners' features for life."""
+        return widest(self.env, self.stages)
+
+    @property
+    def hinted(self) -> bool:
+        """Whether anybody whispers in any stage."""
+        return any(stage.hints.mode != "none" for stage in self.curriculum)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds in all: where somebody learns, the last one only measures what has been learned."""
+        return self.league.rounds + bool(self.learners)
 
 
 class ConfigError(ValueError):
@@ -108,9 +153,10 @@ def parse(
 
 def dump(config: BaseModel) -> str:
     """Every setting as YAML, the same text for the same settings; :func:`parse` reads it back."""
-    values = config.model_dump(mode="json", exclude={"members"})
+    values = config.model_dump(mode="json", exclude=set(ROSTERS))
     if isinstance(config, Config):
-        values["members"] = [member.written() for member in config.members]
+        for roster in ROSTERS:
+            values[roster] = [member.written() for member in getattr(config, roster)]
     return write(values)
 
 
@@ -122,20 +168,22 @@ def differences(old: BaseModel, new: BaseModel) -> list[str]:
         was, now = before.get(key, "absent"), after.get(key, "absent")
         if was != now:
             lines.append(f"{key}: {was} -> {now}")
-    names = [[member.name for member in getattr(config, "members", ())] for config in (old, new)]
-    if not lines and names[0] != names[1]:
-        lines.append(f"members: another order, {', '.join(names[0])} -> {', '.join(names[1])}")
+    for roster in ROSTERS:
+        names = [[member.name for member in getattr(config, roster, ())] for config in (old, new)]
+        if not lines and names[0] != names[1]:
+            lines.append(f"{roster}: another order, {', '.join(names[0])} -> {', '.join(names[1])}")
     return lines
 
 
 def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
-    for section, values in config.model_dump(mode="json", exclude={"members"}).items():
+    for section, values in config.model_dump(mode="json", exclude=set(ROSTERS)).items():
         listed = isinstance(values, list)
         for name, item in [(f"{section}.{i['name']}", i) for i in values] if listed else [(section, values)]:
             for key, value in item.items():
                 yield f"{name}.{key}", "none" if value is None else str(value)
-    for member in getattr(config, "members", ()):
-        yield f"members, {member.name}", member.spec
+    for roster in ROSTERS:
+        for member in getattr(config, roster, ()):
+            yield f"{roster}, {member.name}", member.spec
 
 
 def _built(layers: list[Layer], model: type[Settings]) -> Settings:
@@ -170,27 +218,28 @@ def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
 
 def _seat_members(merged: Layer) -> None:
     """Validate each member by itself, so that one mistake does not hide the others."""
-    given = merged.data.get("members")
-    if not isinstance(given, list) or not given:
-        return
-    seated: list[MemberConfig | None] = []
-    for place, item in enumerate(with_zoo(given)):
-        seated.append(None)
-        if _left_out(item):
+    lists = written_out(merged.data)
+    for roster, given in lists.items():
+        if roster not in merged.data or not isinstance(merged.data[roster], list) or not given:
             continue
-        try:
-            seated[-1] = MemberConfig.model_validate(item)
-        except ValidationError as error:
-            text = _told(error.errors(include_url=False)[0], MemberConfig)[1]
-            if isinstance(item, str) and item.count("(") != item.count(")"):
-                text += " (in a list in [...] put quotes around it)"
-            merged.complain(("members", place), text)
-    for place, text in repeated(seated):
-        merged.complain(("members", place), text)
-    if merged.complaints:
-        del merged.data["members"]  # it has been told
-    else:
-        merged.data["members"] = [member for member in seated if member is not None]
+        seated: list[MemberConfig | None] = []
+        for place, item in enumerate(given):
+            seated.append(None)
+            if _left_out(item):
+                continue
+            try:
+                seated[-1] = MemberConfig.model_validate(item)
+            except ValidationError as error:
+                text = _told(error.errors(include_url=False)[0], MemberConfig)[1]
+                if isinstance(item, str) and item.count("(") != item.count(")"):
+                    text += " (in a list in [...] put quotes around it)"
+                merged.complain((roster, place), text)
+        for place, text in repeated(seated):
+            merged.complain((roster, place), text)
+        if merged.complaints:
+            del merged.data[roster]  # it has been told
+        else:
+            merged.data[roster] = [member for member in seated if member is not None]
 
 
 def _left_out(item: object) -> bool:

@@ -10,7 +10,7 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from dond_marl.metrics import Estimate, mean_of_cells
 from dond_marl.scenarios import Scenarios
 from league.cells import Cells, Payoffs, Played
-from league.ledger import Ledger
 from league.tasks import Leg
 
 Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
@@ -67,15 +66,6 @@ class CrossPlay:
         """Weigh what was played by members that have changed since by ``factor``, 0..1; all other cells stay."""
         self.cells.decay([self._place[name] for name in members], factor)
 
-    def forget(self, members: Iterable[str]) -> None:
-        """Empty the cells of members that have changed since: what a learner scored is no longer what it scores."""
-        self.decay(members, 0.0)
-
-    def best_against(self, member: str, confidence: float) -> float:
-        """The best lower bound of what anybody scores against ``member``; ``nan`` where nobody is known to."""
-        bounds = [self.cell(name, member, confidence).low for name in self.members]
-        return max((bound for bound in bounds if not math.isnan(bound)), default=math.nan)
-
     def add_round(self, scenarios: Scenarios, legs: Iterable[Leg], at_fault: Iterable[str]) -> None:
         """Add every leg of one round, all played on ``scenarios``.
 
@@ -102,6 +92,22 @@ class CrossPlay:
         """What ``row`` scores against ``column``, mean of both seats."""
         i, j = self._place[row], self._place[column]
         return self._estimate(self.cells.rows(i, j), self.cells.rows(j, i), confidence)
+
+    def figure(
+        self, metric: Literal["points", "deals", "of_nash"], member: str, against: str | None, confidence: float
+    ) -> Estimate:
+        """One figure of a member against another or, ``None``, against all others, mean of both seats."""
+        i = self._place[member]
+        others = [self._place[against]] if against is not None else [j for j in range(len(self.members)) if j != i]
+        opens, answers = self.cells.rows(i, np.array(others)), self.cells.rows(np.array(others), i)
+        legs = self.cells.totals[np.concatenate([opens, answers])]
+        if metric == "deals":
+            return _rate(float(legs["deals"].sum()), float(legs["games"].sum()), confidence)
+        points = self._estimate(opens, answers, confidence)
+        if metric == "points" or not len(legs):
+            return points
+        seat = np.repeat((0, 1), (len(opens), len(answers)))
+        return _share(points, float((legs["nash"][np.arange(len(legs)), seat] / legs["games"]).mean()))
 
     def ladder(self, confidence: float, responses: Responses | None = None) -> list[Standing]:
         """Every member's standing against all others, best own points first, equal ones by name.
@@ -160,17 +166,16 @@ class CrossPlay:
         )
 
 
-def fold(ledger: Ledger) -> CrossPlay:
-    """The cross-play of everything that a ledger holds."""
-    members = ledger.members()
-    cross = CrossPlay([member.name for member in members if member.born == 0])
-    live = [member.name for member in members if member.role == "main"]
-    for number in range(ledger.next_round):
-        if number:
-            cross.admit(member.name for member in members if member.born == number)
-        cross.forget(live)
-        cross.add_round(ledger.scenarios(number), ledger.legs(number), ledger.at_fault(number))
-    return cross
+def _rate(happened: float, games: float, confidence: float) -> Estimate:
+    """A share of games with Wilson's interval (Wilson 1927), as if games were independent."""
+    if not games:
+        return Estimate(math.nan, 0, math.nan, math.nan)
+    from scipy.special import ndtri  # slow to import, and only needed here
+
+    z, share = float(ndtri(0.5 + confidence / 2)), happened / games
+    center, shrunk = share + z * z / (2 * games), 1 + z * z / games
+    margin = z * math.sqrt(share * (1 - share) / games + z * z / (4 * games * games))
+    return Estimate(share, int(games), (center - margin) / shrunk, (center + margin) / shrunk)
 
 
 def _share(points: Estimate, whole: float) -> Estimate:

@@ -26,7 +26,7 @@ class CurvePoint(NamedTuple):
 
 def learning_curves(ledger: Ledger, confidence: float, against: str = YARDSTICK) -> list[CurvePoint]:
     """Every learner's score against ``against``, round by round; empty where one of them does not take part."""
-    learners = [member.name for member in ledger.members() if member.role == "main"]
+    learners = [member.name for member in ledger.members() if member.live]
     points = []
     for number in range(ledger.next_round) if learners else ():
         scenarios = ledger.scenarios(number)

@@ -8,28 +8,32 @@ in both seats, so that the scenarios' luck cancels. J = opponents, K = scenarios
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
+from league.settings import Section
 
 Points = NDArray[np.float64]
 GateKind = Literal["points", "win_rate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Section):
     """What a learner must do for a snapshot."""
 
     kind: GateKind = "points"
-    delta: float = 0.25  # points of ten more than the last snapshot, at least
-    confidence: float = 0.95  # one-sided, that it is more at all
-    forgetting: float = 0.5  # points of ten fewer against one opponent that are one too many, at the same confidence
-    win_rate: float = 0.7  # of the games against each opponent; used by "win_rate" alone
-    timeout: int = 20  # rounds since the last snapshot after which there is one anyway
+    # Points of ten more than the last snapshot, at least; and how sure, one-sided, that it is more at all.
+    delta: float = Field(default=0.25, ge=0, le=10, description="a number in 0..10, points of ten")
+    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
+    # Points of ten fewer against one opponent that are one too many, at the same confidence.
+    forgetting: float = Field(default=0.5, ge=0, le=10, description="a number in 0..10, points of ten")
+    # Of the games against each opponent; used by "win_rate" alone.
+    win_rate: float = Field(default=0.7, gt=0, le=1, description="a number above 0, up to 1")
+    # Rounds since the last snapshot after which there is one anyway.
+    timeout: int = Field(default=20, ge=1, le=100_000, description="an integer in 1..100000, rounds")
 
 
 class Verdict(NamedTuple):

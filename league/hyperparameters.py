@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from league.settings import EnvConfig, Section, wrong
 from league.yaml_source import shown
+from partners.rewards import OWN, RewardError, reward_name, reward_of
 
 if TYPE_CHECKING:
     from dond_marl.scenarios import ScenarioSource
@@ -32,6 +33,18 @@ def _widths(given: object) -> object:
     return tuple(widths)
 
 
+def _reward(given: object) -> object:
+    """The one way to write a reward, once it is known that it can be made."""
+    try:
+        reward_of(given)  # type: ignore[arg-type]  # whatever else it is, it is refused
+        return reward_name(given)  # type: ignore[arg-type]  # a text, by now
+    except RewardError as error:
+        raise wrong(str(error)) from None
+
+
+RewardName = Annotated[str, BeforeValidator(_reward)]
+
+
 class Hyperparameters(Section):
     """How a network learns; the defaults are the specification's."""
 
@@ -49,6 +62,7 @@ class Hyperparameters(Section):
     num_envs: int = Field(default=8, ge=2, le=65_536, description="an integer in 2..65536, games side by side")
     anneal: bool = Field(default=False, description="true or false: lr and ent fall to 0 by the end")
     hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
+    reward: RewardName = Field(default=OWN, description="what it is paid for a game")
 
     def learner(self, total_decisions: int) -> LearnerSettings:
         """What a learner of ``total_decisions`` own decisions is told."""
@@ -75,15 +89,5 @@ class Hyperparameters(Section):
             games=self.num_envs * -(-self.rollout // own_turns),
             seed=seed,
             reveal_partner_utilities=env.reveal_partner_utilities,
+            reward=reward_of(self.reward),
         )
-
-
-class LearnerConfig(Hyperparameters):
-    """A league member that learns: how, from how much play, and against whom."""
-
-    name: str = Field(
-        min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
-    )
-    decisions: int = Field(default=50_000, ge=1, le=10**9, description="an integer above 0, own decisions per round")
-    snapshot_every: int = Field(default=5, ge=0, le=100_000, description="an integer of at least 0, rounds; 0: never")
-    matchmaking: Literal["uniform", "regret"] = "uniform"

@@ -13,9 +13,10 @@ import contextlib
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,14 +26,15 @@ from league.tasks import FACTS, Block, LearnerState, Leg, MatchResult, Member
 if TYPE_CHECKING:
     from league.train_task import TrainResult
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = """
 CREATE TABLE meta    (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 -- A snapshot is its parent as it was when round born began; blob names its weights for good.
 CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, spec TEXT, role TEXT NOT NULL,
                       split TEXT NOT NULL, parent TEXT REFERENCES members, born INTEGER NOT NULL, blob TEXT) STRICT;
--- One row per committed round. scenarios: int8 [size, 9], counts then the values of seat_0 and of seat_1.
-CREATE TABLE rounds  (round INTEGER PRIMARY KEY, start INTEGER NOT NULL, size INTEGER NOT NULL,
+-- One row per committed round; stage: which of the curriculum's was practiced. scenarios: int8 [size, 9], counts then
+-- the values of seat_0 and of seat_1.
+CREATE TABLE rounds  (round INTEGER PRIMARY KEY, stage INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL,
                       scenarios BLOB NOT NULL) STRICT;
 -- What was decided, with which probability and why, and what became of it.
 CREATE TABLE tasks   (round INTEGER NOT NULL REFERENCES rounds, task INTEGER NOT NULL,
@@ -43,16 +45,23 @@ CREATE TABLE meetings (round INTEGER NOT NULL, task INTEGER NOT NULL, member TEX
 -- Where each learner stood when a round was over (round -1: before the first); blob names weights and optimizer.
 CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES members, blob TEXT NOT NULL,
                       updates INTEGER NOT NULL, decisions INTEGER NOT NULL, games INTEGER NOT NULL,
-                      points REAL, deals REAL, PRIMARY KEY (round, member)) STRICT;
+                      life INTEGER NOT NULL, points REAL, deals REAL, PRIMARY KEY (round, member)) STRICT;
+-- What was decided when a round was over: whether a learner left a snapshot, started over, or the stage ended; and why.
+CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER NOT NULL, kind TEXT NOT NULL,
+                        subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
+                        PRIMARY KEY (round, place)) STRICT;
 -- One row per seat order of a match. facts: a league.tasks.FACTS record per game, in the order of the scenarios.
 CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
                       seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
                       facts BLOB NOT NULL, PRIMARY KEY (round, task, leg),
                       FOREIGN KEY (round, task) REFERENCES tasks) STRICT;
+-- SHA-256 over all rows of a round and the seal before it: what was written is what is read.
+CREATE TABLE seals   (round INTEGER PRIMARY KEY REFERENCES rounds, sha256 TEXT NOT NULL) STRICT;
 -- In what words a match failed: somebody else's text, which need not be the same twice.
 CREATE TABLE causes  (round INTEGER NOT NULL, task INTEGER NOT NULL, cause TEXT NOT NULL,
                       PRIMARY KEY (round, task)) STRICT;
-CREATE TABLE clock   (round INTEGER PRIMARY KEY, seconds REAL NOT NULL) STRICT;
+-- Seconds that a round took, and those of them that went into planning, folding and writing.
+CREATE TABLE clock   (round INTEGER PRIMARY KEY, seconds REAL NOT NULL, overhead REAL NOT NULL) STRICT;
 CREATE TABLE notes   (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
 FINGERPRINTED = {
@@ -63,7 +72,32 @@ FINGERPRINTED = {
     "meetings": "round, task, opponent",
     "states": "round, member",
     "matches": "round, task, leg",
+    "decisions": "round, place",
 }
+SEALED = {**{table: "round" for table in FINGERPRINTED if table not in ("meta", "members")}, "members": "born - 1"}
+
+
+class Decision(NamedTuple):
+    """What was decided of a learner (``snapshot``, ``reset``) or of the curriculum (``stage``), and why."""
+
+    kind: Literal["snapshot", "reset", "stage"]
+    subject: str  # the learner, or the stage that ends
+    taken: bool
+    reason: str
+
+
+class Round(NamedTuple):
+    """Everything that a round leaves behind."""
+
+    number: int
+    stage: int
+    block: Block
+    scenarios: Scenarios
+    matches: Sequence[MatchResult]
+    trained: Sequence[TrainResult] = ()
+    states: Mapping[str, LearnerState] = {}  # of every learner, once the round is over
+    born: Sequence[Member] = ()  # who takes part from the next round on
+    decisions: Sequence[Decision] = ()
 
 
 class LedgerError(RuntimeError):
@@ -106,24 +140,20 @@ class Ledger:
             self._db.executemany("INSERT INTO notes VALUES (?, ?)", sorted(notes.items()))
             self._join(members)
             self._db.executemany(
-                "INSERT INTO states VALUES (-1, ?, ?, ?, ?, ?, NULL, NULL)",
+                "INSERT INTO states VALUES (-1, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [(name, *state) for name, state in states.items()],
             )
 
-    def commit_round(
-        self,
-        number: int,
-        block: Block,
-        scenarios: Scenarios,
-        results: Sequence[MatchResult],
-        seconds: float,
-        trained: Sequence[TrainResult] = (),
-        born: Sequence[Member] = (),
-    ) -> None:
-        """Write round ``number`` whole, or nothing of it. The blobs that it names are on disk already."""
+    def commit_round(self, played: Round, seconds: float, overhead: float = 0.0) -> None:
+        """Write a round whole, or nothing of it. The blobs that it names are on disk already.
+
+        ``seconds`` is how long it took so far, ``overhead`` what of it was neither practice nor matches.
+        """
+        began = time.perf_counter()
+        number, scenarios = played.number, played.scenarios
         packed = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).tobytes()
         tasks, meetings, legs, states = [], [], [], []
-        for result in results:
+        for result in played.matches:
             task = result.task
             first, second = (seat.name for seat in task.members)
             tasks.append((number, task.number, "match", result.failed))
@@ -131,24 +161,31 @@ class Ledger:
             legs += [
                 (number, task.number, order, *leg.seats, leg.facts.tobytes()) for order, leg in enumerate(result.legs)
             ]
-        for practiced in trained:
+        figures = {}
+        for practiced in played.trained:
             learning, name = practiced.task, practiced.task.learner.name
             tasks.append((number, learning.number, "train", practiced.failed))
             meetings += [
                 (number, learning.number, name, m.opponent.name, m.probability, m.reason) for m in learning.meetings
             ]
-            states.append((number, name, *practiced.state, practiced.points, practiced.deals))
-        causes = [(number, r.task.number, r.cause) for r in results if r.cause is not None]
-        causes += [(number, p.task.number, p.cause) for p in trained if p.cause is not None]
+            figures[name] = (practiced.points, practiced.deals)
+        states = [(number, name, *state, *figures.get(name, (None, None))) for name, state in played.states.items()]
+        causes = [(number, r.task.number, r.cause) for r in played.matches if r.cause is not None]
+        causes += [(number, p.task.number, p.cause) for p in played.trained if p.cause is not None]
+        decisions = [(number, place, *decision) for place, decision in enumerate(played.decisions)]
+        row = (number, played.stage, played.block.start, played.block.size, packed)
         with self._transaction():
-            self._db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?)", (number, block.start, block.size, packed))
+            self._db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?, ?)", row)
             self._db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?)", tasks)
             self._db.executemany("INSERT INTO meetings VALUES (?, ?, ?, ?, ?, ?)", meetings)
             self._db.executemany("INSERT INTO causes VALUES (?, ?, ?)", causes)
             self._db.executemany("INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?)", legs)
-            self._db.executemany("INSERT INTO states VALUES (?, ?, ?, ?, ?, ?, ?, ?)", states)
-            self._join(born)
-            self._db.execute("INSERT INTO clock VALUES (?, ?)", (number, seconds))
+            self._db.executemany("INSERT INTO states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", states)
+            self._db.executemany("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)", decisions)
+            self._join(played.born)
+            self._db.execute("INSERT INTO seals VALUES (?, ?)", (number, self._seal(number)))
+            writing = time.perf_counter() - began
+            self._db.execute("INSERT INTO clock VALUES (?, ?, ?)", (number, seconds + writing, overhead + writing))
 
     @property
     def begun(self) -> bool:
@@ -176,7 +213,7 @@ class Ledger:
 
     def states(self, after: int | None = None) -> dict[str, LearnerState]:
         """Where the learners stood after a round (-1: before the first), by name; by default where they stand now."""
-        query = "SELECT member, blob, updates, decisions, games FROM states WHERE round = ?"
+        query = "SELECT member, blob, updates, decisions, games, life FROM states WHERE round = ?"
         number = self.next_round - 1 if after is None else after
         return {name: LearnerState(*state) for name, *state in self._rows(query, number)}
 
@@ -197,13 +234,51 @@ class Ledger:
         rows = self._rows("SELECT failed FROM tasks WHERE round = ? AND failed IS NOT NULL ORDER BY task", number)
         return [member for (member,) in rows]
 
+    def stage(self, number: int) -> int:
+        """Which stage a committed round practiced."""
+        place: int = self._one("SELECT stage FROM rounds WHERE round = ?", number)
+        return place
+
+    def decisions(self, number: int) -> list[Decision]:
+        """What was decided when a committed round was over."""
+        query = "SELECT kind, subject, taken, reason FROM decisions WHERE round = ? ORDER BY place"
+        return [
+            Decision(kind, subject, bool(taken), reason) for kind, subject, taken, reason in self._rows(query, number)
+        ]
+
+    def meetings(self, number: int) -> Iterator[tuple[int, str, str, str, float, str]]:
+        """Who met whom in a committed round: task, its kind, member, opponent, probability and reason."""
+        yield from self._rows(
+            "SELECT task, kind, member, opponent, probability, reason FROM meetings JOIN tasks USING (round, task)"
+            " WHERE round = ? ORDER BY task, meetings.rowid",
+            number,
+        )
+
+    def first_unsound(self) -> int | None:
+        """The first committed round whose rows are not what was written, ``None`` where all are."""
+        for number in range(self.next_round):
+            seals = list(self._rows("SELECT sha256 FROM seals WHERE round = ?", number))
+            if seals != [(self._seal(number),)]:
+                return number
+        return None
+
+    def roll_back(self, number: int) -> None:
+        """Forget round ``number`` and all after it."""
+        with self._transaction():
+            for table in ("seals", "causes", "matches", "meetings", "decisions", "tasks", "states", "clock", "rounds"):
+                self._db.execute(f"DELETE FROM {table} WHERE round >= ?", (number,))  # noqa: S608  # constants
+            self._db.execute("DELETE FROM members WHERE born > ?", (number,))
+
+    def clock(self) -> tuple[float, float]:
+        """Seconds that all rounds took, and those that went into planning, folding and writing."""
+        seconds, overhead = next(self._rows("SELECT coalesce(sum(seconds), 0), coalesce(sum(overhead), 0) FROM clock"))
+        return seconds, overhead
+
     def fingerprint(self) -> str:
         """SHA-256 over every row but those of the clock, the notes and the causes, in a fixed order."""
         digest = hashlib.sha256()
         for table, order in FINGERPRINTED.items():
-            for row in self._rows(f"SELECT * FROM {table} ORDER BY {order}"):  # noqa: S608  # both are constants of this file
-                cells = [hashlib.sha256(cell).hexdigest() if isinstance(cell, bytes) else cell for cell in row]
-                digest.update(json.dumps([table, *cells]).encode())
+            self._add(digest, table, f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608  # constants of this file
         return digest.hexdigest()
 
     def close(self) -> None:
@@ -215,6 +290,25 @@ class Ledger:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _seal(self, number: int) -> str:
+        """SHA-256 over the rows of a round and the seal of the round before; of the first, over what was begun with."""
+        digest = hashlib.sha256()
+        if number:
+            self._add(digest, "seals", "SELECT sha256 FROM seals WHERE round = ?", number - 1)
+        else:
+            self._add(digest, "meta", "SELECT * FROM meta ORDER BY key")
+            self._add(digest, "members", "SELECT * FROM members WHERE born = 0 ORDER BY position")
+            self._add(digest, "states", "SELECT * FROM states WHERE round = -1 ORDER BY member")
+        for table, of_round in SEALED.items():
+            order = FINGERPRINTED[table]
+            self._add(digest, table, f"SELECT * FROM {table} WHERE {of_round} = ? ORDER BY {order}", number)  # noqa: S608  # constants of this file
+        return digest.hexdigest()
+
+    def _add(self, digest: hashlib._Hash, table: str, query: str, *values: object) -> None:
+        for row in self._rows(query, *values):
+            cells = [hashlib.sha256(cell).hexdigest() if isinstance(cell, bytes) else cell for cell in row]
+            digest.update(json.dumps([table, *cells]).encode())
 
     def _join(self, members: Sequence[Member]) -> None:
         joined = self._one("SELECT count(*) FROM members")

@@ -1,26 +1,64 @@
-"""Who meets whom in a round: a pure function of the settings, the members, their states and the payoffs so far."""
+"""What a round plays: a pure function of the settings, the ledger's history and where the learners stand."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from league.config import Config, LearnerConfig
-from league.matchmaking import regret, uniform
+from league.config import Config
+from league.curriculum import stage_now
+from league.history import History
+from league.matches import pairs_of
+from league.opponents import meetings_of
 from league.tasks import Block, LearnerState, MatchTask, Member, Seated
 
 if TYPE_CHECKING:
-    from league.crossplay import CrossPlay
-    from league.train_task import Meeting, TrainTask
+    from league.train_task import TrainTask
+
+
+class Plan(NamedTuple):
+    """A round before it is played."""
+
+    number: int
+    stage: int
+    block: Block
+    training: tuple[TrainTask, ...]
+    matches: tuple[MatchTask, ...]
+
+    @property
+    def tasks(self) -> tuple[TrainTask | MatchTask, ...]:
+        """All tasks, numbered from 0: practice first, which takes longest."""
+        return (*self.training, *self.matches)
 
 
 def members_of(config: Config) -> tuple[Member, ...]:
     """The members that a config names: who learns, then everybody else, in its order."""
-    learners = tuple(Member(learner.name, None, role="main") for learner in config.learners)
-    return learners + tuple(Member(member.name, member.spec) for member in config.members)
+    learners = tuple(Member(learner.name, None, learner.role) for learner in config.learners)
+    fixed = tuple(Member(member.name, member.spec) for member in config.members)
+    gate = tuple(Member(member.name, member.spec, split="gate") for member in config.gate)
+    return learners + fixed + gate + tuple(Member(m.name, m.spec, split="heldout") for m in config.heldout)
+
+
+def plan_round(config: Config, history: History, states: Mapping[str, LearnerState]) -> Plan:
+    """The next round."""
+    number = history.round
+    seats = {m.name: Seated(m, states[m.name].blob if m.live else m.blob) for m in history.members}
+    stage, training = stage_now(config, history), _training(config, history, seats, states)
+    block = block_of(config, number)
+    matches = tuple(
+        MatchTask(
+            round=number,
+            number=len(training) + place,
+            members=(seats[first], seats[second]),
+            block=block,
+            env=config.env,
+            seed=config.league.seed,
+            probability=1.0,
+            reason=reason,
+        )
+        for place, (first, second, reason) in enumerate(pairs_of(config, history))
+    )
+    return Plan(number, stage, block, training, matches)
 
 
 def block_of(config: Config, number: int) -> Block:
@@ -29,86 +67,27 @@ def block_of(config: Config, number: int) -> Block:
     return Block(start=number * size, size=size)
 
 
-def seats_of(members: Sequence[Member], states: Mapping[str, LearnerState]) -> tuple[Seated, ...]:
-    """Every member with the weights that it has now."""
-    return tuple(Seated(m, states[m.name].blob if m.role == "main" else m.blob) for m in members)
-
-
-def plan_matches(config: Config, seats: Sequence[Seated], number: int) -> tuple[MatchTask, ...]:
-    """The matches of round ``number``: a full cross-play, every member against every member and itself."""
-    block = block_of(config, number)
-    return tuple(
-        MatchTask(
-            round=number,
-            number=position,
-            members=pair,
-            block=block,
-            env=config.env,
-            seed=config.league.seed,
-            probability=1.0,
-            reason="cross-play: every pair meets every round",
-        )
-        for position, pair in enumerate(combinations_with_replacement(seats, 2))
-    )
-
-
-def plan_training(
-    config: Config,
-    seats: Sequence[Seated],
-    states: Mapping[str, LearnerState],
-    cross: CrossPlay,
-    number: int,
-    first: int,
+def _training(
+    config: Config, history: History, seats: Mapping[str, Seated], states: Mapping[str, LearnerState]
 ) -> tuple[TrainTask, ...]:
-    """The practice of round ``number``, numbered from ``first``: each learner against all others."""
-    from league.train_task import TrainTask
+    """The practice of the next round, by the rules of its stage; none in the last round, which only measures."""
+    if not config.learners or history.round >= config.league.rounds:
+        return ()
+    from league.train_task import TrainTask  # PyTorch is loaded only where somebody learns
 
+    stage = config.curriculum[stage_now(config, history)]
+    practicing = [(learner, changed) for learner in config.learners if (changed := stage.learner(learner)) is not None]
     return tuple(
         TrainTask(
-            round=number,
-            number=first + position,
-            learner=learner,
+            round=history.round,
+            number=place,
+            learner=changed,
             state=states[learner.name],
-            meetings=_meetings(learner, seats, cross, config.league.confidence),
-            env=config.env,
+            meetings=meetings_of(config, changed, history, seats),
+            env=stage.env.over(config.env),
+            hints=stage.hints,
             seed=config.league.seed,
             total_decisions=learner.decisions * config.league.rounds,
         )
-        for position, learner in enumerate(config.learners)
-    )
-
-
-def born_after(config: Config, states: Mapping[str, LearnerState], number: int) -> tuple[Member, ...]:
-    """The snapshots that join after round ``number``, each a learner as it is then."""
-    if number + 1 == config.league.rounds:
-        return ()
-    due = [x for x in config.learners if x.snapshot_every and (number + 1) % x.snapshot_every == 0]
-    return tuple(
-        Member(
-            name=f"{learner.name}@{number + 1}",
-            spec=None,
-            role="snapshot",
-            parent=learner.name,
-            born=number + 1,
-            blob=states[learner.name].blob,
-        )
-        for learner in due
-    )
-
-
-def _meetings(
-    learner: LearnerConfig, seats: Sequence[Seated], cross: CrossPlay, confidence: float
-) -> tuple[Meeting, ...]:
-    """Whom a learner practices against, how often and why. Alone in its league it meets itself."""
-    from league.train_task import Meeting
-
-    others = [seat for seat in seats if seat.name != learner.name] or list(seats)
-    if learner.matchmaking == "uniform":
-        return tuple(Meeting(seat, p, "uniform") for seat, p in zip(others, uniform(len(others)).tolist(), strict=True))
-    scored = np.array([cross.cell(learner.name, seat.name, confidence).mean for seat in others])
-    best = np.array([cross.best_against(seat.name, confidence) for seat in others])
-    chances = regret(scored, best).tolist()
-    return tuple(
-        Meeting(seat, p, f"regret: scores {mine:.2f} of {reach:.2f} points of ten")
-        for seat, p, mine, reach in zip(others, chances, scored.tolist(), best.tolist(), strict=True)
+        for place, (learner, changed) in enumerate(practicing)
     )

@@ -14,7 +14,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios import ScenarioSource
 from dond_marl.seats import Partner
 from dond_marl.yardsticks import Exploitability, Safety, Value, exploitability, response_value, safety, told_value
-from league.settings import zoo
+from league.rosters import zoo
 from partners.best_response import BestResponse
 
 

@@ -10,19 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dond_marl.scenarios import ScenarioSource
+from league.births import births
 from league.config import Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
-from league.crossplay import CrossPlay, Responses, Standing, fold, write_crossplay, write_ladder
+from league.crossplay import CrossPlay, Responses, Standing, write_crossplay, write_ladder
+from league.curriculum import ended
 from league.curves import CurvePoint, learning_curves, write_curves
-from league.ledger import Ledger
-from league.planner import block_of, born_after, members_of, plan_matches, plan_training, seats_of
+from league.history import History, history_of
+from league.ledger import Ledger, Round
+from league.planner import members_of, plan_round
 from league.references import known_responses, responses_of
 from league.run_directory import RunDirectory, RunError, machine, write_whole
-from league.tasks import LearnerState, MatchResult, Place, block_scenarios, open_source, play
+from league.tasks import LearnerState, MatchResult, MatchTask, Place, block_scenarios, open_source, play
 
 if TYPE_CHECKING:
     from league.train_task import TrainResult, TrainTask
 
 UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
+SHOWN = ("confidence", "responses", "evaluate")  # settings of the league that say what is shown of it
 
 
 class Progress(NamedTuple):
@@ -92,18 +96,19 @@ def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher)
         config = _begin_or_take_up(config, directory, ledger, watcher)
         write_whole(directory.path / "config.yaml", ledger.notes()["config"])
         _tell_unused(config, watcher)
+        history = history_of(ledger, config.league.decay, config.rounds)
         try:
-            cross = _play_rounds(config, directory, ledger, watcher)
+            _play_rounds(config, directory, ledger, history, watcher)
         finally:  # also of a run that is stopped: its committed rounds have tables too
-            _write_tables(config, directory, ledger)
+            _write_tables(config, directory, ledger, history.cross)
         responses = responses_of(config)
         if responses != known_responses(config):
-            write_ladder(directory.path / "ladder.csv", cross.ladder(config.league.confidence, responses))
-        return Outcome(config, cross, learning_curves(ledger, config.league.confidence), responses)
+            write_ladder(directory.path / "ladder.csv", history.cross.ladder(config.league.confidence, responses))
+        return Outcome(config, history.cross, learning_curves(ledger, config.league.confidence), responses)
 
 
-def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger) -> None:
-    cross, confidence = fold(ledger), config.league.confidence
+def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross: CrossPlay) -> None:
+    confidence = config.league.confidence
     write_ladder(directory.path / "ladder.csv", cross.ladder(confidence, known_responses(config)))
     write_crossplay(directory.path / "crossplay.csv", cross, confidence)
     if config.learners:
@@ -143,9 +148,7 @@ def portable(config: Config) -> Config:
     """The settings without what changes nothing in a ledger: where things lie, and how figures are shown."""
     nothing, nothing_played = EnvConfig(), LeagueConfig()
     env = config.env.model_copy(update={"data_dir": None, **{key: getattr(nothing, key) for key in UNUSED}})
-    league = config.league.model_copy(
-        update={"confidence": nothing_played.confidence, "responses": nothing_played.responses}
-    )
+    league = config.league.model_copy(update={key: getattr(nothing_played, key) for key in SHOWN})
     return config.model_copy(update={"logging": LoggingConfig(), "env": env, "league": league})
 
 
@@ -169,7 +172,7 @@ def _first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
 
     states = {}
     for learner in config.learners:
-        states[learner.name], content = first_state(learner, config.env, config.league.seed)
+        states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
         write_blob(blobs, content)
     return states
 
@@ -188,43 +191,46 @@ class Pace:
         return Progress(self.first, rounds, self.last, done, tasks, self.games, time.perf_counter() - self.started)
 
 
-def _play_rounds(config: Config, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> CrossPlay:
-    cross, pace = fold(ledger), Pace(ledger.next_round, config.league.rounds, time.perf_counter())
+def _play_rounds(config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher) -> None:
+    pace = Pace(ledger.next_round, config.rounds, time.perf_counter())
     watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
     for number in range(pace.first, pace.last):
-        _play_round(number, config, Place(directory.blobs), ledger, cross, pace, watcher)
-        watcher.committed(pace.at(number + 1), cross.ladder(config.league.confidence))
-    return cross
+        _play_round(config, Place(directory.blobs), ledger, history, pace, watcher)
+        watcher.committed(pace.at(number + 1), history.cross.ladder(config.league.confidence))
 
 
-def _play_round(
-    number: int, config: Config, place: Place, ledger: Ledger, cross: CrossPlay, pace: Pace, watcher: Watcher
-) -> None:
-    """Plan round ``number``, play it, commit it, and add it to ``cross``."""
-    began, members, states = time.perf_counter(), ledger.members(), ledger.states()
-    if number:
-        cross.admit(member.name for member in members if member.born == number)
-    seats = seats_of(members, states)
-    matches = plan_matches(config, seats, number)
-    training = plan_training(config, seats, states, cross, number, len(matches)) if config.learners else ()
-    tasks = len(matches) + len(training)
-    results: list[MatchResult] = []
-    for match in matches:
-        results.append(play(match, place))
-        pace.games += results[-1].games
-        watcher.played(pace.at(number, len(results), tasks), results[-1])
+def _play_round(config: Config, place: Place, ledger: Ledger, history: History, pace: Pace, watcher: Watcher) -> None:
+    """Plan the next round, play it, commit it, and add it to ``history``."""
+    began = time.perf_counter()
+    before = ledger.states()
+    plan = plan_round(config, history, before)
+    started = time.perf_counter()
     trained: list[TrainResult] = []
-    for practice in training:
-        trained.append(_practiced(practice, place))
-        pace.games += trained[-1].state.games - practice.state.games
-        watcher.trained(pace.at(number, len(results) + len(trained), tasks), trained[-1])
-    block = block_of(config, number)
-    scenarios = block_scenarios(config.env, config.league.seed, block)
-    born = born_after(config, {p.task.learner.name: p.state for p in trained}, number)
-    ledger.commit_round(number, block, scenarios, results, time.perf_counter() - began, trained, born)
-    cross.forget(member.name for member in members if member.role == "main")
-    at_fault = [result.failed for result in results if result.failed is not None]
-    cross.add_round(scenarios, [leg for result in results for leg in result.legs], at_fault)
+    matches: list[MatchResult] = []
+    for done, task in enumerate(plan.tasks, start=1):
+        if isinstance(task, MatchTask):
+            matches.append(play(task, place))
+            pace.games += matches[-1].games
+            watcher.played(pace.at(plan.number, done, len(plan.tasks)), matches[-1])
+        else:
+            trained.append(_practiced(task, place))
+            pace.games += trained[-1].games
+            watcher.trained(pace.at(plan.number, done, len(plan.tasks)), trained[-1])
+    finished = time.perf_counter()
+    scenarios, legs = block_scenarios(config.env, config.league.seed, plan.block), [g for m in matches for g in m.legs]
+    at_fault = [result.failed for result in matches if result.failed is not None]
+    after = {**before, **{result.task.learner.name: result.state for result in trained}}
+    follows = births(config, history, before, after, ledger.states(-1), scenarios, legs)
+    measured = config.learners != () and plan.number + 1 == config.rounds
+    history.add_round(plan.stage, scenarios, legs, at_fault, measured)
+    end = ended(config, history) if plan.number + 1 < config.league.rounds else None
+    decisions = (*follows.decisions, end) if end is not None else follows.decisions
+    done_round = Round(
+        plan.number, plan.stage, plan.block, scenarios, matches, trained, follows.states, follows.born, decisions
+    )
+    now = time.perf_counter()
+    ledger.commit_round(done_round, now - began, (started - began) + (now - finished))
+    history.admit(follows.born)
 
 
 def _practiced(task: TrainTask, place: Place) -> TrainResult:

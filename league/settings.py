@@ -5,14 +5,14 @@ Occupants are seated once while the models are built: an unknown name or paramet
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
-from dond_marl.occupants import OccupantNameError, catalogue, check_spec, parse_spec, seat_occupant, spec_name
+from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant, spec_name
 from dond_marl.scenarios import (
     DATASETS,
     LEWIS_MAX_COUNT,
@@ -26,9 +26,9 @@ from league.scenario_choice import Choice, agreeing, choose, clear
 from league.yaml_source import shown
 from partners.catalogue import UNSCRIPTED
 
+MetaSolver = Literal["max_welfare", "nash_bargaining", "replicator", "uniform"]
 MAX_TEXT = 1_000  # characters of one occupant or path
 MAX_NAME = 80  # characters of a member's name
-ZOO = "zoo"  # in place of a list of members: every scripted occupant of the catalogue
 
 
 def wrong(text: str, key: str | int | None = None) -> PydanticCustomError:
@@ -138,6 +138,14 @@ class LeagueConfig(Section):
     rounds: int = Field(default=10, ge=1, le=100_000, description="an integer in 1..100000")
     block_size: int = Field(default=512, ge=1, le=65_536, description="an integer in 1..65536, scenarios per match")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
+    decay: float = Field(
+        default=0.5, ge=0, le=1, description="a number in 0..1: what a round weighs less where a learner has changed"
+    )
+    floor: float = Field(default=0.1, gt=0, le=1, description="a number above 0, up to 1: of practice spread evenly")
+    opponents: int = Field(default=64, ge=1, le=10_000, description="an integer above 0, matches of a learner a round")
+    pairs: int = Field(default=64, ge=0, le=1_000_000, description="an integer of at least 0, other matches a round")
+    meta_solver: MetaSolver = "max_welfare"
+    evaluate: bool = Field(default=True, description="true or false: the mains on held-out scenarios at the end")
     responses: Literal["known", "exact"] = Field(
         default="known",
         description="known (best responses that were computed once and are stored) or exact (computed as well: seconds "
@@ -170,59 +178,6 @@ class MemberConfig(Section):
     def written(self) -> str | dict[str, Any]:
         """The shortest way to write it in YAML that reads back, whatever the occupant's parameters are called."""
         return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
-
-
-def zoo() -> list[str]:
-    """Every scripted occupant of the catalogue that needs no parameters, by name."""
-    names = []
-    for name in catalogue():
-        if name in UNSCRIPTED:  # not even seated: that would load weights
-            continue
-        try:
-            traits = seat_occupant(name).traits
-        except OccupantNameError:  # it needs parameters
-            continue
-        if not (traits.learned or traits.remote or traits.human or traits.privileged):
-            names.append(name)
-    return names
-
-
-def repeated(members: Sequence[MemberConfig | None]) -> Iterator[tuple[int, str]]:
-    """The members that are named or written like an earlier one: place and complaint."""
-    names: dict[str, int] = {}
-    specs: dict[str, int] = {}
-    for place, member in enumerate(members):
-        if member is None:
-            continue
-        if member.name in names:
-            yield place, f"the name {shown(member.name)} is taken by members[{names[member.name]}]; give it another"
-        elif member.name == member.spec and member.spec in specs:
-            yield place, f"{member.spec} plays already as members[{specs[member.spec]}]; give it a name to play twice"
-        names.setdefault(member.name, place)
-        specs.setdefault(member.spec, place)
-
-
-def members_given(given: Any) -> Any:
-    """A list of members, ``zoo`` written out."""
-    if given == ZOO:
-        return tuple(zoo())
-    if not isinstance(given, list | tuple) or not given:
-        raise wrong(f"must be a list of occupants, at least one, or {ZOO} for all scripted ones; got {shown(given)}")
-    return tuple(with_zoo(given))
-
-
-def with_zoo(given: Sequence[Any]) -> list[Any]:
-    """A list of members in which ``zoo`` stands for all scripted ones that it does not name itself."""
-    named = [item for item in given if isinstance(item, str)]
-    others = [name for name in zoo() if name not in named]
-    return [member for item in given for member in (others if item == ZOO else [item])]
-
-
-def unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
-    """The members, once it is known that no two are alike."""
-    for place, text in repeated(members):
-        raise wrong(text, place)
-    return members
 
 
 class LoggingConfig(Section):

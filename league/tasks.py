@@ -19,7 +19,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
-from league.config import EnvConfig
+from league.settings import EnvConfig
 
 # One game as the ledger keeps it: both scores in points, how it ended (an Ending), whether a deal closed, acts said,
 # and how many of them each seat played as a fallback instead of its own choice.
@@ -34,23 +34,31 @@ FACTS = np.dtype(
 )
 
 
-Role = Literal["fixed", "main", "snapshot"]
+Role = Literal["fixed", "main", "main_exploiter", "league_exploiter", "snapshot"]
+Split = Literal["train", "gate", "heldout"]
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
     """Who takes part: a unique name, and the occupant's spec where it is not a network of this league.
 
-    A snapshot is its ``parent`` as it was when round ``born`` began, for good: ``blob`` names its weights.
+    A snapshot takes part from round ``born`` on and is what its ``parent`` was, for good: ``blob`` names its weights.
+    A learner practices against the split ``train``, is judged for a snapshot by ``gate`` too, and meets ``heldout``
+    only once the league is over.
     """
 
     name: str
     spec: str | None
     role: Role = "fixed"
-    split: str = "train"
+    split: Split = "train"
     parent: str | None = None
     born: int = 0
     blob: str | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether it learns."""
+        return self.role not in ("fixed", "snapshot")
 
 
 class Seated(NamedTuple):
@@ -66,12 +74,13 @@ class Seated(NamedTuple):
 
 
 class LearnerState(NamedTuple):
-    """Where a learner stands: its weights and its optimizer's (a blob), and three counters."""
+    """Where a learner stands: its weights and its optimizer's (a blob), and counters of its present life."""
 
     blob: str
     updates: int
     decisions: int
     games: int
+    life: int = 0  # how often it has started over
 
 
 class Place(NamedTuple):
@@ -136,7 +145,7 @@ def play(task: MatchTask, place: Place) -> MatchResult:
     for order, leg in enumerate(task.legs):
         try:
             games = rollout(
-                (seated(leg[0], task.env, place), seated(leg[1], task.env, place)),
+                (seated(leg[0], place), seated(leg[1], place)),
                 scenarios,
                 task.env.rules(),
                 seed=task.seed,
@@ -170,10 +179,10 @@ def _key(member: Seated) -> int:
     return int.from_bytes(hashlib.sha256(member.name.encode()).digest()[:8])
 
 
-def seated(who: Seated, env: EnvConfig, place: Place) -> Partner:
+def seated(who: Seated, place: Place) -> Partner:
     """An occupant, made once per process: it is a pure function, so one may sit in every match."""
     if who.blob is not None:
-        return _network(who.blob, env, place)
+        return _network(who.blob, place)
     assert who.member.spec is not None
     return _scripted(who.member.spec)
 
@@ -184,19 +193,12 @@ def _scripted(spec: str) -> Partner:
 
 
 @lru_cache(maxsize=64)
-def _network(blob: str, env: EnvConfig, place: Place) -> Partner:
+def _network(blob: str, place: Place) -> Partner:
     """A network of this league, by the weights in a learner's blob."""
-    from league.blobs import read_blob  # PyTorch is loaded only where a network plays
+    from league.blobs import read_network  # PyTorch is loaded only where a network plays
     from partners.learned import NetworkPartner
-    from partners.network import NetworkShape, PolicyNetwork
 
-    own = "network."
-    weights = {name[len(own) :]: v for name, v in read_blob(place.blobs, blob).items() if name.startswith(own)}
-    hidden = tuple(len(v) for name, v in weights.items() if name.startswith("trunk.") and name.endswith(".bias"))
-    shape = NetworkShape(env.max_count, env.max_turns, env.reveal_partner_utilities, hints=False, hidden=hidden)
-    network = PolicyNetwork(shape, seed=None)
-    network.load_state_dict(weights)
-    return NetworkPartner(network)
+    return NetworkPartner(read_network(place.blobs, blob))
 
 
 @lru_cache(maxsize=8)

@@ -24,6 +24,10 @@ from league.show import console_for_people, duration, figure
 from league.train_settings import TrainConfig, TrainLoggingConfig
 from league.training import Training, train
 from partners.checkpoint import CheckpointError
+from partners.judge import JudgeError, JudgeReward
+from partners.llm.cache import CacheError
+from partners.llm.client import SetupError
+from partners.rewards import OWN
 
 LINES = 20  # a plain log of a whole training has about this many
 
@@ -62,7 +66,7 @@ class TrainWatcher:
         hints = told.hints.mode if told.hints.mode == "none" else f"{told.hints.mode}, every {told.hints.cadence_k}"
         self._say(
             f"{verb}: {told.training.algo} against {told.env.partner} on {training.source.label}, "
-            f"{told.training.num_train_steps:,} own decisions, hints {hints}; run folder {directory}"
+            f"{told.training.num_train_steps:,} own decisions, hints {hints}{_dial(training)}; run folder {directory}"
         )
         self._printed = learner.decisions
 
@@ -91,6 +95,8 @@ def status(training: Training) -> str:
     """Decisions, score and agreement of the latest practice, pace and time left, in one line."""
     score, total = training.score, training.config.training.num_train_steps
     shown = "" if score is None else f"{score.points:.2f} points of ten{_share(training)}, {score.deals:.1%} deals · "
+    if score is not None and training.config.training.reward != OWN:
+        shown = f"paid {score.paid:.2f} by {training.config.training.reward} · {shown}"
     return (
         f"{training.learner.decisions:,}/{total:,} decisions · {shown}"
         f"{training.decisions_per_second:,.0f} decisions/s · {duration(training.seconds_left)} left"
@@ -102,6 +108,12 @@ def _share(training: Training) -> str:
     if training.score is None or math.isnan(training.references.response):
         return ""
     return f" ({training.score.points / training.references.response:.1%} of a best response)"
+
+
+def _dial(training: Training) -> str:
+    """What the learner is paid for, where that is not its own points."""
+    reward = training.config.training.reward
+    return "" if reward == OWN else f", reward {reward}"
 
 
 def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None) -> int:
@@ -125,7 +137,7 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
     except USER_ERRORS as error:
         print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
         return USAGE_ERROR
-    except (*RUN_ERRORS, CheckpointError) as error:
+    except (*RUN_ERRORS, CheckpointError, JudgeError, CacheError, SetupError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
         return RUN_ERROR
     except KeyboardInterrupt:
@@ -152,15 +164,20 @@ def _print_score(console: Console, training: Training, directory: Path) -> None:
             Text(
                 f"{'greedy' if greedy else 'sampled'} play against {training.config.env.partner} on {label}: "
                 f"{figure(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
-                f"n = {result.points.n:,} games"
+                f"n = {result.points.n:,} games{_dial(training)}"
             ),
             soft_wrap=True,
         )
     hintless = "" if training.whisper is None else " without hints"
     for name, share in final_shares(training).items():
         line = f"greedy play{hintless} earns {share.mean:.1%} ±{share.margin:.1%} of what the {name} earns there"
-        console.print(Text(line.replace("the Nash earns", "the Nash points pay")), soft_wrap=True)
+        line = line.replace("the Nash earns", "the Nash points pay")
+        console.print(Text(f"{line}{_dial(training)}"), soft_wrap=True)
     if training.whisper is not None:
         told = ", ".join(f"{name} {number:,}" for name, number in sorted(training.whisper.tally.items()))
         console.print(Text(f"hints in practice: {told}"), soft_wrap=True)
+    reward = training.plan.reward
+    if isinstance(reward, JudgeReward):
+        told = ", ".join(f"{name} {number:,}" for name, number in sorted(reward.judge.tally.items()))
+        console.print(Text(f"judge of style {reward.judge.style} in practice: {told}"), soft_wrap=True)
     console.print(Text(f"run folder {directory}: checkpoints, progress.csv, config.yaml"), soft_wrap=True)

@@ -11,9 +11,14 @@ import torch
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line
 from dond_marl.seats import Partner
-from league.blobs import pack, read_blob
-from league.config import EnvConfig, LearnerConfig
+from league.blobs import pack, read_blob, read_network
+from league.learner_settings import LearnerConfig
+from league.settings import EnvConfig
 from league.tasks import LearnerState, Place, Seated, open_source, seated
+from league.train_settings import HintsConfig
+from league.training import schedule_of
+from partners.checkpoint import describe
+from partners.learned import NetworkPartner
 from partners.learners import Learner
 from partners.mixture import Mixture
 from partners.network import PolicyNetwork
@@ -30,14 +35,15 @@ class Meeting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrainTask:
-    """One learner's practice of a round, against opponents drawn for every game."""
+    """One learner's practice of a round, against opponents drawn for every game, by the rules of a stage."""
 
     round: int
     number: int  # within the round
-    learner: LearnerConfig
+    learner: LearnerConfig  # as the stage has it
     state: LearnerState
     meetings: tuple[Meeting, ...]
-    env: EnvConfig
+    env: EnvConfig  # of the stage
+    hints: HintsConfig
     seed: int
     total_decisions: int  # over the whole league, for annealing
 
@@ -53,31 +59,41 @@ class TrainResult(NamedTuple):
     failed: str | None = None  # the learner, whose practice could not be finished
     cause: str | None = None
 
+    @property
+    def games(self) -> int:
+        """Games practiced."""
+        return self.state.games - self.task.state.games
 
-def first_state(learner: LearnerConfig, env: EnvConfig, seed: int) -> tuple[LearnerState, bytes]:
-    """A learner before its first round."""
-    content = pack(_learner(learner, env, seed, learner_seed(seed, learner.name), 1).state()[0])
+
+def first_state(learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: int) -> tuple[LearnerState, bytes]:
+    """A learner before its first round; its features hold whatever any stage shows (``layout``, ``hinted``)."""
+    network = PolicyNetwork(learner.shape(layout, hints=hinted), seed=learner_seed(seed, learner.name))
+    content = pack(Learner(network, learner.learner(1), 0).state()[0], describe(network))
     return LearnerState(hashlib.sha256(content).hexdigest(), 0, 0, 0), content
 
 
-def learner_seed(seed: int, name: str) -> int:
-    """A learner's own seed, a function of the run's and of its name."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:7])
+def learner_seed(seed: int, name: str, life: int = 0) -> int:
+    """A learner's own seed, a function of the run's, of its name and of how often it has started over."""
+    text = f"{seed} {name}" if life == 0 else f"{seed} {name} {life}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
 
 def train(task: TrainTask, place: Place) -> TrainResult:
     """Practice and improve until the round's ``decisions`` are made, in one torch thread."""
     torch.set_num_threads(1)
-    learner = _learner(task.learner, task.env, task.seed, None, task.total_decisions)
+    seed = learner_seed(task.seed, task.learner.name, task.state.life)
+    network = read_network(place.blobs, task.state.blob)
+    learner = Learner(network, task.learner.learner(task.total_decisions), seed)
     counters = {"updates": task.state.updates, "decisions": task.state.decisions}
     learner.restore(read_blob(place.blobs, task.state.blob), counters)
-    crowd = _crowd(task, place)
-    plan = task.learner.practice(task.env, open_source(task.env), learner_seed(task.seed, task.learner.name))
+    opponents = [Opponent(_crowd(task, learner, place), 1.0)]
+    plan = task.learner.practice(task.env, open_source(task.env), seed)
+    whisper = schedule_of(task.hints)
     target, games, points, deals = task.state.decisions + task.learner.decisions, task.state.games, 0.0, 0.0
     try:
         while learner.decisions < target:
             experience, score = practice(
-                learner.network, [Opponent(crowd, 1.0)], plan, update=learner.updates, games_before=games
+                learner.network, opponents, plan, update=learner.updates, games_before=games, whisper=whisper
             )
             learner.update(experience)
             games += score.games
@@ -88,18 +104,17 @@ def train(task: TrainTask, place: Place) -> TrainResult:
         name, cause = task.learner.name, one_line(error.__cause__)
         return TrainResult(task, task.state, None, float("nan"), float("nan"), name, cause)
     tensors, counts = learner.state()
-    content, played = pack(tensors), games - task.state.games
-    state = LearnerState(hashlib.sha256(content).hexdigest(), counts["updates"], counts["decisions"], games)
+    content, played = pack(tensors, describe(network)), games - task.state.games
+    blob = hashlib.sha256(content).hexdigest()
+    state = LearnerState(blob, counts["updates"], counts["decisions"], games, task.state.life)
     return TrainResult(task, state, content, points / played, deals / played)
 
 
-def _learner(learner: LearnerConfig, env: EnvConfig, seed: int, weights: int | None, total_decisions: int) -> Learner:
-    """A learner with the first weights of a seed, or (``None``) with any, to be restored."""
-    network = PolicyNetwork(learner.shape(env, hints=False), seed=weights)
-    return Learner(network, learner.learner(total_decisions), learner_seed(seed, learner.name))
-
-
-def _crowd(task: TrainTask, place: Place) -> Partner:
-    """All opponents as one, who is somebody else in every game."""
-    partners = [seated(meeting.opponent, task.env, place) for meeting in task.meetings]
+def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:
+    """All opponents as one, who is somebody else in every game; itself is the network that learns, not a copy."""
+    own = task.learner.name
+    partners = [
+        NetworkPartner(learner.network) if meeting.opponent.name == own else seated(meeting.opponent, place)
+        for meeting in task.meetings
+    ]
     return Mixture(of=[seat_occupant(partner) for partner in partners], weights=[m.probability for m in task.meetings])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -27,7 +28,7 @@ from partners.checkpoint import CheckpointError, describe, load_checkpoint, netw
 from partners.learned import NetworkPartner
 from partners.learners import Learner
 from partners.network import PolicyNetwork
-from partners.practice import Opponent, Score, practice
+from partners.practice import Opponent, Practice, Score, practice
 
 PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first
 
@@ -68,6 +69,12 @@ class Training:
     decisions_before: int = 0  # where this process began
     references: References = NOTHING_KNOWN  # what its points are read against
 
+    @cached_property
+    def plan(self) -> Practice:
+        """Where the learner practices, and what it is paid."""
+        told = self.config.training
+        return told.practice(self.config.env, self.source, told.seed)
+
     @property
     def done(self) -> bool:
         """Whether all of ``num_train_steps`` own decisions are made."""
@@ -92,7 +99,7 @@ class Training:
         experience, self.score = practice(
             self.learner.network,
             [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)],
-            told.practice(self.config.env, self.source, told.seed),
+            self.plan,
             update=self.learner.updates,
             games_before=self.games,
             whisper=self.whisper,
@@ -117,7 +124,8 @@ class Training:
         path = folder / f"step_{self.learner.decisions:012d}.json"
         practiced = None if self.score is None else self.score._asdict()
         about = {"counters": {**counters, "games": self.games}, "past": len(self.past), "practiced": practiced}
-        save_checkpoint(path, tensors, {**describe(self.learner.network), **about})
+        paid = {"reward": self.config.training.reward}
+        save_checkpoint(path, tensors, {**describe(self.learner.network), **about, **paid})
         return path
 
     def restore(self, path: Path) -> None:

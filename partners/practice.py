@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from dond_marl.scenarios import ScenarioSource
 from dond_marl.seats import Partner, Whisper
 from partners.experience import Experience, LearningSeat, joined
 from partners.network import PolicyNetwork
+from partners.rewards import Own, Reward, for_seat
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Practice:
     """Where a network practices: the scenarios, the rules, and how much of it makes one update.
 
     ``decisions``: the least number of own decisions per update. ``games``: games per block, half of them in each seat.
+    ``reward``: what the learner is paid for a game; what is reported of it stays own points.
     """
 
     source: ScenarioSource
@@ -31,6 +33,7 @@ class Practice:
     games: int
     seed: int
     reveal_partner_utilities: bool = False
+    reward: Reward = field(default_factory=Own)
 
 
 class Opponent(NamedTuple):
@@ -47,6 +50,7 @@ class Score(NamedTuple):
     points: float  # own points of ten per game, no deal being 0
     deals: float  # share of the games
     turns: float  # acts of both seats per game
+    paid: float  # points of ten per game by the plan's reward: own points where that is ``own``
 
 
 def practice(
@@ -65,7 +69,7 @@ def practice(
     """
     shares = np.array([opponent.share for opponent in opponents])
     parts: list[Experience] = []
-    points, deals, turns, block, decisions = 0.0, 0, 0, 0, 0
+    points, paid, deals, turns, block, decisions = 0.0, 0.0, 0, 0, 0, 0
     games_played = 0
     while decisions < plan.decisions:
         chosen = generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum())
@@ -85,13 +89,16 @@ def practice(
                 whispers=(whisper, None) if seat == 0 else (None, whisper),
             )
             earned = points_of_ten(games.scores, scenarios.wholes)
-            part = learner.experience(games, earned / TEN)
+            rewards = for_seat(plan.reward, seat)(games, earned, scenarios)
+            part = learner.experience(games, rewards / TEN)
             if part is not None:
                 parts.append(part)
                 decisions += part.size
             games_played += size
             points += float(earned[:, seat].sum())
+            paid += float(rewards[:, seat].sum())
             deals += int(games.deal.sum())
             turns += int(games.turns.sum(dtype=np.int64))
         block += 1
-    return joined(parts), Score(games_played, points / games_played, deals / games_played, turns / games_played)
+    totals = (points, deals, turns, paid)
+    return joined(parts), Score(games_played, *(total / games_played for total in totals))

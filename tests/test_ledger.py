@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from league.config import Config, EnvConfig, LeagueConfig
-from league.ledger import Ledger, LedgerError
-from league.planner import block_of, members_of, plan_matches, seats_of
+from league.history import History
+from league.ledger import Decision, Ledger, LedgerError, Round
+from league.planner import block_of, members_of, plan_round
 from league.tasks import Place, block_scenarios, play
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,15 +28,21 @@ CONFIG = Config(
 )
 
 
-def played(ledger: Ledger, number: int) -> list:
+def played(number: int) -> list:
     """The results of a round."""
-    return [play(task, Place(Path("none"))) for task in plan_matches(CONFIG, seats_of(ledger.members(), {}), number)]
+    history = History(members_of(CONFIG), CONFIG.league.decay)
+    history.stages = [0] * number
+    return [play(task, Place(Path("none"))) for task in plan_round(CONFIG, history, {}).matches]
+
+
+def whole_round(number: int, results: list | None = None) -> Round:
+    block, results = block_of(CONFIG, number), results or played(number)
+    scenarios = block_scenarios(CONFIG.env, CONFIG.league.seed, block)
+    return Round(number, 0, block, scenarios, results, decisions=[Decision("stage", "first", number == 1, "why")])
 
 
 def commit(ledger: Ledger, number: int, seconds: float = 1.0) -> None:
-    results = played(ledger, number)
-    block = block_of(CONFIG, number)
-    ledger.commit_round(number, block, block_scenarios(CONFIG.env, CONFIG.league.seed, block), results, seconds)
+    ledger.commit_round(whole_round(number), seconds)
 
 
 @pytest.fixture
@@ -57,7 +64,7 @@ def test_what_was_committed_is_read_back(path):
         found = ledger.scenarios(1)
         assert (found.counts == expected.counts).all() and (found.utilities == expected.utilities).all()
         legs = list(ledger.legs(1))
-        expected_legs = [leg for result in played(ledger, 1) for leg in result.legs]
+        expected_legs = [leg for result in played(1) for leg in result.legs]
         assert [leg.seats for leg in legs] == [leg.seats for leg in expected_legs] and len(legs) == 3 + 2 * 3
         assert all((a.facts == b.facts).all() for a, b in zip(legs, expected_legs, strict=True))
 
@@ -75,6 +82,8 @@ def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_
         "UPDATE meta SET value = 'other'",
         "UPDATE members SET spec = 'tough(x=1)' WHERE position = 2",
         "UPDATE rounds SET start = 17 WHERE round = 1",
+        "UPDATE rounds SET stage = 1 WHERE round = 0",
+        "UPDATE decisions SET taken = 1 WHERE round = 0",
         "UPDATE tasks SET failed = 'tough' WHERE round = 1 AND task = 3",
         "UPDATE meetings SET reason = 'other' WHERE round = 1 AND task = 3",
         "UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 0 AND task = 1 AND leg = 1",
@@ -88,16 +97,41 @@ def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_
         whole = changed
 
 
+@pytest.mark.parametrize(
+    ("statement", "unsound"),
+    [
+        ("UPDATE meta SET value = 'other'", 0),
+        ("UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 1 AND leg = 1", 1),
+        ("DELETE FROM meetings WHERE round = 0 AND task = 2", 0),
+        ("UPDATE decisions SET reason = 'another' WHERE round = 1", 1),
+        ("UPDATE seals SET sha256 = 'another' WHERE round = 0", 0),
+        ("UPDATE clock SET seconds = 17", None),
+    ],
+)
+def test_a_round_whose_rows_were_changed_is_found_and_can_be_played_again(path, statement, unsound):
+    with Ledger(path) as ledger:
+        whole = ledger.fingerprint()
+        assert ledger.first_unsound() is None
+    with sqlite3.connect(path) as db:
+        db.execute(statement)
+    db.close()
+    with Ledger(path) as ledger:
+        assert ledger.first_unsound() == unsound
+        if unsound:  # what was begun with is good, so its rounds can be had again
+            ledger.roll_back(unsound)
+            for number in range(unsound, 2):
+                commit(ledger, number)
+            assert ledger.fingerprint() == whole and ledger.first_unsound() is None
+
+
 def test_a_round_that_cannot_be_written_whole_is_not_written_at_all(path):
     with Ledger(path) as ledger:
         before = ledger.fingerprint()
-        results = played(ledger, 2)
-        block = block_of(CONFIG, 2)
-        scenarios = block_scenarios(CONFIG.env, 5, block)
+        results = played(2)
         with pytest.raises(LedgerError, match="could not be written"):
-            ledger.commit_round(2, block, scenarios, [*results, results[0]], 1.0)  # one task twice
+            ledger.commit_round(whole_round(2, [*results, results[0]]), 1.0)  # one task twice
         assert ledger.fingerprint() == before and ledger.next_round == 2
-        ledger.commit_round(2, block, scenarios, results, 1.0)
+        ledger.commit_round(whole_round(2, results), 1.0)
         assert ledger.next_round == 3
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 
@@ -290,14 +289,14 @@ def test_opponents_count_by_their_shares():
 def test_a_win_rate_gate_passes_who_wins_by_breaking_deals_and_the_points_gate_does_not():
     own, theirs, before = block(np.random.default_rng(1), [-2.0] * 3)  # loses two points, and leaves nothing
     theirs = own - 1
-    assert judge(Gate("win_rate"), own, theirs, before, GROUPS_OF_BLOCK, rounds=1).passed
+    assert judge(Gate(kind="win_rate"), own, theirs, before, GROUPS_OF_BLOCK, rounds=1).passed
     assert not judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK, rounds=1).passed
     theirs[2] = own[2]  # one opponent it only draws with: half a win each
-    verdict = judge(Gate("win_rate"), own, theirs, before, GROUPS_OF_BLOCK, rounds=1)
+    verdict = judge(Gate(kind="win_rate"), own, theirs, before, GROUPS_OF_BLOCK, rounds=1)
     assert not verdict.passed and verdict.gain.mean == 0.5 and "wins 50% against" in verdict.reason
 
 
 def test_no_better_learner_passes_more_often_than_the_gate_says():
-    rng, gate = np.random.default_rng(3), dataclasses.replace(Gate(), delta=0.0)
+    rng, gate = np.random.default_rng(3), Gate(delta=0.0)
     passed = [judge(gate, *block(rng, [0.0] * 3), GROUPS_OF_BLOCK, rounds=1).passed for _ in range(400)]
     assert 0.02 <= np.mean(passed) <= 0.08  # 5 %

@@ -1,0 +1,110 @@
+"""What a round leaves behind besides its results: snapshots, learners that start over, the end of a stage.
+
+The order is snapshot first, then reset: whoever starts over has left behind what it was (the pseudocode of Vinyals et
+al. 2019 does it the other way round).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.metrics import Estimate, points_of_ten, scenario_groups
+from dond_marl.randomness import generator
+from dond_marl.scenarios import Scenarios
+from league.config import Config
+from league.gates import Verdict, judge
+from league.history import History
+from league.learner_settings import LearnerConfig
+from league.ledger import Decision
+from league.matches import gate_pool
+from league.tasks import LearnerState, Leg, Member
+
+NOTHING = Estimate(math.nan, 0, math.nan, math.nan)
+
+
+class Births(NamedTuple):
+    """Who joins, where every learner stands now, and what was decided."""
+
+    born: tuple[Member, ...]
+    states: dict[str, LearnerState]
+    decisions: tuple[Decision, ...]
+
+
+def births(
+    config: Config,
+    history: History,
+    before: Mapping[str, LearnerState],
+    after: Mapping[str, LearnerState],
+    first: Mapping[str, LearnerState],
+    scenarios: Scenarios,
+    legs: Sequence[Leg],
+) -> Births:
+    """What follows from the round after those in ``history``.
+
+    ``before`` and ``after`` are where the learners stood when the round began and once they had practiced, ``first``
+    before any round. A gate judges what played, so a snapshot that it lets pass is what the learner was ``before``.
+    """
+    number, states = history.round, dict(after)
+    born: list[Member] = []
+    decisions: list[Decision] = []
+    for learner in config.learners if number + 1 < config.league.rounds else ():
+        last = history.last_snapshot(learner.name)
+        age = number + 1 - (last.born if last is not None else 0)
+        if not learner.snapshot_every or age < learner.snapshot_every:
+            continue
+        blob = after[learner.name].blob
+        if learner.gate is not None and last is not None:
+            verdict = _judged(learner, last, history, scenarios, legs, age)
+            decisions.append(Decision("snapshot", learner.name, verdict.passed, verdict.reason))
+            if not verdict.passed:
+                continue
+            blob = before[learner.name].blob
+        else:
+            reason = "its first" if last is None else f"{age} rounds after its last"
+            decisions.append(Decision("snapshot", learner.name, True, reason))
+        name = f"{learner.name}@{number + 1}"
+        born.append(Member(name, None, "snapshot", parent=learner.name, born=number + 1, blob=blob))
+        if learner.reset > 0:
+            starts_over = _starts_over(config, learner, number)
+            decisions.append(Decision("reset", learner.name, starts_over, f"probability {learner.reset:g}"))
+            if starts_over:
+                states[learner.name] = first[learner.name]._replace(life=after[learner.name].life + 1)
+    return Births(tuple(born), states, tuple(decisions))
+
+
+def _starts_over(config: Config, learner: LearnerConfig, number: int) -> bool:
+    place = [one.name for one in config.learners].index(learner.name)
+    return bool(generator(config.league.seed, "reset", number, place).random() < learner.reset)
+
+
+def _judged(
+    learner: LearnerConfig, last: Member, history: History, scenarios: Scenarios, legs: Sequence[Leg], age: int
+) -> Verdict:
+    """The gate's verdict on the matches of this round against its pool."""
+    assert learner.gate is not None
+    wholes = scenarios.wholes
+    points = {leg.seats: points_of_ten(leg.facts["scores"], wholes) for leg in legs}
+
+    def scored(name: str, opponent: str) -> NDArray[np.float64] | None:
+        """Points of ``name`` and of its opponent in each seat, ``[2, 2, K]``; ``None``: they did not meet."""
+        opens, answers = points.get((name, opponent)), points.get((opponent, name))
+        return None if opens is None or answers is None else np.stack([opens.T, answers.T[::-1]], axis=1)
+
+    own, before = [], []
+    for place in gate_pool(history.members):
+        opponent = history.members[place].name
+        pair = scored(learner.name, opponent), scored(last.name, opponent)
+        if pair[0] is not None and pair[1] is not None:  # a match that failed says nothing of either
+            own.append(pair[0])
+            before.append(pair[1][0])
+    if not own:
+        passed = age >= learner.gate.timeout
+        reason = "its gate's matches failed"
+        return Verdict(passed, f"time-out after {age} rounds; {reason}" if passed else reason, NOTHING)
+    both = np.stack(own)
+    return judge(learner.gate, both[:, 0], both[:, 1], np.stack(before), scenario_groups(scenarios), age)

@@ -1,0 +1,84 @@
+"""What planning needs to know of the rounds so far: a fold over the ledger, kept up to date round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.metrics import points_of_ten
+from dond_marl.scenarios import Scenarios
+from league.crossplay import CrossPlay
+from league.ledger import Ledger
+from league.tasks import Leg, Member
+
+
+class History:
+    """Who scores what against whom, how each learner came on against each opponent, and which stages were played."""
+
+    def __init__(self, members: Sequence[Member], decay: float) -> None:
+        self.members = tuple(member for member in members if member.born == 0 and member.split != "heldout")
+        self.cross = CrossPlay([member.name for member in self.members])
+        self.stages: list[int] = []  # of each round
+        self._decay = decay
+        self._scored: list[dict[tuple[str, str], float]] = []  # by round: learner and opponent to points of ten
+
+    @property
+    def round(self) -> int:
+        """How many rounds it knows."""
+        return len(self.stages)
+
+    def admit(self, members: Iterable[Member]) -> None:
+        """Make room for members that take part from the next round on."""
+        new = tuple(members)
+        self.members += new
+        self.cross.admit(member.name for member in new)
+
+    def add_round(
+        self, stage: int, scenarios: Scenarios, legs: Sequence[Leg], at_fault: Iterable[str], measured: bool = False
+    ) -> None:
+        """Add a round. What learners scored before counts for less, or nothing where the round only ``measured``."""
+        live = [member.name for member in self.members if member.live]
+        self.cross.decay(live, 0.0 if measured else self._decay)
+        self.cross.add_round(scenarios, legs, at_fault)
+        self.stages.append(stage)
+        self._scored.append(_scored(set(live), scenarios, legs))
+
+    def rounds_of(self, learner: str, opponents: Sequence[str]) -> NDArray[np.float64]:
+        """What ``learner`` scored against each of ``opponents`` in each round, ``[R, N]``; ``nan``: not met."""
+        rows = [[scored.get((learner, name), np.nan) for name in opponents] for scored in self._scored]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(opponents))
+
+    def last_snapshot(self, learner: str) -> Member | None:
+        """The newest snapshot of a learner."""
+        own = [member for member in self.members if member.role == "snapshot" and member.parent == learner]
+        return max(own, key=lambda member: member.born, default=None)
+
+
+def history_of(ledger: Ledger, decay: float, rounds: int) -> History:
+    """The history that a ledger holds, of a run of so many rounds in all, of which the last only measures."""
+    members = ledger.members()
+    history = History(members, decay)
+    for number in range(ledger.next_round):
+        if number:
+            history.admit(member for member in members if member.born == number)
+        measured = number + 1 == rounds
+        legs = list(ledger.legs(number))
+        history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured)
+    history.admit(member for member in members if member.born == ledger.next_round > 0)
+    return history
+
+
+def _scored(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> dict[tuple[str, str], float]:
+    """Mean points of ten of each learner against each opponent, over both seats."""
+    wholes = scenarios.wholes
+    sums: dict[tuple[str, str], list[float]] = {}
+    for leg in legs:
+        if learners.isdisjoint(leg.seats):
+            continue
+        means = points_of_ten(leg.facts["scores"], wholes).mean(axis=0)
+        for seat in (0, 1):
+            if leg.seats[seat] in learners:
+                sums.setdefault((leg.seats[seat], leg.seats[1 - seat]), []).append(float(means[seat]))
+    return {pair: float(np.mean(values)) for pair, values in sums.items()}

@@ -1,0 +1,83 @@
+"""What may be set of a league member that learns: its role, whom it meets, and when it leaves a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from league.branches import Among, Branch, RuleName
+from league.gates import Gate
+from league.hyperparameters import Hyperparameters
+from league.settings import wrong
+from league.yaml_source import shown
+
+LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
+AMONG = " among "
+RULES, GROUPS = get_args(RuleName), get_args(Among)
+# Whom a role meets unless it is told: a main as AlphaStar's (Vinyals et al. 2019, Methods), with regret in place of the
+# loss rate; the others as their names say.
+MATCHMAKING: Mapping[LearnerRole, Mapping[str, float]] = {
+    "main": {"regret": 0.5, "self_play": 0.35, "past_selves": 0.15},
+    "main_exploiter": {"uniform among mains": 1.0},
+    "league_exploiter": {"regret among snapshots": 0.5, "regret among mains": 0.5},
+}
+
+
+def _matchmaking(given: object) -> object:
+    """A mapping of branches to shares; the name of a rule alone is all of it."""
+    if given is None:
+        return given
+    said = {given: 1.0} if isinstance(given, str) else given
+    if not isinstance(said, Mapping) or not said:
+        raise wrong(f"a rule, or rules with their shares such as {{regret: 0.5, self_play: 0.5}}; got {shown(given)}")
+    for branch, share in said.items():
+        rule, _, among = branch.partition(AMONG) if isinstance(branch, str) else ("", "", "")
+        if rule not in RULES or (AMONG in str(branch) and among not in GROUPS):
+            raise wrong(
+                f"a branch is a rule ({', '.join(RULES)}), or 'rule among group' (groups: {', '.join(GROUPS)}); "
+                f"got {shown(branch)}"
+            )
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1e6:
+            raise wrong(f"the share of {branch} is a number above 0; got {shown(share)}")
+    return {branch: float(share) for branch, share in said.items()}
+
+
+Matchmaking = Annotated[dict[str, float], BeforeValidator(_matchmaking)]
+
+
+def branches_of(matchmaking: Mapping[str, float]) -> tuple[Branch, ...]:
+    """The branches that were written down."""
+    made = []
+    for written, share in matchmaking.items():
+        rule, _, among = written.partition(AMONG)
+        made.append(Branch(rule, share, among or "others"))  # type: ignore[arg-type]  # both were checked
+    return tuple(made)
+
+
+class LearnerConfig(Hyperparameters):
+    """A league member that learns: how, from how much play, against whom, and what it leaves behind.
+
+    A snapshot is due ``snapshot_every`` rounds after the last one (0: never). With a ``gate`` it joins once the gate
+    lets it pass. After a snapshot the learner starts over with probability ``reset``.
+    """
+
+    name: str = Field(
+        min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
+    )
+    role: LearnerRole = "main"
+    decisions: int = Field(default=50_000, ge=1, le=10**9, description="an integer above 0, own decisions per round")
+    snapshot_every: int = Field(default=5, ge=0, le=100_000, description="an integer of at least 0, rounds; 0: never")
+    gate: Gate | None = None
+    reset: float = Field(default=0.0, ge=0, le=1, description="a number in 0..1, probability")
+    matchmaking: Matchmaking = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_its_role_does(cls, given: Any) -> Any:
+        """The matchmaking of its role, unless it is given."""
+        if not isinstance(given, Mapping) or given.get("matchmaking") is not None:
+            return given
+        preset = MATCHMAKING.get(given.get("role", "main"))
+        return {**given, "matchmaking": dict(preset)} if preset is not None else given

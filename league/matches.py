@@ -1,0 +1,78 @@
+"""Which pairs meet in a round's matches, and why: those whose result is news, then those met least.
+
+A learner has changed since the last round, so it meets as many as ``league.opponents`` allows; members that never
+change need to meet once, and more often only to narrow an interval: at most ``league.pairs`` such matches a round,
+those first that have met least. A match is played in both seat orders on the scenarios of the round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from league.config import Config
+from league.history import History
+from league.tasks import Member
+
+Pair = tuple[str, str, str]  # two members and the reason
+
+
+def pairs_of(config: Config, history: History) -> list[Pair]:
+    """The matches of the next round, each pair once, in the order of importance."""
+    members = history.members
+    games = history.cross.payoffs().games.sum(axis=1)  # [N, N] both seats
+    chosen: dict[tuple[int, int], str] = {}
+
+    def add(i: int, j: int, reason: str) -> bool:
+        pair = (min(i, j), max(i, j))
+        new = pair not in chosen
+        chosen.setdefault(pair, reason)
+        return new
+
+    pool, live = gate_pool(members), [i for i, member in enumerate(members) if member.live]
+    for i in live:
+        for j in pool if _gated(config, members[i].name) else ():
+            add(i, j, "gate: what the learner scores")
+            last = history.last_snapshot(members[i].name)
+            if last is not None:
+                add(members.index(last), j, "gate: what its last snapshot scores in its place")
+    for i in live:
+        for j in _least_met(games[i])[: config.league.opponents]:
+            add(i, j, "a learner: it has changed since it last played")
+    newborn = [i for i, member in enumerate(members) if member.role == "snapshot" and member.born == history.round]
+    for i in newborn:
+        for j in _least_met(games[i])[: config.league.opponents]:
+            add(i, j, "a new snapshot: it has not played before")
+    left = config.league.pairs
+    for i, j in _pairs_least_met(games, live):
+        if left <= 0:
+            break
+        left -= add(i, j, f"coverage: {games[i, j]:,.0f} games so far")
+    return [(members[i].name, members[j].name, reason) for (i, j), reason in chosen.items()]
+
+
+def gate_pool(members: Iterable[Member]) -> list[int]:
+    """Against whom a learner is judged: the split ``gate``, or, where that is empty, all members that never learn."""
+    listed = list(enumerate(members))
+    pool = [i for i, member in listed if member.split == "gate"]
+    return pool or [i for i, member in listed if member.role == "fixed" and member.split == "train"]
+
+
+def _gated(config: Config, name: str) -> bool:
+    return any(learner.name == name and learner.gate is not None for learner in config.learners)
+
+
+def _least_met(games: NDArray[np.float64]) -> list[int]:
+    order: list[int] = np.argsort(games, kind="stable").tolist()
+    return order
+
+
+def _pairs_least_met(games: NDArray[np.float64], live: list[int]) -> Iterator[tuple[int, int]]:
+    """Pairs of members that do not learn, those that have met least first, equal ones in the members' order."""
+    first, second = np.triu_indices(len(games))
+    still = ~(np.isin(first, live) | np.isin(second, live))
+    first, second = first[still], second[still]
+    order = np.argsort(games[first, second], kind="stable")
+    yield from zip(first[order].tolist(), second[order].tolist(), strict=True)

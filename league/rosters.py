@@ -1,0 +1,106 @@
+"""Who takes part: three lists of occupants, those that a league is played among, its gate's pool and the held-out ones.
+
+``zoo`` stands for every scripted occupant that none of the lists names, ``standard`` for the fixed held-out list in
+``configs/heldout.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
+from league.settings import MemberConfig, wrong
+from league.yaml_source import shown
+from partners.catalogue import UNSCRIPTED
+
+ROSTERS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
+ZOO, STANDARD = "zoo", "standard"
+
+
+def zoo() -> list[str]:
+    """Every scripted occupant of the catalogue that needs no parameters, by name."""
+    names = []
+    for name in catalogue():
+        if name in UNSCRIPTED:  # not even seated: that would load weights
+            continue
+        try:
+            traits = seat_occupant(name).traits
+        except OccupantNameError:  # it needs parameters
+            continue
+        if not (traits.learned or traits.remote or traits.human or traits.privileged):
+            names.append(name)
+    return names
+
+
+def standard_heldout() -> list[Any]:
+    """The fixed list of held-out members."""
+    checkout = Path(__file__).parents[1] / "configs" / "heldout.yaml"
+    path = checkout if checkout.is_file() else Path(__file__).with_name("heldout.yaml")
+    held: list[Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return held
+
+
+def written_out(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The three lists with ``zoo`` and ``standard`` replaced by what they stand for; whatever is no list stays."""
+    lists = {"members": given.get("members", ZOO), "gate": given.get("gate", ()), "heldout": given.get("heldout", ())}
+    if lists["members"] == ZOO:
+        lists["members"] = [ZOO]
+    if lists["heldout"] == STANDARD:
+        lists["heldout"] = standard_heldout()
+    named = {_alone(item) for items in lists.values() if isinstance(items, list | tuple) for item in items}
+    rest = [name for name in zoo() if name not in named] if ZOO in named else []
+    return {
+        key: [member for item in items for member in (rest if item == ZOO else [item])]
+        if isinstance(items, list | tuple)
+        else items
+        for key, items in lists.items()
+    }
+
+
+def roster_given(given: Any) -> Any:
+    """A list of occupants, as a tuple."""
+    if not isinstance(given, list | tuple):
+        raise wrong(f"must be a list of occupants; got {shown(given)}")
+    return tuple(given)
+
+
+def somebody(given: Any) -> Any:
+    """A list that is not empty."""
+    if not isinstance(given, list | tuple) or not given:
+        raise wrong(f"must be a list of occupants, at least one, or {ZOO} for all scripted ones; got {shown(given)}")
+    return given
+
+
+def repeated(members: Sequence[MemberConfig | None]) -> Iterator[tuple[int, str]]:
+    """The members that are named or written like an earlier one: place and complaint."""
+    names: dict[str, int] = {}
+    specs: dict[str, int] = {}
+    for place, member in enumerate(members):
+        if member is None:
+            continue
+        if member.name in names:
+            yield place, f"the name {shown(member.name)} is taken by members[{names[member.name]}]; give it another"
+        elif member.name == member.spec and member.spec in specs:
+            yield place, f"{member.spec} plays already as members[{specs[member.spec]}]; give it a name to play twice"
+        names.setdefault(member.name, place)
+        specs.setdefault(member.spec, place)
+
+
+def unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
+    """The members, once it is known that no two are alike."""
+    for place, text in repeated(members):
+        raise wrong(text, place)
+    return members
+
+
+def _alone(item: Any) -> str | None:
+    """The name of an occupant that is listed without parameters."""
+    if isinstance(item, Mapping) and item.keys() <= {"kind", "name"}:
+        item = item.get("kind")
+    if isinstance(item, MemberConfig):
+        item = item.spec
+    return item if isinstance(item, str) else None

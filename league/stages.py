@@ -1,0 +1,98 @@
+"""What may be set of a curriculum: stages of practice, what each changes, and when the next begins.
+
+A stage changes what is practiced. Matches are always played by the league's own rules, so that payoffs of all rounds
+compare and every stage is judged by the game that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from dond_marl.game import Disagree
+from dond_marl.scenarios import SourceName
+from league.hyperparameters import RewardName
+from league.learner_settings import LearnerConfig, Matchmaking
+from league.scenario_choice import Choice, agreeing, choose
+from league.settings import EnvConfig, Section, wrong
+from league.train_settings import HintsConfig
+
+Metric = Literal["points", "deals", "of_nash"]
+
+
+class StageEnv(Section):
+    """What a stage changes of the league's ``env``; what is left out stays."""
+
+    max_turns: int | None = Field(default=None, ge=1, le=100, description="an integer in 1..100")
+    disagree: Disagree | None = None
+    scenarios: SourceName | None = None
+    split: str | None = Field(default=None, description="text, or left out")
+    reveal_partner_utilities: bool | None = Field(default=None, description="true or false")
+
+    def over(self, env: EnvConfig) -> EnvConfig:
+        """The environment of the stage. Raises what a contradiction raises."""
+        said = {key: value for key, value in self.model_dump().items() if value is not None}
+        choice, contradiction = choose(Choice(env.scenarios, env.split, env.dataset), said)
+        if contradiction is not None:
+            raise wrong(f"env.{contradiction.key}: {contradiction.text}")
+        try:
+            return EnvConfig.model_validate(agreeing({**env.model_dump(), **said}, choice))
+        except ValidationError as error:
+            raise wrong(f"env: {error.errors()[0]['msg']}") from None
+
+
+class StageLearner(Section):
+    """What a stage changes of one learner; what is left out stays."""
+
+    learns: bool = Field(default=True, description="true or false: one that does not learn stays as it is")
+    matchmaking: Matchmaking | None = None
+    reward: RewardName | None = None
+    decisions: int | None = Field(default=None, ge=1, le=10**9, description="an integer above 0, per round")
+
+    def over(self, learner: LearnerConfig) -> LearnerConfig:
+        """The learner's settings in the stage."""
+        said = self.model_dump(exclude={"learns"})
+        return learner.model_copy(update={key: value for key, value in said.items() if value is not None})
+
+
+class Until(Section):
+    """A figure of a learner in the league's matches that ends a stage: its lower bound reaches ``at_least``."""
+
+    metric: Metric = "points"
+    member: str | None = Field(default=None, description="the name of a learner; left out: the first")
+    against: str = Field(default="all", description="all, or the name of a member")
+    at_least: float = Field(ge=0, le=10, description="a number in 0..10")
+    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
+    games: int = Field(default=1_000, ge=1, description="an integer above 0, the fewest that count")
+
+
+class StageConfig(Section):
+    """One stage: it lasts until its figure is reached, and ``rounds`` at the longest."""
+
+    name: str = Field(min_length=1, max_length=60, description="text")
+    rounds: int | None = Field(default=None, ge=1, le=100_000, description="an integer above 0; left out: to the end")
+    until: Until | None = None
+    env: StageEnv = Field(default_factory=StageEnv)
+    hints: HintsConfig = Field(default_factory=HintsConfig)
+    learners: dict[str, StageLearner] = Field(default_factory=dict, description="what changes, by learner")
+
+    def learner(self, learner: LearnerConfig) -> LearnerConfig | None:
+        """A learner's settings in this stage; ``None`` where it does not learn."""
+        changed = self.learners.get(learner.name, StageLearner())
+        return changed.over(learner) if changed.learns else None
+
+
+PLAIN = StageConfig(name="league")  # of a league without a curriculum
+
+
+def widest(env: EnvConfig, stages: tuple[StageConfig, ...]) -> EnvConfig:
+    """An environment whose observations hold those of every stage: what the learners' features are laid out for."""
+    every = [env, *(stage.env.over(env) for stage in stages)]
+    wide: Mapping[str, Any] = {
+        "max_turns": max(one.max_turns for one in every),
+        "max_count": max(one.max_count for one in every),
+        "reveal_partner_utilities": any(one.reveal_partner_utilities for one in every),
+    }
+    return env.model_copy(update=dict(wide))

@@ -1,0 +1,208 @@
+"""What a learner is paid for a finished game: its own points, or by a dial that also looks at the partner's.
+
+A reward is a pure function of finished games, in points of ten like the scores that it starts from. It pays *learners*
+only: games, payoffs, ratings and every reported score stay own points. ``own`` is the default and the only reward that
+needs no mention; whatever was learned under another is reported with the dial's name beside it.
+
+Rewards are named as occupants are: ``own``, ``svo(angle=45)``, in short ``svo(45)``.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.batch import Games
+from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
+from dond_marl.scenarios import Scenarios
+from partners.judge_llm import llm_judge
+from partners.judge_local import local_judge
+from partners.parameters import check_number
+from partners.styles import StyleReward
+
+Points = NDArray[np.float64]
+OWN = "own"
+_LONGEST = 1_000  # characters of a spec
+
+
+class RewardError(ValueError):
+    """A reward that does not exist, or parameters that it does not take: what was given and what is allowed."""
+
+
+@runtime_checkable
+class Reward(Protocol):
+    """What each seat of finished games is paid if it is the seat that learns."""
+
+    def __call__(self, games: Games, earned: Points, scenarios: Scenarios, /) -> Points:
+        """Points of ten ``[N, 2]``, finite, from what both seats ``earned``, ``[N, 2]`` points of ten in 0..10.
+
+        Each game's pay depends on that game alone; ``earned`` is not changed.
+        """
+        ...
+
+
+@runtime_checkable
+class AskedPerSeat(Protocol):
+    """A reward that costs something for each seat, as a judge's does."""
+
+    def for_seat(self, seat: int) -> Reward:
+        """The same for one seat alone; the other's pay then means nothing."""
+        ...
+
+
+def for_seat(reward: Reward, seat: int) -> Reward:
+    """``reward`` where only one seat's pay is wanted."""
+    return reward.for_seat(seat) if isinstance(reward, AskedPerSeat) else reward
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Its own points: the game's own payoff. In 0..10."""
+
+    def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
+        """Points of ten, ``[N, 2]``."""
+        return earned
+
+
+@dataclass(frozen=True, slots=True)
+class SocialValue:
+    """``cos(angle) * own + sin(angle) * other``: at 0 degrees its own points, at 45 both alike, at 90 the other's.
+
+    ``angle`` in -180..180 degrees; -45 values a lead. In -14.2..14.2. Source: social value orientation, Liebrand &
+    McClintock 1988 ("The ring measure of social values"); as a reward, McKee et al. 2020 (arXiv 2002.02325).
+    """
+
+    angle: float
+
+    def __post_init__(self) -> None:
+        check_number("angle", self.angle, -180, 180)
+
+    def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
+        """Points of ten, ``[N, 2]``."""
+        angle = math.radians(self.angle)
+        return math.cos(angle) * earned + math.sin(angle) * _others(earned)
+
+
+@dataclass(frozen=True, slots=True)
+class Inequity:
+    """``own - envy * (what the other has more) - guilt * (what it has less)``.
+
+    ``envy`` in 0..10, ``guilt`` in 0..1 (with 1 a lead is worth nothing). In -100..10. Source: Fehr & Schmidt 1999 ("A
+    theory of fairness, competition, and cooperation"), equation 1 for two players. There guilt is at most envy; here
+    it need not be, as guilt alone is a dial of Hughes et al. 2018 (arXiv 1803.08884).
+    """
+
+    envy: float
+    guilt: float
+
+    def __post_init__(self) -> None:
+        check_number("envy", self.envy, 0, 10)
+        check_number("guilt", self.guilt, 0, 1)
+
+    def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
+        """Points of ten, ``[N, 2]``."""
+        lead = earned - _others(earned)
+        return earned - self.envy * np.maximum(-lead, 0) - self.guilt * np.maximum(lead, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Spite:
+    """``own - weight * other``; with ``weight`` 1 bargaining becomes zero-sum, as a stress test for whom it exploits.
+
+    ``weight`` in 0..10. In -100..10.
+    """
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("weight", self.weight, 0, 10)
+
+    def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
+        """Points of ten, ``[N, 2]``."""
+        return earned - self.weight * _others(earned)
+
+
+@dataclass(frozen=True, slots=True)
+class PartnerSeeker:
+    """``own + other``: it looks for the deals in which both get the most together. In 0..20."""
+
+    def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
+        """Points of ten, ``[N, 2]``."""
+        return earned + _others(earned)
+
+
+REWARDS: dict[str, Callable[..., Reward]] = {
+    "inequity": Inequity,
+    "llm_judge": llm_judge,
+    "local_judge": local_judge,
+    OWN: Own,
+    "partner_seeker": PartnerSeeker,
+    "spite": Spite,
+    "style": StyleReward,
+    "svo": SocialValue,
+}
+
+
+def reward_of(spec: str) -> Reward:
+    """The reward that ``spec`` names, the same object for the same name. Raises :class:`RewardError`."""
+    return _made(reward_name(spec))
+
+
+@lru_cache(maxsize=256)  # one judge, with its connection and its budget, for all who name it in this process
+def _made(name: str) -> Reward:
+    kind, parameters = parse_spec(name)
+    try:
+        return REWARDS[kind](**parameters)
+    except ValueError as error:
+        raise RewardError(f"the reward {kind} cannot be made: {error}") from None
+
+
+def reward_name(spec: str) -> str:
+    """The one way to write a reward, ``svo(angle=45)``; its values are not looked at. Raises :class:`RewardError`."""
+    told = f"a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got {spec!r:.100}"
+    if not isinstance(spec, str) or len(spec) > _LONGEST:
+        raise RewardError(told)
+    try:
+        spec = _spelled(spec)
+        kind, parameters = parse_spec(spec)
+    except OccupantNameError:
+        raise RewardError(told) from None
+    if kind not in REWARDS:
+        near = difflib.get_close_matches(kind, REWARDS, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise RewardError(f"no reward is called {kind!r}{hint}; known: {', '.join(REWARDS)}")
+    allowed = inspect.signature(REWARDS[kind]).parameters
+    unknown = [name for name in parameters if name not in allowed]
+    if unknown:
+        takes = ", ".join(allowed) or "no parameters"
+        raise RewardError(f"the reward {kind} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
+    missing = [name for name, given in allowed.items() if given.default is given.empty and name not in parameters]
+    if missing:
+        raise RewardError(f"the reward {kind} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
+    return spec_name(spec)
+
+
+def _spelled(spec: str) -> str:
+    """``svo(45)`` as ``svo(angle=45)``: a single value without a name is the first parameter's."""
+    try:
+        node = ast.parse(spec.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return spec  # parse_spec will say what is wrong
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1 or node.keywords:
+        return spec
+    first = next(iter(inspect.signature(REWARDS.get(node.func.id, Own)).parameters), "value")
+    return f"{node.func.id}({first}={ast.unparse(node.args[0])})"
+
+
+def _others(earned: Points) -> Points:
+    """What the other seat earned, ``[N, 2]``."""
+    return earned[:, ::-1]

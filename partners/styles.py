@@ -1,0 +1,126 @@
+"""Negotiating styles: what it takes to be versatile, a push-over, competitive or stubborn, said once.
+
+The same function labels a game for a learner's reward, for a table of results and for a judge's worked examples. It
+looks at what really happened: the offers that were made and the points that were paid, which are 0 for both without a
+deal, so that nobody leads or trails there.
+
+Source: Kwon et al. 2023 (arXiv 2303.00001), section 4.3, for the four styles and their meaning. Where its published
+code has two definitions of one style, counts points that nobody was paid, or is silent, this is stated below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.batch import Games
+from dond_marl.game import MAX_COUNT, Act
+from dond_marl.metrics import TEN
+from dond_marl.scenarios import Scenarios
+from dond_marl.seats import Bools
+
+
+class Style(StrEnum):
+    """How a seat negotiated in one game; a seat may show two of them, or none."""
+
+    VERSATILE = "versatile"  # at least two offers, no two of the same split
+    PUSH_OVER = "push_over"  # a deal that pays it less than its partner
+    COMPETITIVE = "competitive"  # a deal that pays it more than its partner
+    STUBBORN = "stubborn"  # at least two offers, some of the same split
+
+    @property
+    def word(self) -> str:
+        """As an adjective or noun before ``negotiator``: ``push-over``."""
+        return self.value.replace("_", "-")
+
+
+class Offers(NamedTuple):
+    """How many offers each seat made in a game, ``[N, 2]``, and how many different splits they were of."""
+
+    made: NDArray[np.int64]
+    different: NDArray[np.int64]
+
+
+def offers_of(games: Games) -> Offers:
+    """The offers of both seats. PROPOSE and INSIST of one split are the same offer; AGREE, DISAGREE, END are none."""
+    columns = []
+    for seat in (0, 1):
+        act, oA = games.act[:, seat::2], games.oA[:, seat::2].astype(np.int64)
+        offered = (act == Act.PROPOSE) | (act == Act.INSIST)
+        split = np.sort(np.where(offered, oA @ _DIGITS, -1), axis=1)
+        new = np.diff(split, axis=1, prepend=-1) > 0  # of equal splits the first; what is no offer sorts before them
+        columns.append((offered.sum(axis=1), new.sum(axis=1)))
+    made, different = (np.stack(pair, axis=1) for pair in zip(*columns, strict=True))
+    return Offers(made, different)
+
+
+def leads(games: Games) -> NDArray[np.int64]:
+    """1 where a seat was paid more than its partner, -1 where less, 0 where alike or without a deal, ``[N, 2]``.
+
+    Points are compared as shares of the seat's own whole, without rounding; where both wholes are worth ten, as in the
+    published scenarios, these are plain points.
+    """
+    # Both sides times both wholes: whole numbers, so that equal shares are equal.
+    shares = games.scores.astype(np.int64) * np.maximum(games.scenarios.wholes, 1)[:, ::-1]
+    ahead: NDArray[np.int64] = np.sign(shares - shares[:, ::-1]) * games.deal[:, None]
+    return ahead
+
+
+def shows(style: Style, games: Games) -> Bools:
+    """Whether each seat of finished games negotiated in ``style``, ``[N, 2]``: the one definition."""
+    return _DEFINITIONS[style](games)
+
+
+@dataclass(frozen=True, slots=True)
+class StyleReward:
+    """Ten points for a game in the style, none otherwise, as in the paper; it stands in place of own points.
+
+    ``kind``: ``versatile``, ``push_over``, ``competitive`` or ``stubborn``. 0 or 10. Source: Kwon et al. 2023, section
+    4.3, the "true reward".
+    """
+
+    kind: str
+
+    def __post_init__(self) -> None:
+        style_named("kind", self.kind)
+
+    def __call__(self, games: Games, _earned: NDArray[np.float64], _scenarios: Scenarios, /) -> NDArray[np.float64]:
+        """Points of ten, ``[N, 2]``."""
+        return TEN * shows(Style(self.kind), games).astype(np.float64)
+
+
+def style_named(name: str, given: object) -> Style:
+    """The style that parameter ``name`` gives. Raises ``ValueError``."""
+    try:
+        return Style(given)  # type: ignore[arg-type]  # whatever else it is, it is refused
+    except ValueError:
+        raise ValueError(f"{name} must be one of {', '.join(Style)}; got {given!r}") from None
+
+
+_DIGITS = (MAX_COUNT + 1) ** np.arange(3)  # a split as one number
+
+_DEFINITIONS: dict[Style, Callable[[Games], Bools]] = {
+    # The published code has two definitions of versatile: its reward asks that no offer come twice, its evaluation only
+    # that not all be the same, so that offers A, B, A earn nothing and count as a success. Here, as its paper says and
+    # as its reward does, no offer may come twice. One offer alone is neither versatile nor stubborn.
+    Style.VERSATILE: lambda games: _talked(games) & ~_repeats(games),
+    Style.STUBBORN: lambda games: _repeats(games),
+    Style.PUSH_OVER: lambda games: leads(games) < 0,
+    Style.COMPETITIVE: lambda games: leads(games) > 0,
+}
+
+
+def _talked(games: Games) -> Bools:
+    made: Bools = offers_of(games).made >= 2
+    return made
+
+
+def _repeats(games: Games) -> Bools:
+    offers = offers_of(games)
+    repeated: Bools = offers.different < offers.made
+    return repeated
