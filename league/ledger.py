@@ -21,60 +21,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from dond_marl.scenarios import Scenarios
+from league.ledger_schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.tasks import FACTS, Block, LearnerState, Leg, MatchResult, Member
 
 if TYPE_CHECKING:
     from league.train_task import TrainResult
 
-SCHEMA_VERSION = 2
-SCHEMA = """
-CREATE TABLE meta    (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
--- A snapshot is its parent as it was when round born began; blob names its weights for good.
-CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, spec TEXT, role TEXT NOT NULL,
-                      split TEXT NOT NULL, parent TEXT REFERENCES members, born INTEGER NOT NULL, blob TEXT) STRICT;
--- One row per committed round; stage: which of the curriculum's was practiced. scenarios: int8 [size, 9], counts then
--- the values of seat_0 and of seat_1.
-CREATE TABLE rounds  (round INTEGER PRIMARY KEY, stage INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL,
-                      scenarios BLOB NOT NULL) STRICT;
--- What was decided, with which probability and why, and what became of it.
-CREATE TABLE tasks   (round INTEGER NOT NULL REFERENCES rounds, task INTEGER NOT NULL,
-                      kind TEXT NOT NULL, failed TEXT REFERENCES members, PRIMARY KEY (round, task)) STRICT;
-CREATE TABLE meetings (round INTEGER NOT NULL, task INTEGER NOT NULL, member TEXT NOT NULL REFERENCES members,
-                      opponent TEXT NOT NULL REFERENCES members, probability REAL NOT NULL, reason TEXT NOT NULL,
-                      PRIMARY KEY (round, task, opponent), FOREIGN KEY (round, task) REFERENCES tasks) STRICT;
--- Where each learner stood when a round was over (round -1: before the first); blob names weights and optimizer.
-CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES members, blob TEXT NOT NULL,
-                      updates INTEGER NOT NULL, decisions INTEGER NOT NULL, games INTEGER NOT NULL,
-                      life INTEGER NOT NULL, points REAL, deals REAL, PRIMARY KEY (round, member)) STRICT;
--- What was decided when a round was over: whether a learner left a snapshot, started over, or the stage ended; and why.
-CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER NOT NULL, kind TEXT NOT NULL,
-                        subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
-                        PRIMARY KEY (round, place)) STRICT;
--- One row per seat order of a match. facts: a league.tasks.FACTS record per game, in the order of the scenarios.
-CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
-                      seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
-                      facts BLOB NOT NULL, PRIMARY KEY (round, task, leg),
-                      FOREIGN KEY (round, task) REFERENCES tasks) STRICT;
--- SHA-256 over all rows of a round and the seal before it: what was written is what is read.
-CREATE TABLE seals   (round INTEGER PRIMARY KEY REFERENCES rounds, sha256 TEXT NOT NULL) STRICT;
--- In what words a match failed: somebody else's text, which need not be the same twice.
-CREATE TABLE causes  (round INTEGER NOT NULL, task INTEGER NOT NULL, cause TEXT NOT NULL,
-                      PRIMARY KEY (round, task)) STRICT;
--- Seconds that a round took, and those of them that went into planning, folding and writing.
-CREATE TABLE clock   (round INTEGER PRIMARY KEY, seconds REAL NOT NULL, overhead REAL NOT NULL) STRICT;
-CREATE TABLE notes   (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-"""
-FINGERPRINTED = {
-    "meta": "key",
-    "members": "position",
-    "rounds": "round",
-    "tasks": "round, task",
-    "meetings": "round, task, opponent",
-    "states": "round, member",
-    "matches": "round, task, leg",
-    "decisions": "round, place",
-}
-SEALED = {**{table: "round" for table in FINGERPRINTED if table not in ("meta", "members")}, "members": "born - 1"}
+
+DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
 
 
 class Decision(NamedTuple):
@@ -143,6 +97,7 @@ class Ledger:
                 "INSERT INTO states VALUES (-1, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [(name, *state) for name, state in states.items()],
             )
+            self._db.execute("INSERT INTO seals VALUES (-1, ?)", (self._seal(-1),))
 
     def commit_round(self, played: Round, seconds: float, overhead: float = 0.0) -> None:
         """Write a round whole, or nothing of it. The blobs that it names are on disk already.
@@ -183,9 +138,9 @@ class Ledger:
             self._db.executemany("INSERT INTO states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", states)
             self._db.executemany("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)", decisions)
             self._join(played.born)
-            self._db.execute("INSERT INTO seals VALUES (?, ?)", (number, self._seal(number)))
             writing = time.perf_counter() - began
             self._db.execute("INSERT INTO clock VALUES (?, ?, ?)", (number, seconds + writing, overhead + writing))
+            self._db.execute("INSERT INTO seals VALUES (?, ?)", (number, self._seal(number)))
 
     @property
     def begun(self) -> bool:
@@ -255,8 +210,11 @@ class Ledger:
         )
 
     def first_unsound(self) -> int | None:
-        """The first committed round whose rows are not what was written, ``None`` where all are."""
-        for number in range(self.next_round):
+        """The first committed round whose rows are not what was written, ``None`` where all are.
+
+        -1 stands for what the run began with: settings, members, first weights.
+        """
+        for number in range(-1, self.next_round):
             seals = list(self._rows("SELECT sha256 FROM seals WHERE round = ?", number))
             if seals != [(self._seal(number),)]:
                 return number
@@ -292,17 +250,15 @@ class Ledger:
         self.close()
 
     def _seal(self, number: int) -> str:
-        """SHA-256 over the rows of a round and the seal of the round before; of the first, over what was begun with."""
+        """SHA-256 over the rows of a round and the seal before it; of round -1 over what the run began with."""
         digest = hashlib.sha256()
-        if number:
-            self._add(digest, "seals", "SELECT sha256 FROM seals WHERE round = ?", number - 1)
+        if number < 0:
+            for table in BEGUN_WITH:
+                self._add(digest, table, f"SELECT * FROM {table} ORDER BY key")  # noqa: S608  # constants
         else:
-            self._add(digest, "meta", "SELECT * FROM meta ORDER BY key")
-            self._add(digest, "members", "SELECT * FROM members WHERE born = 0 ORDER BY position")
-            self._add(digest, "states", "SELECT * FROM states WHERE round = -1 ORDER BY member")
-        for table, of_round in SEALED.items():
-            order = FINGERPRINTED[table]
-            self._add(digest, table, f"SELECT * FROM {table} WHERE {of_round} = ? ORDER BY {order}", number)  # noqa: S608  # constants of this file
+            self._add(digest, "seals", "SELECT sha256 FROM seals WHERE round = ?", number - 1)
+        for table, (of_round, order) in SEALED.items():
+            self._add(digest, table, f"SELECT * FROM {table} WHERE {of_round} = ? ORDER BY {order}", number)  # noqa: S608  # constants
         return digest.hexdigest()
 
     def _add(self, digest: hashlib._Hash, table: str, query: str, *values: object) -> None:
@@ -351,9 +307,9 @@ class Ledger:
     def _translated(self, verb: str) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            if any(sign in str(error) for sign in ("malformed", "not a database", "no such table")):
-                advice = "The file is damaged: restore a copy of it, or start a new run"
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own message can quote damaged bytes
+            if isinstance(error, UnicodeDecodeError) or any(sign in str(error) for sign in DAMAGED):
+                advice = "The file is damaged: restore a copy of it, or start a new run, which comes to the same rows"
             else:
                 advice = (
                     "Committed rounds are safe; see that the disk has room and the folder is writable, then go on with "

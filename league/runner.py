@@ -16,6 +16,7 @@ from league.crossplay import CrossPlay, Responses, Standing, write_crossplay, wr
 from league.curriculum import ended
 from league.curves import CurvePoint, learning_curves, write_curves
 from league.history import History, history_of
+from league.integrity import mend
 from league.ledger import Ledger, Round
 from league.planner import members_of, plan_round
 from league.references import known_responses, responses_of
@@ -136,6 +137,9 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
         )
     if meta["source"] != _drawn_from(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source holds now; start a new run")
+    found = mend(ledger, directory.blobs, _first_weights(config))
+    if found is not None:
+        watcher.warned(found)
     if notes["machine"] != machine():
         watcher.warned(
             f"this run was started elsewhere: {_moved(notes['machine'], machine())}; its last digits may differ "
@@ -175,6 +179,16 @@ def _first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
         states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
         write_blob(blobs, content)
     return states
+
+
+def _first_weights(config: Config) -> dict[str, bytes]:
+    """The learners' weights before the first round, by blob."""
+    if not config.learners:
+        return {}
+    from league.train_task import first_state
+
+    made = (first_state(one, config.layout, config.hinted, config.league.seed) for one in config.learners)
+    return {state.blob: content for state, content in made}
 
 
 @dataclass

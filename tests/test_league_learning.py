@@ -155,23 +155,6 @@ def test_a_live_update_never_changes_a_snapshot(tmp_path):
     assert len(named) == 2 * 10
 
 
-def test_a_damaged_or_missing_blob_is_told_and_stops_the_run(tmp_path):
-    config = write_settings(tmp_path, 2)
-    assert run("--config", config).returncode == 0
-    folder = tmp_path / "runs" / "0001"
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        ledger.roll_back(1)  # as if it had been killed in the second round
-        path = folder / "blobs" / f"{ledger.states()['main'].blob}.safetensors"
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    done = run("--resume", folder)
-    assert done.returncode == 1 and "damaged" in done.stderr and "Traceback" not in done.stderr
-    path.unlink()
-    done = run("--resume", folder)
-    assert done.returncode == 1 and "cannot be read" in done.stderr and "Traceback" not in done.stderr
-
-
 def test_blobs_are_named_by_their_content_and_every_damage_shows(tmp_path):
     tensors = {"b": torch.arange(6.0).reshape(2, 3), "a": torch.tensor(3)}
     content = pack(tensors)
@@ -180,7 +163,7 @@ def test_blobs_are_named_by_their_content_and_every_damage_shows(tmp_path):
     assert write_blob(tmp_path, content) == name == name_of(content)
     assert all(torch.equal(tensors[key], value) for key, value in read_blob(tmp_path, name).items())
     path, rng = tmp_path / f"{name}.safetensors", np.random.default_rng(0)
-    for length in rng.integers(0, len(content), size=50):
+    for length in rng.integers(0, len(content), size=200):
         path.write_bytes(content[:length])
         with pytest.raises(BlobError, match="damaged"):
             read_blob(tmp_path, name)

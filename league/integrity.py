@@ -1,0 +1,56 @@
+"""Whether a run is what was written: rows by their seals, weights by their names; and back to the last good round.
+
+A round is a function of what came before it, so a damaged one is not lost: the run goes back to the last round that is
+whole and plays the others again, to the same rows and weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from league.blobs import SUFFIX, BlobError, read_content, write_blob
+from league.ledger import Ledger
+from league.run_directory import RunError
+
+
+def mend(ledger: Ledger, blobs: Path, first: Mapping[str, bytes]) -> str | None:
+    """Take a run back to its last good state; what was found, ``None`` where all is well.
+
+    ``first`` is what the learners' weights before the first round are, by blob. Raises :class:`RunError` where even
+    what the run began with is damaged.
+    """
+    unsound = ledger.first_unsound()
+    if unsound == -1:
+        raise RunError(
+            f"{ledger.path}: what the run began with (settings, members) is not what was written; its rounds cannot be "
+            f"trusted. Start a new run with the same settings: it comes to the same rows and weights"
+        )
+    played = ledger.next_round
+    sound = played if unsound is None else unsound
+    damaged: dict[str, str] = {}
+    while sound > 0 and not _whole(ledger, blobs, sound, first, damaged):
+        sound -= 1
+    for blob in damaged:  # made anew when its round is played again, under the same name
+        (blobs / (blob + SUFFIX)).unlink(missing_ok=True)
+    for content in first.values():
+        write_blob(blobs, content)
+    if sound == played:
+        return f"{len(damaged)} damaged weights were made anew" if damaged else None
+    ledger.roll_back(sound)
+    why = [f"the rows of round {unsound} are not what was written"] if unsound is not None else []
+    why += [f"weights {blob[:12]} are {told}" for blob, told in damaged.items()]
+    rounds = f"round {sound} is" if sound + 1 == played else f"rounds {sound} to {played - 1} are"
+    return f"{'; '.join(why)}. {rounds} played again, to the same results; the others are whole"
+
+
+def _whole(ledger: Ledger, blobs: Path, number: int, first: Mapping[str, bytes], damaged: dict[str, str]) -> bool:
+    """Whether round ``number`` can be played: the weights of all who take part in it are there."""
+    needed = {state.blob for state in ledger.states(number - 1).values()}
+    needed |= {member.blob for member in ledger.members() if member.blob is not None and member.born <= number}
+    for blob in sorted(needed):
+        try:
+            read_content(blobs, blob)
+        except BlobError as error:
+            damaged[blob] = "missing" if "cannot be read" in str(error) else "damaged"
+    return not any(blob in damaged and blob not in first for blob in needed)
