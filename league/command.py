@@ -13,6 +13,8 @@ from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.scenarios import ScenarioError
 from league.blobs import BlobError
 from league.config import Config, ConfigError, LoggingConfig, load_config
+from league.dry_run import dry_run
+from league.explain import explain
 from league.ledger import LedgerError
 from league.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
 from league.runner import run_league
@@ -23,18 +25,22 @@ USER_ERRORS = (ConfigError, ScenarioError, DataError, OccupantNameError)
 RUN_ERRORS = (RunError, LedgerError, BlobError, OSError)
 
 
-def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None) -> int:
+def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None, dry: bool = False) -> int:
     """Run or resume a league; the exit code is 0, 1 (the run), 2 (the settings) or 130 (interrupted).
 
-    ``resume`` is ``None`` for a new run, a run's folder, or an empty path for the newest one.
+    ``resume`` is ``None`` for a new run, a run's folder, or an empty path for the newest one; ``dry``: only say what
+    would be played, and what it would cost.
     """
     directory = None
     try:
         config = None if config_path is None else load_config(config_path, overrides)
         if config is not None:
             config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
-            for member in config.members:
+            for member in config.everybody:
                 seat_occupant(member.spec)
+            if dry:
+                dry_run(console_for_people(), config)
+                return 0
         directory = _directory(config, resume)
         _run(config, directory)
     except USER_ERRORS as error:
@@ -45,6 +51,15 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
         go_on = f"; go on with: {as_called()} --resume {directory.path}" if directory else ""
         print(f"\ninterrupted: the round in flight is dropped, the others are safe{go_on}", file=sys.stderr)  # noqa: T201  # the command talks to a person
         return INTERRUPTED
+    return 0
+
+
+def explained(run: Path, number: int) -> int:
+    """Print why round ``number`` of a run was played as it was; the exit code."""
+    try:
+        explain(console_for_people(), run.expanduser(), number)
+    except RUN_ERRORS as error:
+        return _failed(error, RUN_ERROR)
     return 0
 
 

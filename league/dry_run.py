@@ -1,0 +1,126 @@
+"""What a league would play and what that would cost, from a first round and two tasks that are played for the clock."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.console import Console
+from rich.text import Text
+
+from league.config import Config
+from league.curriculum import describe
+from league.history import History
+from league.planner import Plan, members_of, plan_round
+from league.tasks import LearnerState, Place, play
+
+if TYPE_CHECKING:
+    from league.train_task import TrainTask
+
+WHOLE_MATCHES = 3  # played for the clock, spread over the first round
+
+
+class Cost(NamedTuple):
+    """What a run comes to; seconds are an estimate on one core of this machine."""
+
+    matches: int
+    games: int  # of matches
+    decisions: int  # own, of all learners
+    snapshots: int  # at most
+    seconds: float
+
+
+def dry_run(console: Console, config: Config) -> Cost:
+    """Print the plan of a league and what it costs; nothing is kept."""
+    source = config.env.open_source()
+    cost, first = estimate(config)
+    of = {split: [m.name for m in members_of(config) if m.split == split] for split in ("train", "gate", "heldout")}
+    lines = [
+        f"{len(of['train'])} members that practice may meet: {', '.join(of['train'])}",
+        *([f"{len(of['gate'])} that only judge: {', '.join(of['gate'])}"] if of["gate"] else []),
+        *([f"{len(of['heldout'])} held out to the end: {', '.join(of['heldout'])}"] if of["heldout"] else []),
+        f"scenarios from {source.label}, {config.league.block_size} a match, both seat orders; seed {config.league.seed}",
+        f"{config.league.rounds} rounds" + (" of practice and one that only measures" if config.learners else ""),
+        *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
+        *(_of_learner(task) for task in first.training),
+        f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
+        f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots",
+        f"about {_time(cost.seconds)} on one core of this machine, where nothing else runs",
+    ]
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
+    return cost
+
+
+def estimate(config: Config) -> tuple[Cost, Plan]:
+    """What a league costs, and its first round."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        states = _first_states(config, place)
+        first = plan_round(config, History(members_of(config), config.league.decay), states)
+        per_game = _seconds_per_game(first, place)
+        practice = sum(_seconds(task, place) for task in first.training)
+    rounds, legs = config.rounds, 2 * config.league.block_size
+    snapshots = sum((config.league.rounds - 1) // x.snapshot_every if x.snapshot_every else 0 for x in config.learners)
+    # A snapshot is met by every learner, and by everybody else until they are no longer news.
+    later = min(len(config.learners), config.league.opponents) * snapshots // 2
+    matches = len(first.matches) * rounds + later * rounds
+    decisions = sum(task.learner.decisions for task in first.training) * config.league.rounds
+    games = matches * legs
+    return Cost(matches, games, decisions, snapshots, games * per_game + practice * config.league.rounds), first
+
+
+def _first_states(config: Config, place: Place) -> dict[str, LearnerState]:
+    if not config.learners:
+        return {}
+    from league.blobs import write_blob  # PyTorch is loaded only where somebody learns
+    from league.train_task import first_state
+
+    states = {}
+    for learner in config.learners:
+        states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
+        write_blob(place.blobs, content)
+    return states
+
+
+def _seconds_per_game(first: Plan, place: Place) -> float:
+    """Of a few matches of the first round, each played twice: the first time seats its members."""
+    step = max(len(first.matches) // WHOLE_MATCHES, 1)
+    some = first.matches[::step][:WHOLE_MATCHES]
+    spent, games = 0.0, 0
+    for task in some:
+        play(task, place)
+        began = time.perf_counter()
+        games += play(task, place).games
+        spent += time.perf_counter() - began
+    return spent / max(games, 1)
+
+
+def _seconds(task: TrainTask, place: Place) -> float:
+    """Of a whole practice, from its first update."""
+    from league.train_task import train
+
+    short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))
+    seconds: list[float] = []
+    for _ in range(2):  # the first time seats everybody
+        began = time.perf_counter()
+        result = train(short, place)
+        seconds.append(time.perf_counter() - began)
+    made = max(result.state.decisions - task.state.decisions, 1)
+    return seconds[-1] * task.learner.decisions / made
+
+
+def _of_learner(task: TrainTask) -> str:
+    learner = task.learner
+    met = ", ".join(f"{branch} {share:g}" for branch, share in learner.matchmaking.items())
+    paid = "" if learner.reward == "own" else f", paid {learner.reward}"
+    return (
+        f"{learner.name} ({learner.role}, {learner.algo}{paid}): {learner.decisions:,} decisions a round, meets {met}"
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
