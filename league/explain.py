@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from league.config import parse
+from league.config import Config, parse
 from league.curriculum import describe
 from league.ledger import Ledger
 from league.run_directory import LEDGER, RunError
@@ -23,7 +23,7 @@ def explain(console: Console, folder: Path, number: int) -> None:
         if not 0 <= number < ledger.next_round:
             held = f"0 to {ledger.next_round - 1}" if ledger.next_round else "none yet"
             raise RunError(f"{folder}: its ledger holds no round {number}; it holds {held}")
-        config = parse(ledger.notes()["config"], f"settings in {ledger.path}")
+        config: Config = parse(ledger.notes()["config"], f"settings in {ledger.path}")
         stage = config.curriculum[ledger.stage(number)]
         console.print(Text(f"round {number} of {config.rounds} · stage {describe(config, stage)}"), soft_wrap=True)
         rows = list(ledger.meetings(number))

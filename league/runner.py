@@ -17,6 +17,7 @@ from league.curriculum import ended
 from league.curves import CurvePoint, learning_curves, write_curves
 from league.history import History, history_of
 from league.integrity import mend
+from league.league_log import LeagueLog
 from league.ledger import Ledger, Round
 from league.planner import members_of, plan_round
 from league.references import known_responses, responses_of
@@ -40,11 +41,18 @@ class Progress(NamedTuple):
     matches_in_round: int
     games: int
     seconds: float
+    stage: str = ""  # that the round in flight practices
+    decisions: int = 0  # own, made by the learners of this process
 
     @property
     def games_per_second(self) -> float:
         """Games that this process has played per second, ledger and folds included."""
         return self.games / max(self.seconds, 1e-9)
+
+    @property
+    def decisions_per_second(self) -> float:
+        """Own decisions of the learners per second, matches included."""
+        return self.decisions / max(self.seconds, 1e-9)
 
     @property
     def seconds_left(self) -> float:
@@ -182,12 +190,13 @@ def _first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
 
 
 def _first_weights(config: Config) -> dict[str, bytes]:
-    """The learners' weights before the first round, by blob."""
-    if not config.learners:
+    """The weights that learners drew before the first round, by blob."""
+    drawn = [learner for learner in config.learners if learner.init_from is None]
+    if not drawn:
         return {}
     from league.train_task import first_state
 
-    made = (first_state(one, config.layout, config.hinted, config.league.seed) for one in config.learners)
+    made = (first_state(one, config.layout, config.hinted, config.league.seed) for one in drawn)
     return {state.blob: content for state, content in made}
 
 
@@ -199,25 +208,37 @@ class Pace:
     last: int
     started: float
     games: int = 0
+    decisions: int = 0
+    stage: str = ""
 
     def at(self, rounds: int, done: int = 0, tasks: int = 1) -> Progress:
         """The progress with ``rounds`` committed and ``done`` of the ``tasks`` of the next."""
-        return Progress(self.first, rounds, self.last, done, tasks, self.games, time.perf_counter() - self.started)
+        seconds = time.perf_counter() - self.started
+        return Progress(self.first, rounds, self.last, done, tasks, self.games, seconds, self.stage, self.decisions)
 
 
 def _play_rounds(config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher) -> None:
     pace = Pace(ledger.next_round, config.rounds, time.perf_counter())
     watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
-    for number in range(pace.first, pace.last):
-        _play_round(config, Place(directory.blobs), ledger, history, pace, watcher)
-        watcher.committed(pace.at(number + 1), history.cross.ladder(config.league.confidence))
+    log = LeagueLog(directory.path, pace.first) if config.learners and config.logging.tensorboard else None
+    try:
+        for number in range(pace.first, pace.last):
+            played = _play_round(config, Place(directory.blobs), ledger, history, pace, watcher)
+            standings = history.cross.ladder(config.league.confidence)
+            watcher.committed(pace.at(number + 1), standings)
+            if log is not None:
+                log.write(played, standings)
+    finally:
+        if log is not None:
+            log.close()
 
 
-def _play_round(config: Config, place: Place, ledger: Ledger, history: History, pace: Pace, watcher: Watcher) -> None:
+def _play_round(config: Config, place: Place, ledger: Ledger, history: History, pace: Pace, watcher: Watcher) -> Round:
     """Plan the next round, play it, commit it, and add it to ``history``."""
     began = time.perf_counter()
     before = ledger.states()
     plan = plan_round(config, history, before)
+    pace.stage = config.curriculum[plan.stage].name
     started = time.perf_counter()
     trained: list[TrainResult] = []
     matches: list[MatchResult] = []
@@ -229,6 +250,7 @@ def _play_round(config: Config, place: Place, ledger: Ledger, history: History, 
         else:
             trained.append(_practiced(task, place))
             pace.games += trained[-1].games
+            pace.decisions += trained[-1].state.decisions - task.state.decisions
             watcher.trained(pace.at(plan.number, done, len(plan.tasks)), trained[-1])
     finished = time.perf_counter()
     scenarios, legs = block_scenarios(config.env, config.league.seed, plan.block), [g for m in matches for g in m.legs]
@@ -245,6 +267,7 @@ def _play_round(config: Config, place: Place, ledger: Ledger, history: History, 
     now = time.perf_counter()
     ledger.commit_round(done_round, now - began, (started - began) + (now - finished))
     history.admit(follows.born)
+    return done_round
 
 
 def _practiced(task: TrainTask, place: Place) -> TrainResult:

@@ -184,3 +184,4 @@ class LoggingConfig(Section):
     """Where a run is kept."""
 
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
+    tensorboard: bool = Field(default=True, description="true or false: events for TensorBoard, where somebody learns")

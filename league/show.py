@@ -82,7 +82,7 @@ class LiveWatcher(PlainWatcher):
         super().__init__(console)
         self._bars = Bars(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console)
         self._rounds, self._matches = self._bars.add_task("rounds"), self._bars.add_task("matches")
-        self._status, self._ladder = Text(""), Table()
+        self._ladder, self._practiced = Table(), dict[str, list[float]]()
         self._live = Live(console=console, transient=True, refresh_per_second=8)
 
     def __enter__(self) -> LiveWatcher:
@@ -98,21 +98,24 @@ class LiveWatcher(PlainWatcher):
         self._draw(_progress)
 
     def trained(self, _progress: Progress, result: TrainResult) -> None:
-        """Move the bars."""
+        """Move the bars, and the learner's curve."""
         if result.failed is not None:
             super().trained(_progress, result)
+        else:
+            self._practiced.setdefault(result.task.learner.name, []).append(result.points)
         self._draw(_progress)
 
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         """Redraw the ladder."""
-        rows = max(self._console.height - LINES_AROUND, 3)
+        rows = max(self._console.height - LINES_AROUND - len(self._practiced), 3)
         self._ladder = ladder_table(standings[:rows], self._console.width)
         self._draw(progress)
 
     def _draw(self, progress: Progress) -> None:
         self._bars.update(self._rounds, completed=progress.rounds, total=progress.rounds_in_all)
         self._bars.update(self._matches, completed=progress.matches, total=progress.matches_in_round)
-        parts: list[RenderableType] = [self._bars, Text(status(progress))]
+        curves = [Text(f"{name}: {curve(points)} {points[-1]:.2f}") for name, points in self._practiced.items()]
+        parts: list[RenderableType] = [self._bars, Text(status(progress)), *curves]
         self._live.update(Group(*parts, self._ladder) if self._ladder.columns else Group(*parts))
 
 
@@ -127,11 +130,19 @@ def opening(config: Config, source: ScenarioSource, directory: Path, progress: P
 
 
 def status(progress: Progress) -> str:
-    """Round, games per second and time left, in one line."""
+    """Round, stage, how fast, and time left, in one line."""
+    stage = f" ({progress.stage})" if progress.stage else ""
+    learning = f" · {progress.decisions_per_second:,.0f} decisions/s" if progress.decisions else ""
     return (
-        f"round {progress.rounds}/{progress.rounds_in_all} · {progress.games:,} games · "
-        f"{progress.games_per_second:,.0f} games/s · {duration(progress.seconds_left)} left"
+        f"round {progress.rounds}/{progress.rounds_in_all}{stage} · {progress.games:,} games · "
+        f"{progress.games_per_second:,.0f} games/s{learning} · {duration(progress.seconds_left)} left"
     )
+
+
+def curve(values: Sequence[float], width: int = 40) -> str:
+    """The latest values as a line of blocks, from 0 to 10 points of ten."""
+    blocks = "▁▂▃▄▅▆▇█"
+    return "".join(blocks[min(int(max(value, 0.0) / 10 * len(blocks)), 7)] for value in values[-width:])
 
 
 def duration(seconds: float) -> str:

@@ -12,6 +12,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line
 from dond_marl.seats import Partner
 from league.blobs import pack, read_blob, read_network
+from league.first_weights import first_network, reference_for
 from league.learner_settings import LearnerConfig
 from league.settings import EnvConfig
 from league.tasks import LearnerState, Place, Seated, open_source, seated
@@ -21,7 +22,6 @@ from partners.checkpoint import describe
 from partners.learned import NetworkPartner
 from partners.learners import Learner
 from partners.mixture import Mixture
-from partners.network import PolicyNetwork
 from partners.practice import Opponent, practice
 
 
@@ -66,9 +66,14 @@ class TrainResult(NamedTuple):
 
 
 def first_state(learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: int) -> tuple[LearnerState, bytes]:
-    """A learner before its first round; its features hold whatever any stage shows (``layout``, ``hinted``)."""
-    network = PolicyNetwork(learner.shape(layout, hints=hinted), seed=learner_seed(seed, learner.name))
-    content = pack(Learner(network, learner.learner(1), 0).state()[0], describe(network))
+    """A learner before its first round; its features hold whatever any stage shows (``layout``, ``hinted``).
+
+    Its blob holds the reference that it is pulled toward too, so that nothing is read from outside a run again. Raises
+    :class:`league.first_weights.FirstWeightsError`.
+    """
+    network = first_network(learner, layout, hints=hinted, seed=learner_seed(seed, learner.name))
+    made = Learner(network, learner.learner(1), 0, reference_for(learner, network))
+    content = pack(made.state()[0], describe(network))
     return LearnerState(hashlib.sha256(content).hexdigest(), 0, 0, 0), content
 
 

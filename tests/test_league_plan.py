@@ -318,3 +318,26 @@ def test_presets_are_short_and_no_learner_can_meet_what_is_held_out(path):
     held = {member.spec for member in config.heldout}
     assert not held & {member.spec for member in (*config.members, *config.gate)}
     assert not config.learners or held
+
+
+@pytest.mark.timeout(120)
+def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path):
+    expert = ROOT / "partners" / "experts" / "ppo.json"
+    settings = SMALL.replace("hidden: [16]", "hidden: [256, 256]")
+    (tmp_path / "league.yaml").write_text(
+        f"env: {{scenarios: lewis, split: train}}\nleague: {{rounds: 2, block_size: 16, evaluate: false}}\n"
+        f"members: [heuristic]\nlearners: [{{name: main, {settings}, init_from: expert, kl: 0.5}}]\n"
+        f"logging: {{output_dir: {tmp_path / 'runs'}}}\n"
+    )
+    done = run("--config", tmp_path / "league.yaml")
+    assert done.returncode == 0, done.stderr
+    from league.blobs import read_blob
+    from partners.checkpoint import load_network
+
+    shipped = load_network(expert).state_dict()
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        blobs = [ledger.states(number)["main"].blob for number in (-1, 1)]
+    first, last = (read_blob(tmp_path / "runs" / "0001" / "blobs", blob) for blob in blobs)
+    for name, value in shipped.items():
+        assert first[f"network.{name}"].equal(value) and last[f"reference.{name}"].equal(value)
+    assert not last["network.head.weight"].equal(shipped["head.weight"])
