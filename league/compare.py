@@ -1,0 +1,120 @@
+"""Leagues against each other: the same seeds, and what the main of each is worth against members that it never met."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dond_marl.scenarios import open_source
+from league.config import Config
+from league.evaluate import BOTH
+from league.final_evaluation import MemberEvaluation, final_evaluation
+from league.ledger import Ledger
+from league.run_directory import new_run
+from league.runner import Watcher, run_league
+from league.tasks import Place, Seated, seated
+
+
+class Trial(NamedTuple):
+    """One league with one seed: its main member against the held-out members on held-out scenarios."""
+
+    league: str
+    seed: int
+    reward: str
+    decisions: int  # own, of its main
+    points: float  # of ten, mean over held-out members and both seats
+    proximity: float  # interquartile mean of shares of the best response's points
+    deals: float
+    welfare: float  # share of the largest joint points, against the held-out members
+    alone: tuple[float, float]  # in self-play: share of deals, and welfare
+
+
+class Difference(NamedTuple):
+    """How many more points one league's main earns than another's, over the same seeds."""
+
+    first: str
+    second: str
+    mean: float
+    low: float  # nan where there are too few seeds
+    high: float
+
+
+def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
+    """Run a league and measure its first learner. Raises what a league raises."""
+    directory = new_run(folder)
+    league = config.league.model_copy(update={"evaluate": False})  # measured here, and so only once
+    run_league(config.model_copy(update={"league": league}), directory, watcher)
+    learner = config.learners[0]
+    with Ledger(directory.ledger) as ledger:
+        state = ledger.states()[learner.name]
+        member = next(member for member in ledger.members() if member.name == learner.name)
+    main = seated(Seated(member, state.blob), Place(directory.blobs))
+    source = open_source("lewis", split="heldout")
+    opponents = {member.name: member.spec for member in config.heldout}
+    (found,) = final_evaluation(
+        {learner.name: main}, opponents, source, config.env.rules(), exploitability=False
+    ).members
+    return _trial(name, config, state.decisions, found)
+
+
+def differences(trials: Sequence[Trial], confidence: float = 0.95) -> list[Difference]:
+    """Of the first league to every other, over the seeds that both have (Student's interval)."""
+    from scipy.special import stdtrit  # slow to import
+
+    names = list(dict.fromkeys(trial.league for trial in trials))
+    points = {(trial.league, trial.seed): trial.points for trial in trials}
+    found = []
+    for other in names[1:]:
+        both = [seed for league, seed in points if league == other and (names[0], seed) in points]
+        gaps = np.array([points[names[0], seed] - points[other, seed] for seed in both])
+        margin = math.nan
+        if len(gaps) > 1:
+            margin = float(stdtrit(len(gaps) - 1, 0.5 + confidence / 2) * gaps.std(ddof=1) / math.sqrt(len(gaps)))
+        found.append(Difference(names[0], other, float(gaps.mean()), gaps.mean() - margin, gaps.mean() + margin))
+    return found
+
+
+def print_trials(console: Console, trials: Sequence[Trial]) -> None:
+    """The trials and their differences as tables."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("league", "reward"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("seed", "decisions", "points", "of response", "deals", "welfare", "self-play deals", "welfare"):
+        table.add_column(heading, justify="right")
+    for one in trials:
+        shares = (one.proximity, one.deals, one.welfare, *one.alone)
+        figures = (str(one.seed), f"{one.decisions:,}", f"{one.points:.2f}", *(f"{share:.1%}" for share in shares))
+        table.add_row(Text(one.league), Text(one.reward), *figures)
+    console.print(table)
+    for gap in differences(trials):
+        interval = "" if math.isnan(gap.low) else f" (95% interval over seeds {gap.low:+.2f} to {gap.high:+.2f})"
+        console.print(Text(f"{gap.first} earns {gap.mean:+.2f} points of ten more than {gap.second}{interval}"))
+    told = (
+        "points of ten of the first learner against the held-out members on the 392 held-out scenarios, both seats; of "
+        "response: interquartile mean of its shares of the strongest known response's points; deals and welfare there, "
+        "then in self-play."
+    )
+    console.print(Text(told), soft_wrap=True)
+
+
+def _trial(name: str, config: Config, decisions: int, found: MemberEvaluation) -> Trial:
+    met = [meeting.played.figures[BOTH] for meeting in found.meetings]
+    alone = found.self_play.figures[BOTH]
+    return Trial(
+        league=name,
+        seed=config.league.seed,
+        reward=config.learners[0].reward,
+        decisions=decisions,
+        points=float(np.mean([figures.points.mean for figures in met])),
+        proximity=float(found.proximity.middle.value),
+        deals=float(found.agreement.own.value),
+        welfare=float(found.welfare.own.value),
+        alone=(alone.deals.mean, alone.welfare.mean),
+    )
