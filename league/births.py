@@ -20,8 +20,8 @@ from league.config import Config
 from league.gates import Verdict, judge
 from league.history import History
 from league.learner_settings import LearnerConfig
-from league.ledger import Decision
 from league.matches import gate_pool
+from league.rounds import Decision
 from league.tasks import LearnerState, Leg, Member
 
 NOTHING = Estimate(math.nan, 0, math.nan, math.nan)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from league.backends.settings import BackendConfig
 from league.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.learner_settings import LearnerConfig
 from league.rosters import ROSTERS, repeated, roster_given, somebody, unrepeated, written_out
@@ -22,6 +23,7 @@ from league.stages import PLAIN, StageConfig, widest
 from league.yaml_source import LEFT_OUT, Path, shown, write
 
 __all__ = [
+    "BackendConfig",
     "Config",
     "ConfigError",
     "EnvConfig",
@@ -61,6 +63,7 @@ class Config(Section):
     stages: Annotated[tuple[StageConfig, ...], BeforeValidator(_as_tuple)] = Field(
         default=(), description="a list of stages, each with a name"
     )
+    backend: BackendConfig = Field(default_factory=BackendConfig)
     logging: LoggingConfig = Field(default_factory=LoggingConfig)
 
     @model_validator(mode="before")
@@ -189,7 +192,8 @@ def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
 def _built(layers: list[Layer], model: type[Settings]) -> Settings:
     """The settings that all layers say together, or every complaint about them."""
     merged = merge(layers, _sections(model))
-    _choose_scenarios(layers, merged)
+    if "env" in model.model_fields:
+        _choose_scenarios(layers, merged)
     _seat_members(merged)
     config = None
     try:

@@ -6,8 +6,9 @@ import math
 
 from dond_marl.metrics import Estimate
 from league.config import Config
+from league.hint_report import privileged_note
 from league.history import History
-from league.ledger import Decision
+from league.rounds import Decision
 from league.stages import StageConfig, Until
 
 
@@ -41,7 +42,9 @@ def describe(config: Config, stage: StageConfig) -> str:
     changed = {key: value for key, value in stage.env.model_dump().items() if value is not None}
     told = [f"{key} {value}" for key, value in changed.items()]
     if stage.hints.mode != "none":
-        told.append(f"hints by {stage.hints.mode} every {stage.hints.cadence_k} own steps")
+        told.append(
+            f"hints by {stage.hints.mode} every {stage.hints.cadence_k} own steps{privileged_note(stage.hints)}"
+        )
     for name, learner in stage.learners.items():
         said = {key: value for key, value in learner.model_dump(exclude={"learns"}).items() if value is not None}
         told += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in said.items()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from league.crossplay import Standing
-    from league.ledger import Round
+    from league.rounds import Round
 
 
 class LeagueLog:

@@ -16,42 +16,16 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dond_marl.scenarios import Scenarios
 from league.ledger_schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
-from league.tasks import FACTS, Block, LearnerState, Leg, MatchResult, Member
-
-if TYPE_CHECKING:
-    from league.train_task import TrainResult
-
+from league.rounds import Decision, Round
+from league.tasks import FACTS, LearnerState, Leg, Member
 
 DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
-
-
-class Decision(NamedTuple):
-    """What was decided of a learner (``snapshot``, ``reset``) or of the curriculum (``stage``), and why."""
-
-    kind: Literal["snapshot", "reset", "stage"]
-    subject: str  # the learner, or the stage that ends
-    taken: bool
-    reason: str
-
-
-class Round(NamedTuple):
-    """Everything that a round leaves behind."""
-
-    number: int
-    stage: int
-    block: Block
-    scenarios: Scenarios
-    matches: Sequence[MatchResult]
-    trained: Sequence[TrainResult] = ()
-    states: Mapping[str, LearnerState] = {}  # of every learner, once the round is over
-    born: Sequence[Member] = ()  # who takes part from the next round on
-    decisions: Sequence[Decision] = ()
 
 
 class LedgerError(RuntimeError):

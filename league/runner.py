@@ -10,22 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dond_marl.scenarios import ScenarioSource
+from league.backends.choose import open_backend
+from league.backends.contract import Backend
 from league.births import births
-from league.config import Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
+from league.config import BackendConfig, Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
 from league.crossplay import CrossPlay, Responses, Standing, write_crossplay, write_ladder
 from league.curriculum import ended
 from league.curves import CurvePoint, learning_curves, write_curves
 from league.history import History, history_of
 from league.integrity import mend
 from league.league_log import LeagueLog
-from league.ledger import Ledger, Round
+from league.ledger import Ledger
 from league.planner import members_of, plan_round
 from league.references import known_responses, responses_of
+from league.rounds import Round
 from league.run_directory import RunDirectory, RunError, machine, write_whole
-from league.tasks import LearnerState, MatchResult, MatchTask, Place, block_scenarios, open_source, play
+from league.tasks import LearnerState, MatchResult, Place, block_scenarios, open_source
 
 if TYPE_CHECKING:
-    from league.train_task import TrainResult, TrainTask
+    from league.train_task import TrainResult
 
 UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
 SHOWN = ("confidence", "responses", "evaluate")  # settings of the league that say what is shown of it
@@ -73,6 +76,10 @@ class Watcher(Protocol):
         """Something that the user should know, and that stops nothing."""
         ...
 
+    def tick(self) -> None:
+        """Nothing has happened for a moment: here a stop that was asked for happens."""
+        ...
+
     def played(self, _progress: Progress, result: MatchResult) -> None:
         """A match is played, not yet committed."""
         ...
@@ -95,11 +102,13 @@ class Outcome(NamedTuple):
     responses: Responses  # what a best response earns against the members to whom it is known
 
 
-def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher) -> Outcome:
+def run_league(
+    config: Config | None, directory: RunDirectory, watcher: Watcher, backend: BackendConfig | None = None
+) -> Outcome:
     """Play a league to its end in ``directory``, from the first round that its ledger does not hold.
 
-    Without a ``config`` the run's own settings are used. Raises :class:`RunError` or
-    :class:`league.ledger.LedgerError`.
+    Without a ``config`` the run's own settings are used; ``backend`` stands for theirs, which changes no row. Raises
+    :class:`RunError` or :class:`league.ledger.LedgerError`.
     """
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)
@@ -107,7 +116,7 @@ def run_league(config: Config | None, directory: RunDirectory, watcher: Watcher)
         _tell_unused(config, watcher)
         history = history_of(ledger, config.league.decay, config.rounds)
         try:
-            _play_rounds(config, directory, ledger, history, watcher)
+            _play_rounds(config, directory, ledger, history, watcher, backend)
         finally:  # also of a run that is stopped: its committed rounds have tables too
             _write_tables(config, directory, ledger, history.cross)
         responses = responses_of(config)
@@ -157,11 +166,12 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
 
 
 def portable(config: Config) -> Config:
-    """The settings without what changes nothing in a ledger: where things lie, and how figures are shown."""
+    """The settings without what changes nothing in a ledger: where things lie, who plays, and how figures are shown."""
     nothing, nothing_played = EnvConfig(), LeagueConfig()
     env = config.env.model_copy(update={"data_dir": None, **{key: getattr(nothing, key) for key in UNUSED}})
     league = config.league.model_copy(update={key: getattr(nothing_played, key) for key in SHOWN})
-    return config.model_copy(update={"logging": LoggingConfig(), "env": env, "league": league})
+    elsewhere = {"logging": LoggingConfig(), "backend": BackendConfig()}
+    return config.model_copy(update={**elsewhere, "env": env, "league": league})
 
 
 def _tell_unused(config: Config, watcher: Watcher) -> None:
@@ -217,23 +227,33 @@ class Pace:
         return Progress(self.first, rounds, self.last, done, tasks, self.games, seconds, self.stage, self.decisions)
 
 
-def _play_rounds(config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher) -> None:
+def _play_rounds(
+    config: Config,
+    directory: RunDirectory,
+    ledger: Ledger,
+    history: History,
+    watcher: Watcher,
+    backend: BackendConfig | None,
+) -> None:
     pace = Pace(ledger.next_round, config.rounds, time.perf_counter())
     watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
     log = LeagueLog(directory.path, pace.first) if config.learners and config.logging.tensorboard else None
     try:
-        for number in range(pace.first, pace.last):
-            played = _play_round(config, Place(directory.blobs), ledger, history, pace, watcher)
-            standings = history.cross.ladder(config.league.confidence)
-            watcher.committed(pace.at(number + 1), standings)
-            if log is not None:
-                log.write(played, standings)
+        with open_backend(backend or config.backend, watcher.warned) as crew:
+            for number in range(pace.first, pace.last):
+                played = _play_round(config, Place(directory.blobs), ledger, history, pace, watcher, crew)
+                standings = history.cross.ladder(config.league.confidence)
+                watcher.committed(pace.at(number + 1), standings)
+                if log is not None:
+                    log.write(played, standings)
     finally:
         if log is not None:
             log.close()
 
 
-def _play_round(config: Config, place: Place, ledger: Ledger, history: History, pace: Pace, watcher: Watcher) -> Round:
+def _play_round(
+    config: Config, place: Place, ledger: Ledger, history: History, pace: Pace, watcher: Watcher, backend: Backend
+) -> Round:
     """Plan the next round, play it, commit it, and add it to ``history``."""
     began = time.perf_counter()
     before = ledger.states()
@@ -242,16 +262,17 @@ def _play_round(config: Config, place: Place, ledger: Ledger, history: History, 
     started = time.perf_counter()
     trained: list[TrainResult] = []
     matches: list[MatchResult] = []
-    for done, task in enumerate(plan.tasks, start=1):
-        if isinstance(task, MatchTask):
-            matches.append(play(task, place))
-            pace.games += matches[-1].games
-            watcher.played(pace.at(plan.number, done, len(plan.tasks)), matches[-1])
+    results = backend.run(plan.tasks, place, deadline=config.backend.deadline, tick=watcher.tick)
+    for done, result in enumerate(results, start=1):
+        pace.games += result.games
+        if isinstance(result, MatchResult):
+            matches.append(result)
+            watcher.played(pace.at(plan.number, done, len(plan.tasks)), result)
         else:
-            trained.append(_practiced(task, place))
-            pace.games += trained[-1].games
-            pace.decisions += trained[-1].state.decisions - task.state.decisions
-            watcher.trained(pace.at(plan.number, done, len(plan.tasks)), trained[-1])
+            _keep(result, place)
+            trained.append(result)
+            pace.decisions += result.state.decisions - result.task.state.decisions
+            watcher.trained(pace.at(plan.number, done, len(plan.tasks)), result)
     finished = time.perf_counter()
     scenarios, legs = block_scenarios(config.env, config.league.seed, plan.block), [g for m in matches for g in m.legs]
     at_fault = [result.failed for result in matches if result.failed is not None]
@@ -270,15 +291,12 @@ def _play_round(config: Config, place: Place, ledger: Ledger, history: History, 
     return done_round
 
 
-def _practiced(task: TrainTask, place: Place) -> TrainResult:
-    """A learner's practice; its new weights are on disk before anything names them."""
+def _keep(result: TrainResult, place: Place) -> None:
+    """Put a learner's new weights on disk, before anything names them."""
     from league.blobs import write_blob  # PyTorch is loaded only where somebody learns
-    from league.train_task import train
 
-    result = train(task, place)
     if result.content is not None:
         write_blob(place.blobs, result.content)
-    return result
 
 
 def _moved(then: str, now: str) -> str:

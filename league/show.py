@@ -51,10 +51,14 @@ class PlainWatcher:
         """Pass a warning on."""
         self._say(f"warning: {message}", "yellow")
 
-    def played(self, _progress: Progress, result: MatchResult) -> None:
-        """Say only what went wrong; here a stop that was asked for happens, between two matches."""
+    def tick(self) -> None:
+        """A stop that was asked for happens."""
         if self.stop_asked:
             raise KeyboardInterrupt
+
+    def played(self, _progress: Progress, result: MatchResult) -> None:
+        """Say only what went wrong."""
+        self.tick()
         if result.failed is not None:
             names = " and ".join(member.name for member in result.task.members)
             self._say(f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow")

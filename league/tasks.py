@@ -19,6 +19,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
+from league.backends.asked import asking, watched
 from league.settings import EnvConfig
 
 # One game as the ledger keeps it: both scores in points, how it ended (an Ending), whether a deal closed, acts said,
@@ -181,10 +182,11 @@ def _key(member: Seated) -> int:
 
 def seated(who: Seated, place: Place) -> Partner:
     """An occupant, made once per process: it is a pure function, so one may sit in every match."""
-    if who.blob is not None:
-        return _network(who.blob, place)
-    assert who.member.spec is not None
-    return _scripted(who.member.spec)
+    with asking(who.name):
+        if who.blob is not None:
+            return watched(who.name, _network(who.blob, place))
+        assert who.member.spec is not None
+        return watched(who.name, _scripted(who.member.spec))
 
 
 @lru_cache(maxsize=256)

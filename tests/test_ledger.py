@@ -16,7 +16,8 @@ import pytest
 
 from league.config import Config, EnvConfig, LeagueConfig
 from league.history import History
-from league.ledger import Decision, Ledger, LedgerError, Round
+from league.ledger import Ledger, LedgerError
+from league.rounds import Decision, Round
 from league.planner import block_of, members_of, plan_round
 from league.tasks import Place, block_scenarios, play
 

@@ -17,7 +17,8 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.seats import Partner
 from league.config import load_config
-from league.planner import members_of, plan_matches, seats_of
+from league.history import History
+from league.planner import members_of, plan_round
 from league.run_directory import new_run
 from league.runner import Progress, run_league
 from league.tasks import Seated, block_scenarios, open_source
@@ -34,6 +35,7 @@ class _Silent:
 
     def opened(self, *_: object) -> None: ...
     def warned(self, *_: object) -> None: ...
+    def tick(self) -> None: ...
     def played(self, progress: Progress, *_: object) -> None: ...
     def trained(self, *_: object) -> None: ...
     def committed(self, *_: object) -> None: ...
@@ -57,7 +59,7 @@ def bare_loop() -> Timed:
 
     def work() -> int:
         games = 0
-        for task in plan_matches(config, seats_of(members_of(config), {}), 0):
+        for task in plan_round(config, History(members_of(config), config.league.decay), {}).matches:
             scenarios = block_scenarios(config.env, task.seed, task.block)
             for order, leg in enumerate(task.legs):
                 occupants = _scripted(leg[0]), _scripted(leg[1])

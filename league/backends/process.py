@@ -1,0 +1,163 @@
+"""Workers beside this process, each with a link of its own, so that one can be killed without the others noticing.
+
+Why not a kept pool: the pool of ``concurrent.futures`` breaks whole when a worker dies. In pebble's (5.2.3) all workers
+share one pipe and one lock: a worker killed while it sends stops all others for good, one that dies idle breaks the
+pool, and one that leaves with exit code 0 is never missed (each of the three was tried).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import wait
+from types import TracebackType
+
+from league.backends.asked import clock
+from league.backends.contract import BackendError, Result, Task, Tick, nothing
+from league.backends.flight import Flight, in_order
+from league.backends.perform import described, forfeited
+from league.backends.supervision import Death, Worker
+from league.backends.worker import Began, Raised
+from league.tasks import Place
+
+LOOK = 0.2  # seconds between two looks at deadlines, at the dead and at the caller
+STRIKES = 2  # workers that a task may bring down before somebody is at fault: the first may have inherited the damage
+KILLED = 8  # ... where somebody outside killed them
+START = 120.0  # seconds that a worker may take to start and to take up a task
+
+
+class ProcessBackend:
+    """Plays tasks in ``workers`` processes, started when they are needed and kept for the next round."""
+
+    def __init__(self, workers: int) -> None:
+        if os.name != "posix":
+            raise BackendError("worker processes need Linux or macOS; choose the backend local")
+        self._size = workers
+        self._workers: list[Worker] = []
+        self._deaths: dict[int, list[Death]] = {}  # of workers over a task of this run, by its number
+
+    def run(
+        self, tasks: Sequence[Task], place: Place, *, deadline: float | None = None, tick: Tick = nothing
+    ) -> Iterator[Result]:
+        """See :class:`league.backends.contract.Backend`.
+
+        Past the deadline, a member that by itself has taken half of the time so far forfeits. At twice the deadline it
+        is the slowest, if the members together have taken half.
+        """
+        return in_order(self, Flight(tasks, place, deadline), tick)
+
+    def close(self) -> None:
+        """Kill every worker."""
+        while self._workers:
+            self._workers.pop().kill()
+
+    def __enter__(self) -> ProcessBackend:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    def hand_out(self, flight: Flight) -> None:
+        """Give every idle worker a task, starting workers where there are too few."""
+        for worker in [worker for worker in self._workers if worker.number is None and not worker.alive]:
+            self._remove(worker)
+        while flight.waiting:
+            idle = [worker for worker in self._workers if worker.number is None]
+            if not idle and len(self._workers) == self._size:
+                return
+            if not idle:
+                self._workers.append(Worker())
+                idle = self._workers[-1:]
+            number = flight.waiting.popleft()
+            idle[0].hand(number, flight.tasks[number], flight.place)
+
+    def collect(self, flight: Flight) -> None:
+        """Hear what busy workers say, wait a little if none says anything, and see to the dead and the late."""
+        busy = [worker for worker in self._workers if worker.number is not None]
+        heard = wait([worker.link for worker in busy], timeout=LOOK)
+        for worker in busy:
+            number = worker.number
+            assert number is not None
+            alive = worker.alive  # asked before the link: a worker may say its last and end
+            if worker.link in heard or worker.link.poll():
+                message = worker.hear()
+                if message is None:
+                    self._lost(worker, number, flight)
+                elif not isinstance(message, Began):
+                    worker.number = None
+                    if isinstance(message, Raised):
+                        raise message.error
+                    flight.done[number] = message.result
+            elif not alive:  # and what it has started holds the link open
+                self._lost(worker, number, flight)
+            else:
+                self._hurry(worker, number, flight)
+
+    def drop(self) -> None:
+        """Kill whoever is busy."""
+        for worker in [worker for worker in self._workers if worker.number is not None]:
+            self._remove(worker)
+        self._deaths.clear()
+
+    def _remove(self, worker: Worker) -> None:
+        worker.kill()
+        self._workers.remove(worker)
+
+    def _lost(self, worker: Worker, number: int, flight: Flight) -> None:
+        """A worker died over its task: another tries, until it is clear whose doing it is."""
+        death = worker.buried()
+        self._workers.remove(worker)
+        deaths = self._deaths.setdefault(number, [])
+        deaths.append(death)
+        member = at_fault(deaths, described(flight.tasks[number]))
+        if member is None:
+            flight.waiting.appendleft(number)
+        else:
+            flight.done[number] = forfeited(flight.tasks[number], member, death.cause)
+
+    def _hurry(self, worker: Worker, number: int, flight: Flight) -> None:
+        """Kill a worker that is late, if it is clear whose doing that is."""
+        task, deadline = flight.tasks[number], flight.deadline
+        if worker.began is None:
+            if clock() - worker.handed > START:
+                raise BackendError(f"a worker has not begun {described(task)} within {START:g} s; is the machine busy?")
+            return
+        elapsed = clock() - worker.began
+        if deadline is None or elapsed <= deadline:
+            return
+        asked, last_call = worker.asked(), elapsed > 2 * deadline
+        if asked.slowest is not None and (asked.everybody if last_call else asked.longest) >= elapsed / 2:
+            self._remove(worker)
+            cause = f"it had taken {asked.longest:.1f} s of {elapsed:.1f} s; the deadline is {deadline:g} s"
+            flight.done[number] = forfeited(task, asked.slowest, cause)
+        elif last_call:
+            raise BackendError(
+                f"{described(task)} takes more than twice the deadline of {deadline:g} s, and no member is to blame "
+                f"(together they have taken {asked.everybody:.1f} s); set a longer deadline"
+            )
+
+
+def at_fault(deaths: Sequence[Death], task: str) -> str | None:
+    """The member that brought down the workers that died over a task; ``None``: try once more.
+
+    Raises :class:`BackendError` where it was no member, or now one and now another: the machine's doing.
+    """
+    own = [death for death in deaths if not death.from_outside]
+    if len(own) < STRIKES and len(deaths) < KILLED:
+        return None
+    counted = own if len(own) >= STRIKES else deaths
+    told = "; ".join(dict.fromkeys(death.cause for death in counted))
+    if not any(death.began for death in counted):
+        raise BackendError(
+            f"{len(counted)} workers ended before they had begun {task} ({told}); their errors are above"
+        )
+    members = {death.member for death in counted}
+    member = members.pop()
+    if members or member is None:
+        raise BackendError(
+            f"{len(counted)} workers died over {task}, by no single member's doing ({told}); see that the machine has "
+            f"memory to spare, and go on with fewer workers"
+        )
+    return member

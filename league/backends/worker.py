@@ -1,0 +1,99 @@
+"""A worker process from the inside: it takes a task, plays it and says what came of it, until its parent is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from multiprocessing.connection import Connection
+from typing import NamedTuple
+
+from dond_marl.rollout import one_line
+from league.backends import asked
+from league.backends.contract import BackendError, Result, Task
+from league.backends.perform import perform
+from league.tasks import Place
+
+PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux's prctl
+LOOK = 0.5  # seconds between two looks at the parent
+GAVE_UP = 70  # exit code: the last words are on the page
+
+
+class Began(NamedTuple):
+    """The task is taken up: what it needs has been imported."""
+
+
+class Played(NamedTuple):
+    """The task's result."""
+
+    result: Result
+
+
+class Raised(NamedTuple):
+    """What the task raised, by no member's fault."""
+
+    error: Exception
+
+
+Message = Began | Played | Raised
+
+
+def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
+    """Be a worker of process ``parent``.
+
+    The descriptors are open files: a socket to the parent, and the page on which it reads who is being asked.
+    """
+    _leave_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and stops its workers
+    page = asked.publish(page_descriptor)
+    # Whatever is wrong with the link means that the parent is gone.
+    with Connection(link_descriptor) as link, contextlib.suppress(EOFError, OSError):
+        while True:
+            task, place = link.recv()
+            page.begin()
+            link.send(Began())
+            link.send(_answer(task, place, page))
+    os._exit(0)  # without what members have registered to be done at an exit
+
+
+def _answer(task: Task, place: Place, page: asked.Page) -> Message:
+    """The result, or what was raised instead.
+
+    What would end the process that plays alone, ends this one: then a fresh one tries, and the page says who it was.
+    """
+    try:
+        return Played(perform(task, place))
+    except MemoryError as error:
+        page.give_up(one_line(error))
+    except Exception as error:  # noqa: BLE001  # it is raised again, in the parent
+        return Raised(_portable(error))
+    except BaseException as error:  # noqa: BLE001  # a member may raise KeyboardInterrupt: nobody else does here
+        page.give_up(one_line(error))
+    os._exit(GAVE_UP)
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, or its words where it cannot travel."""
+    try:
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301  # written in the same breath
+    except Exception:  # noqa: BLE001  # an error's own code decides how it is pickled
+        again = None
+    return error if type(again) is type(error) else BackendError(one_line(error))
+
+
+def _leave_with(parent: int) -> None:
+    """End this process when its parent has ended, however busy it is, and even if that was long ago."""
+    if sys.platform == "linux":  # at once, also where a member's code never lets another thread run
+        ctypes.CDLL(None).prctl(PARENT_DIED, signal.SIGKILL)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
