@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from pydantic_core import ErrorDetails
 
 from league.backends.settings import BackendConfig
+from league.hyperparameters import Hyperparameters
 from league.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.learner_settings import LearnerConfig
 from league.rosters import ROSTERS, repeated, roster_given, somebody, unrepeated, written_out
@@ -57,6 +58,7 @@ class Config(Section):
     members: Annotated[Roster, BeforeValidator(somebody)]
     gate: Roster = ()
     heldout: Roster = ()
+    training: Hyperparameters = Field(default_factory=Hyperparameters)  # of every learner that does not say otherwise
     learners: Annotated[tuple[LearnerConfig, ...], BeforeValidator(_as_tuple)] = Field(
         default=(), description="a list of learners, each with a name"
     )
@@ -69,7 +71,13 @@ class Config(Section):
     @model_validator(mode="before")
     @classmethod
     def _written_out(cls, given: Any) -> Any:
-        return {**given, **written_out(given)} if isinstance(given, Mapping) else given
+        if not isinstance(given, Mapping):
+            return given
+        training, learners = given.get("training"), given.get("learners")
+        said = {**given, **written_out(given)}
+        if isinstance(training, Mapping) and isinstance(learners, list | tuple):
+            said["learners"] = [{**training, **one} if isinstance(one, Mapping) else one for one in learners]
+        return said
 
     @model_validator(mode="after")
     def _one_name_each(self) -> Config:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
+from league.first_weights import FirstWeightsError, init_name
 from league.settings import EnvConfig, Section, wrong
 from league.yaml_source import shown
 from partners.rewards import OWN, RewardError, reward_name, reward_of
@@ -42,7 +43,16 @@ def _reward(given: object) -> object:
         raise wrong(str(error)) from None
 
 
+def _init_from(given: object) -> object:
+    """The one way to write what a learner starts from, once it is known that it may be."""
+    try:
+        return None if given is None else init_name(given)
+    except FirstWeightsError as error:
+        raise wrong(f"must be {error}" if str(error).startswith("the path") else str(error)) from None
+
+
 RewardName = Annotated[str, BeforeValidator(_reward)]
+InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 
 
 class Hyperparameters(Section):
@@ -62,20 +72,30 @@ class Hyperparameters(Section):
     num_envs: int = Field(default=8, ge=2, le=65_536, description="an integer in 2..65536, games side by side")
     anneal: bool = Field(default=False, description="true or false: lr and ent fall to 0 by the end")
     hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
+    sorted_items: bool = Field(default=False, description="true or false: items are read least valued first")
     reward: RewardName = Field(default=OWN, description="what it is paid for a game")
+    init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
+    kl: float = Field(default=0.0, ge=0, le=1000, description="a number of at least 0: the pull toward init_from")
+
+    @model_validator(mode="after")
+    def _pulled_somewhere(self) -> Hyperparameters:
+        if self.kl and self.init_from is None:
+            raise wrong("pulls toward the weights that it starts with, so it needs init_from", "kl")
+        return self
 
     def learner(self, total_decisions: int) -> LearnerSettings:
         """What a learner of ``total_decisions`` own decisions is told."""
         from partners.learners import LearnerSettings
 
-        names = ("algo", "lr", "gamma", "lam", "clip", "epochs", "minibatch", "ent", "vf", "grad_norm", "anneal")
+        names = ("algo", "lr", "gamma", "lam", "clip", "epochs", "minibatch", "ent", "vf", "grad_norm", "kl", "anneal")
         return LearnerSettings(**{name: getattr(self, name) for name in names}, total_decisions=total_decisions)
 
     def shape(self, env: EnvConfig, hints: bool) -> NetworkShape:
         """The network that this game needs; ``hints``: whether it is told any."""
         from partners.network import NetworkShape
 
-        return NetworkShape(env.max_count, env.max_turns, env.reveal_partner_utilities, hints, self.hidden)
+        revealed = env.reveal_partner_utilities
+        return NetworkShape(env.max_count, env.max_turns, revealed, hints, self.hidden, self.sorted_items)
 
     def practice(self, env: EnvConfig, source: ScenarioSource, seed: int) -> Practice:
         """How much is played for one update: at least ``rollout`` own decisions per env."""

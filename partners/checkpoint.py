@@ -70,6 +70,7 @@ def describe(network: PolicyNetwork) -> dict[str, Any]:
             "partner_utilities": shape.partner_utilities,
             "hints": shape.hints,
             "hidden": list(shape.hidden),
+            "sorted_items": shape.sorted_items,
         },
     }
 
@@ -85,6 +86,8 @@ def network_of(tensors: Mapping[str, Tensor], about: Mapping[str, Any], where: s
     try:
         noted = dict(about["network"])
         shape = NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])})
+        if not isinstance(shape.sorted_items, bool):
+            raise TypeError(f"sorted_items={shape.sorted_items!r}")
         made = shape.adapter.name
         if about.get("layout") != made:
             raise CheckpointError(

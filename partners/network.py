@@ -3,6 +3,7 @@
 It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, so the
 network spells them out as one-hot vectors before its first layer, which learns several times faster than from the
 normalized numbers themselves. A layer over one-hot vectors is a sum of some of its columns, and is computed so.
+Items are read as the turn gives them, or in an order of their own (:mod:`partners.item_order`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dond_marl.game import ITEMS, MAX_VALUE, Act
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
 from hints import HintAdapter
+from partners.item_order import ItemOrder, given_back
 from partners.layers import Linear, Tanh, product
 
 PARTS = 1 + len(ITEMS)  # of an action: the act, then each entry of oA
@@ -37,6 +39,7 @@ class NetworkShape:
     partner_utilities: bool = False
     hints: bool = False
     hidden: tuple[int, ...] = (128, 128)
+    sorted_items: bool = False  # whether items are read in an order of their own: see partners.item_order
 
     @property
     def adapter(self) -> HintAdapter:
@@ -63,6 +66,7 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         self.shape = shape
         self.adapter = shape.adapter
+        self._order = ItemOrder(self.adapter.pieces) if shape.sorted_items else None
         spelled, plain = _pieces(self.adapter, shape)
         columns, tops = zip(*spelled, strict=True)
         levels = [np.arange(top + 1) for top in tops]
@@ -99,12 +103,17 @@ class PolicyNetwork(nn.Module):
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Logits ``[B, 4, W]`` and values ``[B]`` of features ``[B, F]``; in memory the B lie side by side."""
         assert features.ndim == 2 and features.shape[1] == self.adapter.width, (features.shape, self.adapter.width)
-        first = self._first_layer
+        first, order = self._first_layer, self._order
+        if order is not None:
+            columns = features.t().contiguous()  # whole rows of B numbers
+            places = order.places(columns)
+            features = order.ordered(columns, places).t()
         hidden: Tensor = _FirstLayer.apply(self, features, first.weight, first.bias)  # type: ignore[no-untyped-call]
         for layer in islice(self.trunk, 1, None):
             hidden = layer(hidden)
         out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
-        return out[:-1].view(PARTS, self.shape.width, -1).permute(2, 0, 1), out[-1]
+        parts = out[:-1].view(PARTS, self.shape.width, -1)
+        return (parts if order is None else given_back(parts, places)).permute(2, 0, 1), out[-1]
 
     def first(self, features: Tensor) -> Tensor:
         """The first layer, ``[B, H]``: ``expand(features) @ weight.T + bias``, but by sums of columns of ``weight``."""

@@ -54,7 +54,10 @@ def test_the_default_league_trains_on_the_training_split_of_the_legal_space():
 
 def test_the_default_leagues_members_are_every_scripted_partner_of_the_catalogue():
     names = [member.name for member in load_config(LEAGUE.with_name("league_scripted.yaml")).members]
-    assert [member.name for member in load_config(LEAGUE).members] == [*names, "expert"]
+    league = load_config(LEAGUE)
+    held = [member.name for member in league.heldout]
+    assert [member.name for member in league.members] == [*(name for name in names if name not in held), "expert"]
+    assert len(held) >= 6 and set(held) < set(names)
     assert names == sorted(set(names)) and len(names) >= 13 and set(names) <= set(catalogue())
     assert set(catalogue()) - set(names) == set(UNSCRIPTED) & set(catalogue())
 
@@ -76,7 +79,7 @@ def test_a_missing_data_folder_is_told_when_the_scenarios_are_opened(tmp_path):
 def test_every_league_config_loads_and_says_nothing_that_is_a_default(path):
     config, said = load_config(path), read(path.read_bytes()).data
     assert dump(config) == dump(load_config(path))
-    for section in said.keys() - {"members", "learners"}:
+    for section in said.keys() - {"members", "gate", "heldout", "learners", "stages"}:
         for key in said[section].keys() - {"rounds", "block_size", "output_dir"}:
             default = getattr(getattr(Config(), section), key)
             assert said[section][key] != default, f"{section}.{key}"

@@ -1,0 +1,259 @@
+"""A network that reads items in an order of their own: permute the deal, and it says the same of the same items."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.conformance import check_partner
+from dond_marl.game import Rules
+from dond_marl.metrics import points_of_ten
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import Scenarios, open_source
+from league.train_settings import TrainConfig
+from league.training import begin
+from partners.checkpoint import CheckpointError, describe, load_network, network_of, save_checkpoint
+from partners.item_order import PIECES, ItemOrder, given_back
+from partners.learned import NetworkPartner
+from partners.network import NetworkShape, PolicyNetwork
+
+torch.set_num_threads(1)
+PERMUTATIONS = [list(order) for order in itertools.permutations(range(3))]
+FULL = {"partner_utilities": True, "hints": True}
+WHOLE = {"counts": 4, "my_utilities": 10, "partner_utilities": 10, "last_partner_offer_for_me": 4, "hint_oA": 4}
+
+
+@lru_cache
+def network(sorted_items: bool = True, full: bool = True) -> PolicyNetwork:
+    """With opinions: a new one's head is small, so its choices are almost uniform."""
+    shape = NetworkShape(hidden=(32, 32), sorted_items=sorted_items, **(FULL if full else {}))
+    made = PolicyNetwork(shape, seed=3)
+    with torch.no_grad():
+        made.head.weight.mul_(100)
+    return made
+
+
+def pieces_of(made: PolicyNetwork) -> dict[str, slice]:
+    ends = np.cumsum([width for _, width in made.adapter.pieces]).tolist()
+    return {name: slice(end - width, end) for (name, width), end in zip(made.adapter.pieces, ends, strict=True)}
+
+
+def permuted(made: PolicyNetwork, features: torch.Tensor, order: list[int]) -> torch.Tensor:
+    """Features ``[B, F]`` of the same turns with item ``order[i]`` called ``i``."""
+    changed, pieces = features.clone(), pieces_of(made)
+    for name in set(PIECES) & set(pieces):
+        changed[:, pieces[name]] = features[:, pieces[name]][:, order]
+    return changed
+
+
+def drawn(made: PolicyNetwork, size: int, seed: int, levels: int = 11) -> torch.Tensor:
+    """Features ``[size, F]``: whole numbers below ``levels``, each divided by its largest."""
+    rng, columns = np.random.default_rng(seed), []
+    for name, width in made.adapter.pieces:
+        top = WHOLE.get(name, 1)
+        columns.append(rng.integers(min(top + 1, levels), size=(size, width)) * np.float32(1 / top))
+    return torch.from_numpy(np.concatenate(columns, axis=1).astype(np.float32))
+
+
+def distinct(made: PolicyNetwork, features: torch.Tensor) -> torch.Tensor:
+    """Which rows hold three items that differ in something that is seen."""
+    pieces = pieces_of(made)
+    items = torch.stack([features[:, pieces[name]] for name in PIECES if name in pieces], dim=2)  # [B, 3, pieces]
+    return torch.stack([(items[:, i] != items[:, j]).any(dim=1) for i, j in ((0, 1), (0, 2), (1, 2))]).all(dim=0)
+
+
+# -- the order -------------------------------------------------------------------------------------------------------
+
+
+def test_items_stand_by_value_then_by_count_then_by_what_is_offered():
+    """Two deals, and the places of their items.
+
+           books  hats  balls            books  hats  balls
+    value    3     0     1      places     2     0     1
+    value    2     2     2
+    count    1     3     1      places     0     2     1    (the offers decide between books and balls)
+    offer    0     0     1
+    """
+    made = network(full=False)
+    pieces = pieces_of(made)
+    features = torch.zeros(2, made.adapter.width)
+    features[:, pieces["my_utilities"]] = torch.tensor([[3, 0, 1], [2, 2, 2]]) / 10
+    features[:, pieces["counts"]] = torch.tensor([[1, 1, 4], [1, 3, 1]]) / 4
+    features[:, pieces["last_partner_offer_for_me"]] = torch.tensor([[0, 1, 4], [0, 0, 1]]) / 4
+    columns, order = features.t(), ItemOrder(made.adapter.pieces)
+    places = order.places(columns)
+    assert places.t().tolist() == [[2, 0, 1], [0, 2, 1]]
+    arranged = order.ordered(columns, places).t()
+    assert (arranged[0, pieces["my_utilities"]] * 10).round().tolist() == [0, 1, 3]
+    assert (arranged[0, pieces["counts"]] * 4).tolist() == [1, 4, 1], "a count goes where its item goes"
+    assert (arranged[1, pieces["last_partner_offer_for_me"]] * 4).tolist() == [0, 1, 0]
+    others = [column for name, piece in pieces.items() if name not in PIECES for column in range(26)[piece]]
+    assert torch.equal(arranged[:, others], features[:, others])
+    said = torch.arange(4 * 5 * 2.0).view(4, 5, 2)
+    back = given_back(said, places)
+    assert torch.equal(back[0], said[0]) and torch.equal(back[1, :, 0], said[3, :, 0])
+
+
+def test_items_alike_in_everything_keep_their_order_so_that_one_of_them_can_be_asked_for():
+    made = network()
+    order, features = ItemOrder(made.adapter.pieces), drawn(made, 300, seed=1, levels=1)
+    assert order.places(features.t()).t().tolist() == [[0, 1, 2]] * 300
+    logits = made(features)[0]
+    assert not torch.equal(logits[:, 1], logits[:, 2])
+
+
+@pytest.mark.parametrize("max_count", [1, 4, 10])
+def test_any_two_items_that_differ_stand_as_their_first_difference_says(max_count):
+    """Hints are shares of a cap: the smallest difference between any two numbers of a piece is 1/9 - 1/10."""
+    made = PolicyNetwork(NetworkShape(max_count, hidden=(8,), **FULL), seed=None)
+    pieces, rng = pieces_of(made), np.random.default_rng(max_count)
+    shares = np.array([k / n for n in range(1, max_count + 1) for k in range(n + 1)], dtype=np.float32)
+    features = np.zeros((2000, made.adapter.width), dtype=np.float32)
+    for name in PIECES:
+        few = rng.choice(shares, size=(2000, 2))  # two numbers for three items: many are alike in it
+        features[:, pieces[name]] = few[np.arange(2000)[:, None], rng.integers(2, size=(2000, 3))]
+    places = ItemOrder(made.adapter.pieces).places(torch.from_numpy(features).t()).t().numpy()
+    for row, found in zip(features, places, strict=True):
+        items = [tuple(row[pieces[name]][item] for name in PIECES) for item in range(3)]
+        assert found.tolist() == [sorted(range(3), key=lambda item: items[item]).index(item) for item in range(3)]
+
+
+def test_every_piece_that_tells_of_single_items_is_ordered():
+    """A piece of three numbers that is forgotten here would stay behind when its item moves."""
+    of_items = {name for name, width in network().adapter.pieces if width == 3}
+    assert of_items == set(PIECES)
+
+
+# -- the network -----------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32), st.sampled_from(PERMUTATIONS), st.sampled_from([2, 3, 11]), st.booleans())
+def test_a_permuted_deal_is_answered_alike_to_the_bit(seed, order, levels, full):
+    """Values to the bit, logits of each item where that item is now; whatever else is seen."""
+    made = network(full=full)
+    features = drawn(made, 64, seed, levels)
+    changed = permuted(made, features, order)
+    assert torch.equal(distinct(made, features), distinct(made, changed))
+    with torch.no_grad():
+        (logits, value), (after, value_after) = made(features), made(changed)
+    assert torch.equal(value, value_after) and torch.equal(logits[:, 0], after[:, 0])
+    rows = distinct(made, features)
+    assert torch.equal(logits[:, 1:][:, order][rows], after[:, 1:][rows])
+
+
+def test_a_network_that_does_not_sort_is_not_that_fair():
+    made = network(sorted_items=False)
+    features = drawn(made, 64, 5)
+    assert not torch.allclose(made(features)[1], made(permuted(made, features, [1, 0, 2]))[1])
+
+
+def test_values_and_gradients_are_those_of_the_plain_network_on_items_sorted_by_hand():
+    sorts, plain = network(), network(sorted_items=False)
+    plain.load_state_dict(sorts.state_dict())
+    features = drawn(sorts, 192, 7)
+    order = ItemOrder(sorts.adapter.pieces)
+    places = order.places(features.t())
+    by_place = places.argsort(dim=0).t()  # [B, 3] the item at each place
+    target = torch.rand(192, 4, 5, generator=torch.Generator().manual_seed(1))
+    moved = torch.cat([target[:, :1], target[:, 1:].gather(1, by_place[:, :, None].expand(-1, -1, 5))], dim=1)
+    losses = []
+    for made, read, wanted in ((sorts, features, target), (plain, order.ordered(features.t(), places).t(), moved)):
+        made.zero_grad()
+        logits, value = made(read)
+        losses.append((logits - wanted).square().sum() + value.square().sum())
+        losses[-1].backward()
+    torch.testing.assert_close(*losses)
+    for mine, theirs in zip(sorts.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, theirs.grad, rtol=1e-4, atol=1e-3)
+    for made in (sorts, plain):
+        made.zero_grad(set_to_none=True)
+
+
+@pytest.mark.parametrize(("greedy", "full"), [(False, True), (True, False)])
+def test_it_keeps_to_the_contract(greedy, full):
+    check_partner(NetworkPartner(network(full=full), greedy=greedy), max_count=4)
+
+
+def test_a_row_is_answered_the_same_in_any_company():
+    made = network()
+    features = drawn(made, 500, 11)
+    with torch.no_grad():
+        whole = made(features)[0]
+        for size in (64, 128, 192):
+            mixed = torch.from_numpy(np.random.default_rng(size).permutation(500)[:size])
+            torch.testing.assert_close(made(features[mixed])[0], whole[mixed], rtol=0, atol=1e-5)
+
+
+def test_whole_games_earn_the_same_whatever_the_items_are_called():
+    """Against the default heuristic, which does not care either; scenarios with items alike are left out."""
+    player, partner = NetworkPartner(network(full=False), greedy=True), seat_occupant("heuristic")
+    table = open_source("lewis", split="train").table
+    assert table is not None
+    for seat in (0, 1):
+        items = table.counts.astype(int) * 16 + table.utilities[:, seat]
+        alike = (items[:, [0, 0, 1]] == items[:, [1, 2, 2]]).any(axis=1)
+        chosen = table.rows(np.flatnonzero(~alike)[::7])
+        earned = []
+        for order in PERMUTATIONS:
+            renamed = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order])
+            games = rollout((player, partner) if seat == 0 else (partner, player), renamed, Rules(), seed=0)
+            earned.append(points_of_ten(games.scores, renamed.wholes))
+        assert chosen.size > 300 and np.unique(earned[0]).size > 5
+        assert all((one == earned[0]).all() for one in earned)
+
+
+# -- kept ------------------------------------------------------------------------------------------------------------
+
+
+def saved(folder: Path, made: PolicyNetwork) -> Path:
+    tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
+    save_checkpoint(folder / "policy.json", tensors, describe(made))
+    return folder / "policy.json"
+
+
+@pytest.mark.parametrize("sorts", [False, True])
+def test_a_checkpoint_knows_whether_its_network_sorts(tmp_path, sorts):
+    made = network(sorted_items=sorts)
+    loaded = load_network(saved(tmp_path, made))
+    features = drawn(made, 64, 13)
+    assert loaded.shape == made.shape and loaded.shape.sorted_items is sorts
+    assert torch.equal(loaded(features)[0], made(features)[0])
+
+
+def test_a_checkpoint_from_before_there_was_a_choice_does_not_sort(tmp_path):
+    path = saved(tmp_path, network(sorted_items=False))
+    note = json.loads(path.read_text())
+    del note["network"]["sorted_items"], note["note_sha256"]
+    path.write_text(json.dumps(note))
+    assert load_network(path).shape == network(sorted_items=False).shape
+
+
+@pytest.mark.parametrize("told", ["yes", 1, None])
+def test_a_note_that_says_neither_true_nor_false_is_refused(told):
+    made = network()
+    about = describe(made)
+    about["network"]["sorted_items"] = told
+    tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
+    with pytest.raises(CheckpointError, match=r"here: describes no network.*sorted_items"):
+        network_of(tensors, about, "here")
+
+
+def test_a_training_that_sorts_says_so_and_goes_on_from_a_checkpoint_to_the_same_bits(tmp_path):
+    told = {"rollout": 5, "num_envs": 16, "minibatch": 64, "hidden": [16], "sorted_items": True, "epochs": 2}
+    config = TrainConfig.model_validate({"env": {"scenarios": "lewis"}, "training": told})
+    whole, other = begin(config), begin(config)
+    assert whole.learner.network.shape.sorted_items
+    whole.step()
+    other.restore(whole.save(tmp_path))
+    assert whole.step() == other.step()
+    for one, same in zip(whole.learner.network.parameters(), other.learner.network.parameters(), strict=True):
+        assert torch.equal(one, same)
