@@ -12,37 +12,34 @@ A record holds the scenario, the rules, who sat where, what was said and how it 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from dond_marl.batch import Games
-from dond_marl.game import (
-    ITEMS,
-    SEATS,
-    Act,
-    Action,
-    Ending,
-    IllegalAct,
-    Outcome,
-    Rules,
-    Scenario,
-    State,
-    Triple,
-    apply,
-    forfeit,
+from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Outcome, Rules, Scenario, State, apply, forfeit
+from dond_marl.record_values import (
+    VERSION,
+    RecordError,
+    action_from_json,
+    action_to_json,
+    check_keys,
+    integer,
+    list_of,
+    names_from_json,
+    optional,
+    pair_of_triples,
+    parsed,
+    scenario_from_json,
+    scenario_to_json,
 )
 from dond_marl.seats import Cause
 
-VERSION = 1  # raised whenever an older reader would misread a record
+__all__ = ["GameRecord", "RecordError", "from_json", "record_of", "records", "replay", "to_json", "to_line"]
+
 NOT_RECORDED = "an act that the rules forbid"  # the batched engine keeps no words about it
-Kind = TypeVar("Kind")
 _REQUIRED = frozenset(("version", "scenario", "rules", "occupants", "actions", "outcome"))
 _OPTIONAL = frozenset(("causes", "source", "seed"))
-
-
-class RecordError(ValueError):
-    """A record that cannot be read, or that does not replay to the outcome it states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +62,10 @@ def to_json(record: GameRecord) -> dict[str, Any]:
     outcome = record.outcome
     value: dict[str, Any] = {
         "version": record.version,
-        "scenario": {
-            "counts": list(record.scenario.counts),
-            "utilities": [list(values) for values in record.scenario.utilities],
-        },
+        "scenario": scenario_to_json(record.scenario),
         "rules": {"max_turns": record.rules.max_turns, "disagree": record.rules.disagree},
         "occupants": list(record.occupants),
-        "actions": [
-            [a.act_type.name, list(a.oA)] if a.act_type.is_offer else [a.act_type.name] for a in record.actions
-        ],
+        "actions": [action_to_json(action) for action in record.actions],
         "outcome": {
             "ending": outcome.ending.name,
             "allocation": None if outcome.allocation is None else [list(share) for share in outcome.allocation],
@@ -100,30 +92,27 @@ def from_json(given: str | Mapping[str, Any]) -> GameRecord:
 
     What it states is not replayed: see :func:`replay`.
     """
-    value = _parsed(given) if isinstance(given, str) else given
+    value = parsed(given) if isinstance(given, str) else given
     if not isinstance(value, Mapping):
         raise RecordError(f"a record is an object; got {type(value).__name__}")
     version = value.get("version")
     if type(version) is not int or version != VERSION:
         raise RecordError(f"version must be {VERSION}, the only one this reader knows; got {version!r}")
-    _keys("the record", value, _REQUIRED, _OPTIONAL)
-    scenario, rules, outcome = value["scenario"], value["rules"], value["outcome"]
-    actions = tuple(_action(i, said) for i, said in enumerate(_list("actions", value["actions"])))
-    _keys("scenario", scenario, {"counts", "utilities"})
-    _keys("rules", rules, {"max_turns", "disagree"})
+    check_keys("the record", value, _REQUIRED, _OPTIONAL)
+    rules, outcome = value["rules"], value["outcome"]
+    said = list_of("actions", value["actions"])
+    actions = tuple(action_from_json(f"actions[{i}]", action) for i, action in enumerate(said))
+    check_keys("rules", rules, {"max_turns", "disagree"})
     try:
         return GameRecord(
-            scenario=Scenario(
-                _triple("scenario.counts", scenario["counts"]),
-                _pair_of_triples("scenario.utilities", scenario["utilities"]),
-            ),
+            scenario=scenario_from_json(value["scenario"]),
             rules=Rules(rules["max_turns"], rules["disagree"]),
-            occupants=_names(value["occupants"]),
+            occupants=names_from_json(value["occupants"]),
             actions=actions,
             outcome=_outcome(outcome),
             causes=_causes(value.get("causes", []), len(actions)),
-            source=_optional("source", value.get("source"), str),
-            seed=_optional("seed", value.get("seed"), int),
+            source=optional("source", value.get("source"), str),
+            seed=optional("seed", value.get("seed"), int),
         )
     except RecordError:
         raise
@@ -178,81 +167,8 @@ def records(
     return found
 
 
-def _parsed(text: str) -> object:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) != len(pairs):
-            raise RecordError("a record names each key once")
-        return value
-
-    def refuse(constant: str) -> None:
-        raise RecordError(f"a record holds integers, no {constant}")
-
-    try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
-    except RecordError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise RecordError(f"a record is one line of JSON; {error}; got {text[:80]!r}") from None
-
-
-def _keys(
-    what: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
-) -> None:
-    if not isinstance(value, Mapping):
-        raise RecordError(f"{what} must be an object; got {value!r}")
-    missing, unknown = sorted(required - value.keys()), sorted(map(str, value.keys() - required - optional))
-    if missing or unknown:
-        problem = f"lacks {', '.join(missing)}" if missing else f"has unknown keys {', '.join(unknown)}"
-        raise RecordError(f"{what} {problem}; its keys are {', '.join(sorted(required | optional))}")
-
-
-def _list(where: str, value: object) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise RecordError(f"{where} must be a list; got {value!r}")
-    return value
-
-
-def _integer(where: str, value: object) -> int:
-    if type(value) is not int:
-        raise RecordError(f"{where} must hold integers; got {value!r}")
-    return value
-
-
-def _triple(where: str, value: object) -> Triple:
-    items = _list(where, value)
-    if len(items) != len(ITEMS):
-        raise RecordError(f"{where} must be {len(ITEMS)} integers, one per {'/'.join(ITEMS)}; got {value!r}")
-    return _integer(where, items[0]), _integer(where, items[1]), _integer(where, items[2])
-
-
-def _pair_of_triples(where: str, value: object) -> tuple[Triple, Triple]:
-    pair = _list(where, value)
-    if len(pair) != len(SEATS):
-        raise RecordError(f"{where} must hold one list per seat; got {value!r}")
-    return _triple(where, pair[0]), _triple(where, pair[1])
-
-
-def _names(value: object) -> tuple[str, str]:
-    names = _list("occupants", value)
-    if len(names) != len(SEATS) or not all(isinstance(name, str) for name in names):
-        raise RecordError(f"occupants must be two names, seat_0's first; got {value!r}")
-    return names[0], names[1]
-
-
-def _action(index: int, value: object) -> Action:
-    where = f"actions[{index}]"
-    said = _list(where, value)
-    if not said or not isinstance(said[0], str) or said[0] not in Act.__members__:
-        raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {value!r}")
-    act = Act[said[0]]
-    if len(said) != (2 if act.is_offer else 1):
-        raise RecordError(f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {value!r}")
-    return Action(act, _triple(where, said[1])) if act.is_offer else Action(act)
-
-
 def _causes(value: object, size: int) -> tuple[int, ...]:
-    causes = tuple(_integer("causes", cause) for cause in _list("causes", value))
+    causes = tuple(integer("causes", cause) for cause in list_of("causes", value))
     known = list(Cause)
     if causes and (len(causes) != size or not all(cause in known for cause in causes)):
         raise RecordError(f"causes must be empty or one of 0..{len(known) - 1} per act, {size} in all; got {value!r}")
@@ -260,9 +176,9 @@ def _causes(value: object, size: int) -> tuple[int, ...]:
 
 
 def _outcome(value: object) -> Outcome:
-    _keys("outcome", value, {"ending", "allocation", "scores", "rule_broken"})
+    check_keys("outcome", value, {"ending", "allocation", "scores", "rule_broken"})
     assert isinstance(value, Mapping)
-    ending, allocation, scores = value["ending"], value["allocation"], _list("outcome.scores", value["scores"])
+    ending, allocation, scores = value["ending"], value["allocation"], list_of("outcome.scores", value["scores"])
     endings = [name for name in Ending.__members__ if name != Ending.OPEN.name]
     if not isinstance(ending, str) or ending not in endings:
         raise RecordError(f"outcome.ending must be one of {', '.join(endings)}; got {ending!r}")
@@ -270,13 +186,7 @@ def _outcome(value: object) -> Outcome:
         raise RecordError(f"outcome.scores must be two integers; got {value['scores']!r}")
     return Outcome(
         Ending[ending],
-        None if allocation is None else _pair_of_triples("outcome.allocation", allocation),
-        (_integer("outcome.scores", scores[0]), _integer("outcome.scores", scores[1])),
-        _optional("outcome.rule_broken", value["rule_broken"], str),
+        None if allocation is None else pair_of_triples("outcome.allocation", allocation),
+        (integer("outcome.scores", scores[0]), integer("outcome.scores", scores[1])),
+        optional("outcome.rule_broken", value["rule_broken"], str),
     )
-
-
-def _optional(where: str, value: object, kind: type[Kind]) -> Kind | None:
-    if value is not None and type(value) is not kind:
-        raise RecordError(f"{where} must be {kind.__name__} or null; got {value!r}")
-    return value

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, State, Triple, rest
+from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Scenario, State, Triple, rest, worth
 from dond_marl.record import GameRecord, replay
+from dond_marl.record_lines import InexactGame
 
 
-def transcript(game: State | GameRecord) -> str:
-    """The negotiation so far, one line per act; a record is replayed, and verified, first."""
+def transcript(game: State | GameRecord | InexactGame) -> str:
+    """The negotiation so far, one line per act; a record is replayed, and verified, first.
+
+    A game that is known in part is told as far as it is known, and why it is no exact one.
+    """
+    if isinstance(game, InexactGame):
+        return "\n".join(_inexact_lines(game))
     return "\n".join(transcript_lines(replay(game) if isinstance(game, GameRecord) else game))
 
 
 def transcript_lines(state: State) -> list[str]:
     """The table, what each seat values, what was said and how it ended; lines are only ever added as play goes on."""
     scenario = state.scenario
-    lines = [f"On the table: {in_words(scenario.counts)}."]
-    for seat, name in enumerate(SEATS):
-        values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, scenario.utilities[seat], strict=True))
-        lines.append(f"{name} values: {values} (everything: {scenario.whole(seat)} points).")
+    lines = _table(scenario)
     width = len(str(state.rules.max_turns))
     for turn, action in enumerate(state.history):
         said = sentence(action, scenario.counts, final=state.rules.disagree == "ends")
@@ -25,6 +28,34 @@ def transcript_lines(state: State) -> list[str]:
     if state.outcome is not None:
         lines.append(_ending(state, state.outcome))
     return lines
+
+
+def _table(scenario: Scenario) -> list[str]:
+    """What is on the table, and what each seat values."""
+    lines = [f"On the table: {in_words(scenario.counts)}."]
+    for seat, name in enumerate(SEATS):
+        values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, scenario.utilities[seat], strict=True))
+        lines.append(f"{name} values: {values} (everything: {scenario.whole(seat)} points).")
+    return lines
+
+
+def _inexact_lines(game: InexactGame) -> list[str]:
+    scenario, lines = game.scenario, _table(game.scenario)
+    width = len(str(len(game.said)))
+    for turn, action in enumerate(game.said):
+        said = "(not known)" if action is None else sentence(action, scenario.counts, final=False)
+        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {said}")
+    shares = "nothing" if game.selected is None else _shares(scenario, game.selected)
+    return [*lines, f"Selected: {shares}.", f"No exact game: {game.inexact}."]
+
+
+def _shares(scenario: Scenario, allocation: tuple[Triple, Triple]) -> str:
+    """Who gets what, and the points."""
+    points = [worth(scenario.utilities[seat], items) for seat, items in enumerate(allocation)]
+    return "; ".join(
+        f"{name} gets {in_words(items)} ({score} point{'' if score == 1 else 's'})"
+        for name, items, score in zip(SEATS, allocation, points, strict=True)
+    )
 
 
 def sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
@@ -48,12 +79,8 @@ def in_words(items: Triple) -> str:
 
 def _ending(state: State, outcome: Outcome) -> str:
     if outcome.allocation is not None:
-        shares = (
-            f"{name} gets {in_words(items)} ({score} point{'' if score == 1 else 's'})"
-            for name, items, score in zip(SEATS, outcome.allocation, outcome.scores, strict=True)
-        )
         how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}.get(outcome.ending)
-        return f"{how or 'Deal, as time is up and the claims fit'}: {'; '.join(shares)}."
+        return f"{how or 'Deal, as time is up and the claims fit'}: {_shares(state.scenario, outcome.allocation)}."
     if outcome.ending is Ending.ILLEGAL:
         why = f"{SEATS[state.mover]} broke a rule ({outcome.rule_broken})"
     elif outcome.ending is Ending.DISAGREE:

@@ -16,13 +16,20 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import OccupantError
+from hints import HinterError
+from league.clone_command import clone_expert
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
 from league.config import load_config
 from league.final_score import final_score, final_shares
+from league.first_weights import FirstWeightsError, first_network
+from league.hint_report import privileged_note, summary
+from league.hint_report import told as hints_told
+from league.hinters import make_ready
 from league.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
 from league.show import console_for_people, duration, figure
 from league.train_settings import TrainConfig, TrainLoggingConfig
-from league.training import Training, train
+from league.training import Training, schedule_of, train
 from partners.checkpoint import CheckpointError
 from partners.judge import JudgeError, JudgeReward
 from partners.llm.cache import CacheError
@@ -63,10 +70,10 @@ class TrainWatcher:
         """Say what begins or goes on."""
         told, learner = training.config, training.learner
         verb = f"going on after {learner.decisions:,} decisions" if learner.decisions else "starting"
-        hints = told.hints.mode if told.hints.mode == "none" else f"{told.hints.mode}, every {told.hints.cadence_k}"
         self._say(
             f"{verb}: {told.training.algo} against {told.env.partner} on {training.source.label}, "
-            f"{told.training.num_train_steps:,} own decisions, hints {hints}{_dial(training)}; run folder {directory}"
+            f"{told.training.num_train_steps:,} own decisions, hints {hints_told(told.hints)}"
+            f"{_dial(training)}{_start(training)}; run folder {directory}"
         )
         self._printed = learner.decisions
 
@@ -116,6 +123,13 @@ def _dial(training: Training) -> str:
     return "" if reward == OWN else f", reward {reward}"
 
 
+def _start(training: Training) -> str:
+    """What it starts from and is pulled toward, where that is not a seed."""
+    told = training.config.training
+    pull = f" and pulled toward it by {told.kl:g}" if told.kl else ""
+    return "" if told.init_from is None else f", from {told.init_from}{pull}"
+
+
 def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None) -> int:
     """Train or resume; the exit code is 0, 1 (the run), 2 (the settings) or 130 (stopped, and saved).
 
@@ -128,17 +142,28 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
         if config is not None:
             config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
             seat_occupant(config.env.partner)
+            make_ready(schedule_of(config.hints))
+            if config.training.algo == "bc" and resume is None:
+                clone_expert(console, config)
+                return 0
+            if resume is None:
+                first_network(config.training, config.env, hints=config.hints.mode != "none", seed=0)
         directory = _directory(config, resume)
         with TrainWatcher(console) as watcher:
             training, finished = train(config, directory, watcher)
         if finished:
             _print_score(console, training, directory.path)
             return 0
-    except USER_ERRORS as error:
+    except (*USER_ERRORS, FirstWeightsError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
         return USAGE_ERROR
     except (*RUN_ERRORS, CheckpointError, JudgeError, CacheError, SetupError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+        return RUN_ERROR
+    except OccupantError as error:
+        if not isinstance(error.__cause__, HinterError):
+            raise
+        print(error.__cause__, file=sys.stderr)  # noqa: T201  # the command talks to a person
         return RUN_ERROR
     except KeyboardInterrupt:
         print("\nstopped without saving: asked twice", file=sys.stderr)  # noqa: T201  # the command talks to a person
@@ -164,7 +189,7 @@ def _print_score(console: Console, training: Training, directory: Path) -> None:
             Text(
                 f"{'greedy' if greedy else 'sampled'} play against {training.config.env.partner} on {label}: "
                 f"{figure(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
-                f"n = {result.points.n:,} games{_dial(training)}"
+                f"n = {result.points.n:,} games{_dial(training)}{privileged_note(training.config.hints)}"
             ),
             soft_wrap=True,
         )
@@ -174,8 +199,8 @@ def _print_score(console: Console, training: Training, directory: Path) -> None:
         line = line.replace("the Nash earns", "the Nash points pay")
         console.print(Text(f"{line}{_dial(training)}"), soft_wrap=True)
     if training.whisper is not None:
-        told = ", ".join(f"{name} {number:,}" for name, number in sorted(training.whisper.tally.items()))
-        console.print(Text(f"hints in practice: {told}"), soft_wrap=True)
+        note = privileged_note(training.config.hints)
+        console.print(Text(f"hints in practice: {summary(training.whisper.tally)}{note}"), soft_wrap=True)
     reward = training.plan.reward
     if isinstance(reward, JudgeReward):
         told = ", ".join(f"{name} {number:,}" for name, number in sorted(reward.judge.tally.items()))

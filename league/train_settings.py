@@ -4,29 +4,79 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from dond_marl.occupants import OccupantNameError, check_spec
 from league.hyperparameters import Hyperparameters
-from league.settings import EnvConfig, PathText, Section
+from league.settings import EnvConfig, Occupant, PathText, Section, wrong
+from partners.llm.occupant import Provider
+from partners.llm.request import GROQ_MODEL
 
-HintMode = Literal["none", "random", "expert"]
+HintMode = Literal["none", "random", "expert", "llm"]
+_TAKEN = {"kind", "provider", "model", "prompt_path", "max_requests"}
+
+
+class HintModels(Section):
+    """Which model each provider of hints asks."""
+
+    groq: str = Field(default=GROQ_MODEL, min_length=1, max_length=200, description="the name of a model")
+    openai: str | None = Field(default=None, min_length=1, max_length=200, description="the name of a model")
+    hf: PathText | None = Field(default=None, description="a model's folder; left out: the project's own model")
 
 
 class HintsConfig(Section):
-    """Who whispers to the learner, and at which of its own steps."""
+    """Who whispers to the learner, and at which of its own steps.
+
+    ``provider``, ``models``, ``prompt_path``, ``max_requests`` (of a service, per run) and ``options`` (any other
+    parameters of the occupant ``llm``, such as base_url, cache and cache_mode) are for mode ``llm``, as is
+    ``privileged``, which shows the hinter the partner's values. ``dropout`` is at work while the learner learns, and
+    never when it is scored.
+    """
 
     mode: HintMode = "none"
+    expert: Occupant = Field(default="expert", description="the occupant that whispers where mode is expert")
     cadence_k: int = Field(default=1, ge=1, le=100, description="an integer in 1..100, own steps from hint to hint")
+    dropout: float = Field(default=0.0, ge=0, le=1, description="a number in 0..1: share of hints withheld in training")
+    provider: Provider = "auto"
+    models: HintModels = Field(default_factory=HintModels)
+    prompt_path: PathText | None = Field(default=None, description="a prompt file; left out: the shipped prompt")
+    max_requests: int | None = Field(default=10_000, ge=1, description="an integer above 0, or null for no limit")
+    options: dict[str, object] = Field(default_factory=dict, description="further parameters of the occupant llm")
+    privileged: bool = Field(default=False, description="true or false")
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> HintsConfig:
+        if self.privileged and self.mode != "llm":
+            raise wrong(
+                "only hints of mode llm can make use of the partner's values: leave privileged out", "privileged"
+            )
+        taken = sorted(self.options.keys() & _TAKEN)
+        if taken:
+            raise wrong(f"{', '.join(taken)}: the hints' own keys say that, beside options", "options")
+        try:
+            check_spec({"kind": "llm", **self.options})
+        except OccupantNameError as error:
+            raise wrong(str(error), "options") from None
+        if self.mode == "llm" and (self.provider == "openai") != ("base_url" in self.options):
+            raise wrong("provider openai needs options: {base_url: ...}, and no other takes one", "provider")
+        return self
 
 
 class TrainingConfig(Hyperparameters):
-    """How the learner learns, for how long, and on what."""
+    """How the learner learns, for how long, and on what.
 
+    ``bc`` learns what people said (:mod:`partners.cloning`): of the keys above it heeds lr, epochs, minibatch, vf,
+    grad_norm, anneal and hidden, below these patience, balance, seed, threads and device.
+    """
+
+    algo: Literal["ppo", "reinforce", "bc"] = "ppo"  # type: ignore[assignment]  # one more than a league's learners
     num_train_steps: int = Field(default=500_000, ge=1, description="an integer above 0, own decisions")
     past_selves: float = Field(default=0.0, ge=0, lt=1, description="a number in 0..1: share against snapshots")
     seed: int = Field(default=0, ge=0, lt=2**63, description="an integer in 0..2**63 - 1")
     threads: int = Field(default=1, ge=1, le=256, description="an integer in 1..256, of the arithmetic")
     device: Literal["cpu", "cuda"] = "cpu"
+    patience: int = Field(default=5, ge=1, le=1000, description="an integer in 1..1000, epochs without getting better")
+    balance: float = Field(default=0.0, ge=0, le=1, description="a number in 0..1: how much more a rare act counts")
 
 
 class TrainLoggingConfig(Section):
@@ -36,6 +86,9 @@ class TrainLoggingConfig(Section):
     csv: bool = Field(default=True, description="true or false")
     tensorboard: bool = Field(default=True, description="true or false")
     save_every: int = Field(default=100_000, ge=1, description="an integer above 0, own decisions between checkpoints")
+    expert: PathText | None = Field(
+        default=None, description="where bc puts the supervised expert, a .json; left out: the user's cache"
+    )
 
 
 class TrainConfig(Section):
@@ -45,3 +98,15 @@ class TrainConfig(Section):
     hints: HintsConfig = Field(default_factory=HintsConfig)
     training: TrainingConfig = Field(default_factory=TrainingConfig)
     logging: TrainLoggingConfig = Field(default_factory=TrainLoggingConfig)
+
+    @model_validator(mode="after")
+    def _taught_by_people(self) -> TrainConfig:
+        if self.training.algo != "bc":
+            return self
+        if self.env.scenarios != "dialogues" or self.env.split not in (None, "train"):
+            raise wrong("bc learns from the human dialogues: say scenarios: dialogues, split: train", "env")
+        if self.env.reveal_partner_utilities:
+            raise wrong("people did not see their partner's values: leave reveal_partner_utilities out", "env")
+        if self.hints.mode != "none":
+            raise wrong("nobody whispered to the people that bc learns from: say mode: none", "hints")
+        return self

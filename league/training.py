@@ -17,9 +17,12 @@ import torch
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios import ScenarioSource
-from dond_marl.seats import Hinter, Partner
-from hints import ExpertHinter, HintSchedule, RandomHinter
+from dond_marl.seats import Partner
+from hints import HintSchedule
 from league.config import differences, dump, parse
+from league.first_weights import first_network, reference_for
+from league.hint_report import all_failed
+from league.hinters import hinter_of
 from league.progress_log import ProgressLog
 from league.references import NOTHING_KNOWN, References, references
 from league.run_directory import SETTINGS, RunDirectory, RunError, write_whole
@@ -30,6 +33,7 @@ from partners.learners import Learner
 from partners.network import PolicyNetwork
 from partners.practice import Opponent, Practice, Score, practice
 
+UNHEARD_EVERY = 100  # updates from warning to warning while every hint fails, the first one included
 PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first
 
 
@@ -146,36 +150,34 @@ class Training:
             self.past.append(NetworkPartner(network))
 
 
-def begin(config: TrainConfig) -> Training:
-    """A training that has not started. Raises what opening its scenarios or seating its partner raises."""
+def begin(config: TrainConfig, *, anew: bool = True) -> Training:
+    """A training that has not started; ``anew=False``: its weights are restored next, so that it reads none.
+
+    Raises what opening its scenarios, seating its partner or reading its first weights raises.
+    """
     told = config.training
+    if told.algo == "bc":
+        raise RunError("bc (behavior cloning) plays no games and is not resumed: it takes a minute, so start it anew")
     if told.device == "cuda" and not torch.cuda.is_available():
         raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
     torch.set_num_threads(told.threads)
-    shape = told.shape(config.env, hints=config.hints.mode != "none")
-    network = PolicyNetwork(shape, seed=told.seed).to(told.device)
-    learner = Learner(network, told.learner(told.num_train_steps), told.seed)
+    start = told if anew else told.model_copy(update={"init_from": None})
+    network = first_network(start, config.env, hints=config.hints.mode != "none", seed=told.seed).to(told.device)
+    learner = Learner(network, told.learner(told.num_train_steps), told.seed, reference_for(told, network))
     source, partner = config.env.open_source(), seat_occupant(config.env.partner)
     env = config.env
     known = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
     return Training(config, source, partner, learner, schedule_of(config.hints), references=known)
 
 
-def schedule_of(hints: HintsConfig) -> HintSchedule | None:
-    """Who whispers to the learner, ``None`` for nobody."""
-    if hints.mode == "none":
+def schedule_of(hints: HintsConfig, *, withhold: bool = True) -> HintSchedule | None:
+    """Who whispers to the learner, ``None`` for nobody; ``withhold``: some of its hints, as in training."""
+    hinter = hinter_of(hints)
+    if hinter is None:
         return None
-    hinter: Hinter = RandomHinter() if hints.mode == "random" else ExpertHinter(*_expert_and_greedy())
-    return HintSchedule(hinter, hints.cadence_k)
-
-
-def _expert_and_greedy() -> tuple[Partner | None, Partner]:
-    """The shipped expert, and whose choice stands for it where there is none: counted, and shown."""
-    greedy = seat_occupant("heuristic")
-    try:
-        return seat_occupant("expert"), greedy
-    except ValueError:
-        return None, greedy
+    return HintSchedule(
+        hinter, hints.cadence_k, dropout=hints.dropout if withhold else 0.0, privileged=hints.privileged
+    )
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
@@ -191,6 +193,9 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
             saved_at, going = training.learner.decisions, True
             while going and not training.done:
                 log.write(training.step(), training)
+                unheard = None if training.whisper is None else all_failed(training.whisper.tally)
+                if unheard and (training.done or training.learner.updates % UNHEARD_EVERY == 1):
+                    watcher.warned(unheard)
                 going = watcher.updated(training)
                 due = training.learner.decisions // told.logging.save_every > saved_at // told.logging.save_every
                 if due or training.done or not going:
@@ -218,14 +223,15 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
         raise RunError(f"{path}: the run was stopped before it began; start one with --config")
     else:
         write_whole(settings, dump(config))
-    training = begin(config)
-    for checkpoint in sorted((path / "checkpoints").glob("step_*.json"), reverse=True):
+    checkpoints = sorted((path / "checkpoints").glob("step_*.json"), reverse=True)
+    training = begin(config, anew=not checkpoints)
+    for checkpoint in checkpoints:
         try:
             training.restore(checkpoint)
-            break
+            return training
         except CheckpointError as error:
             watcher.warned(f"{error}; going on from the checkpoint before it")
-    return training
+    return begin(config) if checkpoints else training
 
 
 def _portable(config: TrainConfig) -> TrainConfig:

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.seats import Cause, Decisions, Partner, Traits, Turns, constant
 
+if TYPE_CHECKING:
+    from partners.network import PolicyNetwork
+
 EXPERT = Path(__file__).parent / "experts" / "ppo.json"
+KINDS = ("ppo", "supervised")
+PEOPLE = "human dialogues"  # what a cloned checkpoint notes under "taught_by"
+HOW_TO_TEACH = (
+    "The supervised expert is taught by human dialogues, whose license lets nobody ship it: make it with `python "
+    "scripts/train.py --algo bc --config configs/bc_config.yaml --set env.data_dir=FOLDER`, FOLDER holding the "
+    "published files"
+)
 
 
 def checkpoint(path: str, greedy: bool = False) -> Partner:
     """The policy in a checkpoint of ``scripts/train.py`` (its ``.json``); ``greedy``: its likeliest act every time.
 
-    Source: this project. Raises :class:`partners.checkpoint.CheckpointError`.
+    One that was taught by people whose refusals only refuse hardly ever walks away where DISAGREE ends the game; see
+    :mod:`partners.cloning`. Source: this project. Raises :class:`partners.checkpoint.CheckpointError`.
     """
-    from partners.checkpoint import load_network
     from partners.learned import NetworkPartner
 
-    return NetworkPartner(load_network(Path(path).expanduser()), greedy=greedy)
+    network, about = read_network(Path(path).expanduser())
+    if refusals_refuse(about):
+        from partners.cloning import Clone
+
+        return Clone(network, greedy=greedy)
+    return NetworkPartner(network, greedy=greedy)
 
 
 class StandIn:
@@ -39,17 +56,53 @@ class StandIn:
         return self.partner.act(turns)._replace(cause=constant(Cause.MISSING, np.int8, turns.size))
 
 
-def expert(path: str = str(EXPERT), greedy: bool = True, fallback: str | None = None) -> Partner:
-    """The shipped PPO expert, trained on the legal scenario space against the zoo and its own past.
+def expert(path: str | None = None, greedy: bool = True, fallback: str | None = None, kind: str = KINDS[0]) -> Partner:
+    """A trained expert: ``kind`` ppo, the shipped one, or supervised, taught by people's dialogues.
 
-    Source: this project, ``configs/expert.yaml``; its card, the ``.json``, says how it was trained and what it scores.
+    The PPO expert learned on the legal scenario space against the zoo and its own past (``configs/expert.yaml``); its
+    card, the ``.json``, says what it scores. The supervised one is made by ``scripts/train.py --algo bc`` from data
+    that may not be shipped, and lies where that puts it (:func:`supervised_path`). ``path``: another checkpoint.
     ``fallback``: who plays, counted as such, where the checkpoint is missing or damaged; by default that is an error.
+    Source: this project.
     """
     from partners.checkpoint import CheckpointError
 
     try:
-        return checkpoint(path, greedy)
-    except CheckpointError:
-        if fallback is None:
-            raise
-        return StandIn(seat_occupant(fallback))
+        return checkpoint(str(expert_path(path, kind)), greedy)
+    except CheckpointError as error:
+        if fallback is not None:
+            return StandIn(seat_occupant(fallback))
+        if path is None and kind == "supervised":
+            advice = f"{HOW_TO_TEACH}; or seat a stand-in with fallback=heuristic"
+            raise OccupantNameError(f"expert(kind=supervised): {error}. {advice}") from error
+        raise
+
+
+def expert_path(path: str | None = None, kind: str = KINDS[0]) -> Path:
+    """The checkpoint that ``expert(path=..., kind=...)`` reads. Raises :class:`OccupantNameError` for another kind."""
+    if kind not in KINDS:
+        raise OccupantNameError(f"kind of 'expert' must be one of {', '.join(KINDS)}; got {kind!r}")
+    if path is not None:
+        return Path(path).expanduser()
+    return EXPERT if kind == "ppo" else supervised_path()
+
+
+def supervised_path() -> Path:
+    """Where the supervised expert is kept: in the user's cache (``XDG_CACHE_HOME``, by default ``~/.cache``)."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG base directory specification: a path that is not absolute is ignored.
+    cache = Path(given) if Path(given).is_absolute() else Path("~/.cache").expanduser()
+    return cache / "dond-marl" / "supervised.json"
+
+
+def read_network(path: Path) -> tuple[PolicyNetwork, dict[str, Any]]:
+    """The network of a checkpoint, and what is noted of it. Raises :class:`partners.checkpoint.CheckpointError`."""
+    from partners.checkpoint import load_checkpoint, network_of
+
+    tensors, about = load_checkpoint(path)
+    return network_of(tensors, about, str(path)), about
+
+
+def refusals_refuse(about: dict[str, Any]) -> bool:
+    """Whether a checkpoint's note says that it was taught by people, whose DISAGREE does not end anything."""
+    return bool(about.get("taught_by") == PEOPLE and about.get("disagree") == "rejects")

@@ -1,7 +1,8 @@
 """PPO and REINFORCE: each improves one network from the experience of complete games.
 
-A learner's whole state is its network's weights, its optimizer's and two counters; its random numbers are a function of
-(seed, update). Saved and restored at any update, it goes on to the same bits.
+A learner's whole state is its network's weights, its optimizer's, those of the reference that it is pulled toward, if
+it is, and two counters; its random numbers are a function of (seed, update). Saved and restored at any update, it goes
+on to the same bits.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from partners.experience import Experience
 from partners.losses import (
     clipped_surrogate,
     discounted_returns,
+    divergence,
     evaluate,
     generalized_advantages,
     policy_gradient,
@@ -27,6 +29,7 @@ from partners.network import PolicyNetwork
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
 ROUNDING = 1e-5  # share of a whole: advantages that spread less are rounding, and must not be scaled up to a full step
+REFERENCE = "reference."  # before the names of its tensors
 Algorithm = Literal["ppo", "reinforce"]
 
 
@@ -44,15 +47,22 @@ class LearnerSettings:
     ent: float = 0.0  # weight of the entropy
     vf: float = 0.5  # PPO: weight of the value loss
     grad_norm: float = 0.5  # PPO: the gradient is scaled down to this norm
+    kl: float = 0.0  # weight of the divergence from a reference policy, nats per decision
     anneal: bool = False  # lr and ent fall linearly to zero over ``total_decisions``
     total_decisions: int = 0
 
 
 class Learner:
-    """One network, its optimizer, and how far they are."""
+    """One network, its optimizer, and how far they are; with ``settings.kl`` also whom it is pulled toward.
 
-    def __init__(self, network: PolicyNetwork, settings: LearnerSettings, seed: int) -> None:
+    ``reference`` is a network of the same shape; :meth:`restore` brings it as well.
+    """
+
+    def __init__(
+        self, network: PolicyNetwork, settings: LearnerSettings, seed: int, reference: PolicyNetwork | None = None
+    ) -> None:
         self.network, self.settings, self.seed = network, settings, seed
+        self.reference = reference if settings.kl else None
         self.updates = self.decisions = 0
         self.optimizer = torch.optim.Adam(network.parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
 
@@ -78,6 +88,8 @@ class Learner:
         for number, parameter in enumerate(self.network.parameters()):
             for name, value in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"optimizer.{number}.{name}"] = value
+        if self.reference is not None:
+            tensors |= {f"{REFERENCE}{name}": value for name, value in self.reference.state_dict().items()}
         return tensors, {"updates": self.updates, "decisions": self.decisions}
 
     def restore(self, tensors: dict[str, Tensor], counters: dict[str, int]) -> None:
@@ -92,6 +104,10 @@ class Learner:
             kind, number, *rest = name.split(".")
             if kind == "optimizer":
                 self.optimizer.state[parameters[int(number)]][rest[0]] = value.clone()
+        pull = {name[len(REFERENCE) :]: value for name, value in tensors.items() if name.startswith(REFERENCE)}
+        if pull and self.settings.kl:
+            self.reference = PolicyNetwork(self.network.shape, seed=None).to(self.network.device)
+            self.reference.load_state_dict(pull)
         self.updates, self.decisions = counters["updates"], counters["decisions"]
 
     def _share_left(self) -> float:
@@ -109,19 +125,24 @@ class Learner:
         advantages, targets = standardized(advantage.view(-1)[place]), returns.view(-1)[place]
         seen = experience
         columns = (seen.features, seen.mask, seen.act, seen.oA, seen.log_prob, advantages, targets)
-        totals = torch.zeros(4, device=self.network.device)
-        for features, mask, act, oA, old_log_prob, weight, target in self._minibatches(columns):
+        pull = self._reference_logits(experience)
+        totals = torch.zeros(5, device=self.network.device)
+        for features, mask, act, oA, old_log_prob, weight, target, *toward in self._minibatches((*columns, *pull)):
             logits, value = network(features)
             policy = evaluate(logits, mask, act, oA)
             surrogate = clipped_surrogate(policy.log_prob, old_log_prob, weight, settings.clip)
             error, entropy = value_loss(value, target), policy.entropy.mean()
             loss = surrogate + settings.vf * error
+            away = divergence(logits, toward[0], mask).mean() if toward else error.new_zeros(())
+            if toward:
+                loss = loss + settings.kl * away
             self._descend(loss - entropy_weight * entropy if entropy_weight else loss, settings.grad_norm)
             with torch.no_grad():
                 drift = (old_log_prob - policy.log_prob).mean()
-                totals += len(act) * torch.stack([surrogate, error, entropy, drift])
+                totals += len(act) * torch.stack([surrogate, error, entropy, drift, away])
         means = (totals / (experience.size * settings.epochs)).tolist()
-        return dict(zip(("policy_loss", "value_loss", "entropy", "kl"), means, strict=True))
+        names = ("policy_loss", "value_loss", "entropy", "kl", *(["reference_kl"] if pull else []))
+        return dict(zip(names, means, strict=False))
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
         """Williams 1992; the baseline is the mean return of the seat, so that the seats' advantages do not mix."""
@@ -134,8 +155,23 @@ class Learner:
         logits, _ = self.network(experience.features)
         policy = evaluate(logits, experience.mask, experience.act, experience.oA)
         loss, entropy = policy_gradient(policy.log_prob, weight), policy.entropy.mean()
-        self._descend(loss - entropy_weight * entropy, None)
-        return {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
+        metrics = {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
+        loss = loss - entropy_weight * entropy
+        for toward in self._reference_logits(experience):
+            away = divergence(logits, toward, experience.mask).mean()
+            metrics["reference_kl"] = float(away.detach())
+            loss = loss + self.settings.kl * away
+        self._descend(loss, None)
+        return metrics
+
+    @torch.no_grad()
+    def _reference_logits(self, experience: Experience) -> tuple[Tensor, ...]:
+        """What the reference would have said, one ``[M, 4, W]``: asked once an update; none without a pull."""
+        if not self.settings.kl:
+            return ()
+        if self.reference is None:
+            raise ValueError("a pull (kl) goes toward a reference policy; this learner was given none")
+        return (self.reference(experience.features)[0],)
 
     def _minibatches(self, columns: Sequence[Tensor]) -> Iterator[tuple[Tensor, ...]]:
         """Every row once per epoch, in an order of the epoch's own."""

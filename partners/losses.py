@@ -48,6 +48,33 @@ def evaluate(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> Policy:
     return Policy(log_prob, entropies[0] + offering * entropies[1:].sum(dim=0))
 
 
+def imitation(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> tuple[Tensor, Tensor]:
+    """Cross-entropies in nats of what somebody said: of the act ``[B]``, and of ``oA`` ``[B]``, 0 without an offer.
+
+    Arguments as of :func:`evaluate`; the two add up to the negative of its log-probability.
+    """
+    log_probs = torch.log_softmax(masked(logits.permute(1, 2, 0), mask.permute(1, 2, 0)), dim=1)  # [4, W, B]
+    taken = torch.cat([act[None], oA.t()])[:, None]  # [4, 1, B]
+    parts = log_probs.gather(1, taken).squeeze(1)  # [4, B]
+    return -parts[0], (act <= Act.INSIST) * -parts[1:].sum(dim=0)
+
+
+def divergence(logits: Tensor, reference: Tensor, mask: Tensor) -> Tensor:
+    """The exact Kullback-Leibler divergence of the whole action from another policy's, in nats, ``[B]``.
+
+    KL(``logits`` || ``reference``), both ``[B, 4, W]`` under the same ``mask[B, 4, W]``. Given the act, the entries of
+    ``oA`` are independent and the same for PROPOSE and INSIST, so the sum over all actions is that of the act and, by
+    the probability of an offer, of each entry (Cover and Thomas 2006, section 2.5: the chain rule).
+    """
+    assert logits.shape == reference.shape == mask.shape and logits.shape[1] == 4, (logits.shape, reference.shape)
+    allowed = mask.permute(1, 2, 0)
+    own = torch.log_softmax(masked(logits.permute(1, 2, 0), allowed), dim=1)  # [4, W, B]
+    other = torch.log_softmax(masked(reference.permute(1, 2, 0), allowed), dim=1)
+    probs = own.exp()
+    parts = (probs * (own - other)).sum(dim=1)  # [4, B]; what is masked has probability zero in both
+    return parts[0] + probs[0, : Act.INSIST + 1].sum(dim=0) * parts[1:].sum(dim=0)
+
+
 def generalized_advantages(
     reward: Tensor, value: Tensor, played: Tensor, gamma: float, lam: float
 ) -> tuple[Tensor, Tensor]:

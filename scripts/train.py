@@ -1,10 +1,11 @@
-r"""Train one policy by PPO or REINFORCE against a partner, with or without hints.
+r"""Train one policy by PPO or REINFORCE against a partner, with or without hints, or by what people said (bc).
 
 examples:
   python scripts/train.py --algo ppo --hint none --config configs/ppo_config.yaml
   python scripts/train.py --algo reinforce --hint expert --config configs/reinforce_config.yaml
   python scripts/train.py --config configs/ppo_config.yaml --set env.partner="boulware(exponent=2)" \
                           --set training.num_train_steps=100000
+  python scripts/train.py --algo bc --config configs/bc_config.yaml --set env.data_dir=../shared/data
   python scripts/train.py --resume                     # the newest run under runs/train, with its own settings
 """
 
@@ -29,8 +30,8 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--algo", choices=("ppo", "reinforce"), help="overrides training.algo")
-    parser.add_argument("--hint", choices=("none", "random", "expert"), help="overrides hints.mode")
+    parser.add_argument("--algo", choices=("ppo", "reinforce", "bc"), help="overrides training.algo")
+    parser.add_argument("--hint", choices=("none", "random", "expert", "llm"), help="overrides hints.mode")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a YAML file, such as configs/ppo_config.yaml")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override one setting; may be repeated"

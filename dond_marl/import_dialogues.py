@@ -1,0 +1,127 @@
+"""The published dialogues as games: who said which act, and which of the talks are exact games of these rules.
+
+Most negotiations are in the files twice, once from each side; here each is one, ``seat_0`` being who spoke first. What
+people wrote is read by :mod:`dond_marl.annotator`. A refusal of theirs refuses and talks on, and nobody counts their
+turns, so they play by ``HUMAN_RULES``. A talk is an exact game if every utterance up to its end was read as an act that
+those rules allow, and if replaying it leads to what people selected. Any other talk is marked with the reason, and what
+could not be read stays unread: nothing is guessed.
+
+The closing click is an act as well: AGREE if the partner's last act was an offer and the one who clicks selected
+what that offer leaves; otherwise it says END. Nothing of anybody's text is in what comes out of here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from dond_marl.annotator import YOU_SAID, Reading, Utterance, annotate, utterances
+from dond_marl.data import Dialogue, load_dialogues
+from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, rest
+from dond_marl.human_line import selection
+from dond_marl.record import GameRecord, record_of
+from dond_marl.record_lines import InexactGame
+
+HUMAN_RULES = Rules(max_turns=100, disagree="rejects")  # people had no limit: as many turns as the rules can count
+PEOPLE = ("human", "human")
+NO_DEAL, TWO_MINDS = "<no_agreement>", "<disagree>"  # the output tags of a talk without a deal; third: "<disconnect>"
+
+
+class Negotiation(NamedTuple):
+    """One negotiation between people."""
+
+    scenario: Scenario
+    talk: tuple[Utterance, ...]  # speakers are seats, 0 first, strictly in turn; the last is the closing click
+    selected: Triple | None  # what seat_0 got; None without a deal
+    tag: str  # the output of a talk without a deal, as published; empty with one
+    line: int  # of the file, from 1: the first of its two
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether a side was disconnected, so that nobody knows how it would have ended."""
+        return self.tag not in ("", NO_DEAL, TWO_MINDS)
+
+
+def negotiations(split: str, data_dir: str | Path | None = None) -> tuple[Negotiation, ...]:
+    """Every negotiation of ``train``, ``val`` or ``test``, once. Raises :class:`dond_marl.data.DataError`."""
+    found: dict[tuple[Scenario, tuple[Utterance, ...]], Negotiation] = {}
+    for line, row in enumerate(load_dialogues(split, data_dir), start=1):
+        one = _negotiation(row, line)
+        found.setdefault((one.scenario, one.talk), one)
+    return tuple(found.values())
+
+
+def acts(negotiation: Negotiation) -> tuple[Reading, ...]:
+    """Every utterance as an act, or as unread with the reason; the closing click by what was selected with it."""
+    counts = negotiation.scenario.counts
+    readings = annotate(negotiation.talk, counts)
+    return (*readings[:-1], _closing(negotiation, readings))
+
+
+def game_of(negotiation: Negotiation, source: str | None = None) -> GameRecord | InexactGame:
+    """The talk as a game that replays exactly, or marked with why it is none."""
+    readings = acts(negotiation)
+    state = State(negotiation.scenario, HUMAN_RULES)
+    why = ""
+    for turn, reading in enumerate(readings, start=1):
+        if state.over:
+            why = _after_the_end(turn, reading)
+        elif reading.action is None:
+            why = f"utterance {turn} was not read: {reading.why}"
+        else:
+            try:
+                state = apply(state, reading.action)
+            except IllegalAct as broken:
+                why = f"utterance {turn} is no legal act: {broken}"
+        if why:
+            break
+    share = negotiation.selected
+    kept = None if share is None else (share, rest(negotiation.scenario.counts, share))
+    if not why and (state.outcome is None or state.outcome.allocation != kept):
+        why = "the acts lead to another outcome than people selected"
+    if why:
+        said = tuple(reading.action for reading in readings)
+        return InexactGame(negotiation.scenario, PEOPLE, said, kept, why, source)
+    return record_of(state, PEOPLE, source=source)
+
+
+def games(split: str, data_dir: str | Path | None = None) -> Iterator[GameRecord | InexactGame]:
+    """Every negotiation of a dialogue file as a game; ``source`` names its line. Raises as :func:`negotiations`."""
+    for one in negotiations(split, data_dir):
+        yield game_of(one, f"dialogues, {split}.txt line {one.line}")
+
+
+def _negotiation(row: Dialogue, line: int) -> Negotiation:
+    talk = utterances(row)
+    opener = talk[0].speaker
+    counts: Triple = row.counts  # type: ignore[assignment]  # three, as the reader of the file has checked
+    values = (row.my_values, row.partner_values)
+    mine = selection(row)
+    share = mine if mine is None or opener == YOU_SAID else rest(counts, mine)
+    scenario = Scenario(counts, (values[opener], values[1 - opener]))  # type: ignore[arg-type]  # as above
+    seats = tuple(Utterance(int(speaker != opener), text) for speaker, text in talk)
+    return Negotiation(scenario, seats, share, "" if mine is not None else row.output[0], line)
+
+
+def _closing(negotiation: Negotiation, readings: tuple[Reading, ...]) -> Reading:
+    """What the click that closed the talk says."""
+    click = readings[-1]
+    before = readings[-2].action if len(readings) > 1 else None
+    if negotiation.cut_off:
+        return Reading(None, "a side was disconnected")
+    if before is None or not before.act_type.is_offer:
+        return click
+    if negotiation.tag == TWO_MINDS:
+        return Reading(None, "what was selected is not known")
+    seat = negotiation.talk[-1].speaker
+    counts, share = negotiation.scenario.counts, negotiation.selected
+    own = share if share is None or seat == 0 else rest(counts, share)
+    return Reading(Action(Act.AGREE)) if own == rest(counts, before.oA) else click
+
+
+def _after_the_end(turn: int, reading: Reading) -> str:
+    """Why what is said after a deal leaves a doubt about it; empty where it only confirms it."""
+    if reading.action is not None and reading.action.act_type in (Act.AGREE, Act.END):
+        return ""
+    return f"utterance {turn} goes on after the deal"

@@ -1,0 +1,151 @@
+"""The supervised expert, from the published dialogues to a checkpoint: what it is taught, how, and what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dond_marl.game import Rules
+from dond_marl.metrics import Estimate
+from dond_marl.occupants import seat_occupant
+from dond_marl.positions import Positions, choices, human_positions
+from dond_marl.randomness import generator
+from dond_marl.scenarios import open_source
+from league.evaluate import BOTH, evaluate
+from league.humanlike import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
+from league.train_settings import TrainConfig
+from league.zoo_score import ZooScore, zoo_score
+from partners.checkpoint import describe, save_checkpoint
+from partners.cloning import Clone, CloneSettings, Epoch, clone
+from partners.frozen import PEOPLE, supervised_path
+from partners.network import PolicyNetwork
+
+HEURISTIC = "heuristic"  # the default partner, which the expert is compared with
+SEED = 0  # of the games on the card
+
+
+class Lessons(NamedTuple):
+    """The positions of people: those that are taught, those that say when to stop, those that nothing is learned on."""
+
+    taught: Positions
+    others: Positions
+    unseen: Positions
+
+
+class Strength(NamedTuple):
+    """How well it plays where DISAGREE ends the game, on the held-out scenarios."""
+
+    zoo: ZooScore
+    shares: dict[str, Estimate]  # of points against the heuristic, by what they are a share of
+
+
+class Report(NamedTuple):
+    """What the expert is worth, on what nothing was taught from."""
+
+    likeness: Likeness
+    majority: Accuracy  # of always saying what people say most
+    heuristic: Accuracy
+    more_than_majority: tuple[Estimate, Estimate]  # of acts right: everywhere, and in replies
+    greedy: Strength
+    sampled: Strength
+
+
+def lessons(config: TrainConfig) -> Lessons:
+    """Every position of the dialogue files under the rules. Raises :class:`dond_marl.data.DataError`."""
+    rules, folder = config.env.rules(), config.env.data_dir
+    taught, others, unseen = (human_positions(split, rules, folder) for split in ("train", "val", "test"))
+    return Lessons(taught, others, unseen)
+
+
+def teach(
+    config: TrainConfig, given: Lessons, tell: Callable[[Epoch], None] = lambda _: None
+) -> tuple[PolicyNetwork, list[Epoch]]:
+    """A network that says what people said; ``tell`` hears of every epoch. A function of the settings and the data."""
+    told = config.training
+    torch.set_num_threads(told.threads)
+    settings = CloneSettings(
+        told.lr, told.epochs, told.minibatch, told.patience, told.anneal, told.balance, told.vf, told.grad_norm
+    )
+    network = PolicyNetwork(told.shape(config.env, hints=False), seed=told.seed).to(told.device)
+    epochs = []
+
+    def order(epoch: int, size: int) -> NDArray[np.int64]:
+        return generator(told.seed, "cloning", epoch).permutation(size)
+
+    # A network that reads items in an order of its own says the same in every one of them.
+    taught = given.taught if told.sorted_items else given.taught.in_every_order()
+    for epoch in clone(network, taught, given.others, settings, order):
+        epochs.append(epoch)
+        tell(epoch)
+    return network.to("cpu"), epochs
+
+
+def examine(network: PolicyNetwork, given: Lessons, tell: Callable[[str], None] = lambda _: None) -> Report:
+    """What it is worth; ``tell`` hears what is being done."""
+    unseen = given.unseen
+    tell("beside what people said")
+    most = majority(given.taught)
+    acts = likeliest(network, unseen)[0]
+    baseline = np.full(unseen.size, most, dtype=np.int8)
+    return Report(
+        likeness(network, unseen),
+        always(most, unseen),
+        accuracy(*choices(seat_occupant(HEURISTIC), unseen), unseen),
+        gain(acts, baseline, unseen),
+        *(_strength(network, unseen.rules.max_turns, greedy, tell) for greedy in (True, False)),
+    )
+
+
+def save(path: Path, network: PolicyNetwork, config: TrainConfig, epochs: list[Epoch], report: Report) -> None:
+    """Write the checkpoint with its card."""
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    best = [epoch for epoch in epochs if epoch.best][-1]
+    about = {
+        "taught_by": PEOPLE,
+        "disagree": config.env.disagree,
+        "trained": {"settings": config.training.model_dump(mode="json"), "epoch": best.epoch},
+        "report": plain(report),
+    }
+    save_checkpoint(path, tensors, {**describe(network), **about})
+
+
+def target(config: TrainConfig) -> Path:
+    """Where the expert is put."""
+    given = config.logging.expert
+    return supervised_path() if given is None else Path(given).expanduser()
+
+
+def plain(value: object) -> Any:
+    """A report as plain JSON values, rounded; what is not known is null."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: plain(each) for name, each in value._asdict().items()}
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if isinstance(value, float):
+        return None if np.isnan(value) else round(value, 4)
+    return value
+
+
+def _strength(network: PolicyNetwork, max_turns: int, greedy: bool, tell: Callable[[str], None]) -> Strength:
+    heldout, rules, expert = open_source("lewis", split="heldout"), Rules(max_turns), Clone(network, greedy=greedy)
+    assert heldout.table is not None
+    how = "greedy" if greedy else "sampled"
+    zoo = zoo_score(
+        expert,
+        heldout.table,
+        rules,
+        prior=heldout.prior,
+        seed=SEED,
+        tell=lambda name: tell(f"{how} play against {name}"),
+    )
+    if not greedy:  # the best response would be played once more for the same points
+        return Strength(zoo, {})
+    seen = evaluate(expert, HEURISTIC, heldout, rules, seed=SEED, tell=tell)
+    return Strength(zoo, {name: views[BOTH] for name, views in seen.shares.items()})

@@ -1,0 +1,168 @@
+"""How like people a policy speaks: at positions that people were in, what it would say beside what they said.
+
+Everything is measured on positions that nothing was taught from (``test``), with intervals over scenarios. Accuracy
+looks at the likeliest act alone, cross-entropy and divergence at whole distributions: the divergence is exact, that of
+all acts with all splits (:func:`partners.losses.divergence`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dond_marl.game import Act
+from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
+from dond_marl.positions import Positions, choices
+from dond_marl.seats import Bools, Doubles, Int8s, Partner
+from partners.cloning import examples
+from partners.losses import divergence, imitation, masked
+from partners.network import PolicyNetwork
+
+CONFIDENCE = 0.95  # two-sided, of every interval
+BINS = 10  # of the reliability table, equally wide (Guo et al. 2017, arXiv 1706.04599, section 2)
+
+
+class Accuracy(NamedTuple):
+    """How often somebody would have said what people said."""
+
+    everywhere: Estimate  # the act
+    replies: Estimate  # the act, where the partner had spoken before
+    offers: Estimate  # where people made an offer: all of what they would keep
+
+
+class ActCount(NamedTuple):
+    """One act: how often it was said and expected, and how often both."""
+
+    act: str
+    said: int
+    expected: int
+    both: int
+
+
+class Bin(NamedTuple):
+    """Positions at which the likeliest act has a probability in ``low`` to ``high``."""
+
+    low: float
+    high: float
+    n: int
+    confidence: float  # mean probability of the likeliest act; NaN where there is none
+    accuracy: float  # how often it was said
+
+
+class Likeness(NamedTuple):
+    """One policy beside people."""
+
+    accuracy: Accuracy  # of its likeliest act and split
+    acts: tuple[ActCount, ...]
+    act_nats: Estimate  # cross-entropy of what people said: the act
+    oA_nats: Estimate  # what they would keep, where they made an offer
+    calibration_error: float  # expected, of the act: the mean distance of confidence and accuracy
+    reliability: tuple[Bin, ...]
+
+
+def accuracy(act: Int8s, oA: Int8s, positions: Positions) -> Accuracy:
+    """Of the guesses ``act[N]`` and ``oA[N, 3]``."""
+    right = act == positions.act
+    offers = positions.act <= Act.INSIST
+    same = (oA == positions.oA).all(axis=1) & (act <= Act.INSIST)
+    everywhere = np.ones(positions.size, dtype=bool)
+    return Accuracy(
+        mean(right, everywhere, positions), mean(right, positions.replies, positions), mean(same, offers, positions)
+    )
+
+
+def accuracy_of(partner: Partner, positions: Positions) -> Accuracy:
+    """Of a deterministic, memoryless occupant. Raises ``ValueError`` for any other."""
+    return accuracy(*choices(partner, positions), positions)
+
+
+def majority(taught: Positions) -> Act:
+    """The act that people said most often."""
+    return Act(int(np.bincount(taught.act, minlength=len(Act)).argmax()))
+
+
+def always(act: Act, positions: Positions) -> Accuracy:
+    """Of somebody who says the same act every time, and as an offer keeps everything."""
+    return accuracy(np.full(positions.size, act, dtype=np.int8), positions.counts, positions)
+
+
+def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Estimate]:
+    """How much more often ``act[N]`` is right than ``other[N]``, paired: everywhere, and in replies."""
+    more = (act == positions.act).astype(np.int8) - (other == positions.act)
+    everywhere = np.ones(positions.size, dtype=bool)
+    return mean(more, everywhere, positions), mean(more, positions.replies, positions)
+
+
+@torch.no_grad()
+def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
+    """How like people ``network`` speaks at ``positions``."""
+    seen = examples(positions, network)
+    logits, _ = network(seen.features)
+    act_nats, oA_nats = imitation(logits, seen.mask, seen.act, seen.oA)
+    act, oA, confidence = likeliest(network, positions)
+    offers, everywhere = positions.act <= Act.INSIST, np.ones(positions.size, dtype=bool)
+    bins = reliability(confidence, act == positions.act)
+    return Likeness(
+        accuracy(act, oA, positions),
+        tuple(_count(each, act, positions) for each in Act),
+        mean(_array(act_nats), everywhere, positions),
+        mean(_array(oA_nats), offers, positions),
+        calibration_error(bins),
+        bins,
+    )
+
+
+@torch.no_grad()
+def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8s, Doubles]:
+    """The likeliest act ``[N]``, the likeliest ``oA`` of an offer ``[N, 3]``, and the act's probability ``[N]``."""
+    seen = examples(positions, network)
+    probs = torch.softmax(masked(network(seen.features)[0], seen.mask), dim=2).cpu()
+    confidence, act = probs[:, 0].max(dim=1)
+    oA = probs[:, 1:].argmax(dim=2)
+    return act.numpy().astype(np.int8), oA.numpy().astype(np.int8), _array(confidence)
+
+
+@torch.no_grad()
+def distance(network: PolicyNetwork, reference: PolicyNetwork, positions: Positions) -> Estimate:
+    """KL(network || reference) in nats, exact at each position, and its mean over them."""
+    seen, other = examples(positions, network), examples(positions, reference)
+    nats = divergence(network(seen.features)[0], reference(other.features)[0], seen.mask)
+    return mean(_array(nats), np.ones(positions.size, dtype=bool), positions)
+
+
+def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:
+    """Confidences ``[N]`` in 0..1 and whether they were right, in ``BINS`` bins."""
+    place = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    bins = []
+    for number in range(BINS):
+        here = place == number
+        n = int(here.sum())
+        told, hit = (float(values[here].mean()) if n else float("nan") for values in (confidence, right))
+        bins.append(Bin(number / BINS, (number + 1) / BINS, n, told, hit))
+    return tuple(bins)
+
+
+def calibration_error(bins: tuple[Bin, ...]) -> float:
+    """The expected calibration error: the distance of confidence and accuracy, weighed by the positions in a bin."""
+    filled = [each for each in bins if each.n]
+    return sum(each.n * abs(each.confidence - each.accuracy) for each in filled) / sum(each.n for each in filled)
+
+
+def mean(values: NDArray[np.generic], of: Bools, positions: Positions) -> Estimate:
+    """The mean of ``values[N]`` over the positions ``of``, with its interval over scenarios."""
+    sums: Doubles = np.bincount(positions.group, np.where(of, values, 0), GROUPS).astype(np.float64)
+    counts: Doubles = np.bincount(positions.group, of, GROUPS).astype(np.float64)
+    return mean_of_cells(sums[None], counts[None], CONFIDENCE)
+
+
+def _count(act: Act, expected: Int8s, positions: Positions) -> ActCount:
+    said, guessed = positions.act == act, expected == act
+    return ActCount(act.name, int(said.sum()), int(guessed.sum()), int((said & guessed).sum()))
+
+
+def _array(values: Tensor) -> Doubles:
+    return values.cpu().double().numpy()

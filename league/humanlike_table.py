@@ -1,0 +1,114 @@
+"""Strong and like people: what the same training makes of a random start, of people's play, and of a pull toward it.
+
+One settings file is trained from scratch, from ``init_from``, and from there with its pull ``kl`` (once for each pull
+that is asked for). Beside them stands what they start from. Strength is own points against the zoo on the held-out
+scenarios; likeness is measured on what people said in ``test`` (:mod:`league.humanlike`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dond_marl.metrics import Estimate
+from dond_marl.positions import Positions, human_positions
+from dond_marl.scenarios import open_source
+from league.first_weights import first_network
+from league.humanlike import Likeness, distance, likeness
+from league.run_directory import new_run
+from league.train_settings import TrainConfig
+from league.training import Watcher, train
+from league.zoo_score import ZooScore, zoo_score
+from partners.learned import NetworkPartner
+from partners.network import PolicyNetwork
+
+SEED = 0  # of the games
+
+
+class HumanlikeError(ValueError):
+    """Settings from which no such table can be made, in one line."""
+
+
+class Row(NamedTuple):
+    """One policy: how strong, and how like people."""
+
+    name: str
+    run: str | None  # the run folder; None for what was there before
+    decisions: int  # own decisions that it learned from
+    greedy: ZooScore
+    sampled: ZooScore
+    likeness: Likeness
+    distance: Estimate  # KL(it || what it starts from), nats
+
+
+def check(config: TrainConfig) -> None:
+    """Raise :class:`HumanlikeError` unless the settings say where to start and how strong the pull is."""
+    told = config.training
+    if told.algo == "bc":
+        raise HumanlikeError("the settings must be those of ppo or reinforce; bc is where they start from")
+    if told.init_from is None:
+        raise HumanlikeError("the settings must say training.init_from, such as expert(kind=supervised)")
+    if config.hints.mode != "none":
+        raise HumanlikeError("people were told no hints, so likeness to them is measured without: say hints.mode=none")
+
+
+def variants(config: TrainConfig, pulls: Sequence[float]) -> Iterator[tuple[str, TrainConfig]]:
+    """Every training of the table, by name."""
+    algo, told = config.training.algo.upper(), config.training
+    for name, changes in (
+        (f"{algo} from scratch", {"init_from": None, "kl": 0.0}),
+        (f"people, then {algo}", {"kl": 0.0}),
+        *((f"people, then {algo} with a pull of {pull:g}", {"kl": pull}) for pull in pulls),
+    ):
+        yield name, config.model_copy(update={"training": told.model_copy(update=changes)})
+
+
+def rows(
+    config: TrainConfig,
+    pulls: Sequence[float],
+    data_dir: str | Path | None,
+    watcher: Watcher,
+    opponents: Sequence[str] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Iterator[Row]:
+    """The rows of the table, first what the trainings start from; ``opponents`` are the zoo unless they are given.
+
+    ``tell`` hears what is being done.
+
+    Raises :class:`dond_marl.data.DataError`, :class:`league.first_weights.FirstWeightsError`, and
+    ``KeyboardInterrupt`` once the watcher has asked for a stop.
+    """
+    unseen = human_positions("test", config.env.rules(), data_dir)
+    people = first_network(config.training, config.env, hints=False, seed=0)
+    yield _row("people", None, 0, people, people, unseen, config, opponents, tell)
+    for name, settings in variants(config, pulls):
+        tell(f"training: {name}")
+        directory = new_run(Path(config.logging.output_dir).expanduser())
+        training, finished = train(settings, directory, watcher)
+        if not finished:
+            raise KeyboardInterrupt
+        learner = training.learner
+        network = learner.network.to("cpu")
+        yield _row(name, str(directory.path), learner.decisions, network, people, unseen, config, opponents, tell)
+
+
+def _row(
+    name: str,
+    run: str | None,
+    decisions: int,
+    network: PolicyNetwork,
+    people: PolicyNetwork,
+    unseen: Positions,
+    config: TrainConfig,
+    opponents: Sequence[str] | None,
+    tell: Callable[[str], None],
+) -> Row:
+    heldout = open_source("lewis", split="heldout")
+    assert heldout.table is not None
+    scores = []
+    for greedy in (True, False):
+        tell(f"{name}: {'greedy' if greedy else 'sampled'} play on the held-out scenarios")
+        partner, rules = NetworkPartner(network, greedy=greedy), config.env.rules()
+        scores.append(zoo_score(partner, heldout.table, rules, prior=heldout.prior, seed=SEED, opponents=opponents))
+    return Row(name, run, decisions, scores[0], scores[1], likeness(network, unseen), distance(network, people, unseen))

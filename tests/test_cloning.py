@@ -1,0 +1,212 @@
+"""Behavior cloning against numbers worked by hand; a network learns what was said, and walks away as people do not."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dond_marl.conformance import check_partner
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.positions import Positions, choices
+from dond_marl.randomness import generator
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import lewis_space, open_source
+from partners.cloning import (
+    RELUCTANCE,
+    Clone,
+    CloneSettings,
+    act_weights,
+    clone,
+    cross_entropies,
+    examples,
+    reluctant,
+)
+from partners.learned import NetworkPartner
+from partners.losses import divergence, evaluate, imitation
+from partners.network import NetworkShape, PolicyNetwork
+
+torch.set_num_threads(1)
+REJECTS = Rules(10, "rejects")
+
+# One position worked by hand, as in test_losses: P 1/2, I 1/4, A may not be said, D 1/8, E 1/8; 1 book, 2 hats.
+PARTS = [[1 / 2, 1 / 4, None, 1 / 8, 1 / 8], [1 / 4, 3 / 4], [1 / 2, 1 / 4, 1 / 4], [1]]
+OTHER = [[1 / 4, 1 / 4, None, 1 / 4, 1 / 4], [1 / 2, 1 / 2], [1 / 4, 1 / 4, 1 / 2], [1]]
+
+
+def logits_of(parts) -> tuple[torch.Tensor, torch.Tensor]:
+    logits, mask = torch.full((1, 4, 5), 7.5), torch.zeros((1, 4, 5), dtype=torch.bool)
+    for part, shares in enumerate(parts):
+        for choice, share in enumerate(shares):
+            if share is not None:
+                logits[0, part, choice] = math.log(share) + part - 1.5
+                mask[0, part, choice] = True
+    return logits, mask
+
+
+def test_imitation_is_the_surprise_at_the_act_and_at_the_split_of_an_offer():
+    offer = imitation(*logits_of(PARTS), torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))
+    assert [part.item() for part in offer] == pytest.approx([math.log(4), math.log(4 / 3) + math.log(4)], abs=1e-6)
+    end = imitation(*logits_of(PARTS), torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))
+    assert [part.item() for part in end] == pytest.approx([math.log(8), 0], abs=1e-6)
+
+
+def test_the_divergence_is_the_sum_worked_by_hand_and_the_sum_over_every_action():
+    logits, mask = logits_of(PARTS)
+    found = divergence(logits, logits_of(OTHER)[0], mask).item()
+    # Act: 1/2 ln 2 + 1/4 ln 1 + 2 * 1/8 ln 1/2 = 1/4 ln 2. An offer (3/4 of the time): book 1/4 ln 1/2 + 3/4 ln 3/2,
+    # hats 1/2 ln 2 + 1/4 ln 1 + 1/4 ln 1/2 = 1/4 ln 2.
+    by_hand = math.log(2) / 4 + 3 / 4 * (math.log(1 / 2) / 4 + 3 * math.log(3 / 2) / 4 + math.log(2) / 4)
+    assert found == pytest.approx(by_hand, abs=1e-6)
+    total = 0.0
+    for act, *oA in itertools.product((0, 1, 3, 4), range(2), range(3), range(1)):
+        if act > Act.INSIST and any(oA):
+            continue  # one action, whatever oA says
+        ours, theirs = (
+            evaluate(x, mask, torch.tensor([act]), torch.tensor([oA])).log_prob for x in (logits, logits_of(OTHER)[0])
+        )
+        total += float(ours.exp() * (ours - theirs))
+    assert found == pytest.approx(total, abs=1e-6)
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_a_divergence_is_never_negative_and_zero_from_itself(seed):
+    rng = np.random.default_rng(seed)
+    ours, theirs = (torch.from_numpy(rng.normal(0, 3, (8, 4, 5)).astype(np.float32)) for _ in (0, 1))
+    mask = torch.from_numpy(rng.random((8, 4, 5)) < 0.6)
+    mask[:, :, 0] = True
+    assert (divergence(ours, theirs, mask) > -1e-5).all()
+    assert divergence(ours, ours + 3, mask).abs().max() < 1e-5
+    ours.requires_grad_()
+    divergence(ours, theirs, mask).sum().backward()
+    assert torch.isfinite(ours.grad).all() and not ours.grad[~mask].any()
+
+
+# Somebody who agrees to half of their whole or more, else asks for everything they value, and refuses nothing.
+def made_up(size: int, seed: int = 0) -> Positions:
+    rng = np.random.default_rng(seed)
+    space = lewis_space()
+    picked = rng.integers(space.size, size=size)
+    counts, values = space.counts[picked], space.utilities[picked, 0]
+    replied = rng.random(size) < 0.7
+    offered = (rng.integers(0, counts + 1) * replied[:, None]).astype(np.int8)
+    worth = (values.astype(int) * offered).sum(axis=1)
+    act = np.where(replied & (worth >= 5), Act.AGREE, Act.PROPOSE).astype(np.int8)
+    return Positions(
+        REJECTS,
+        counts,
+        values,
+        np.where(replied, Act.PROPOSE, Act.END).astype(np.int8),
+        offered,
+        np.where(replied, 9, 10).astype(np.int8),
+        act,
+        (counts * (values > 0) * (act == Act.PROPOSE)[:, None]).astype(np.int8),
+        np.where(act == Act.AGREE, worth / 10, np.nan),
+        picked % 512,
+    )
+
+
+def order(epoch: int, size: int):
+    return generator(1, "test", epoch).permutation(size)
+
+
+@pytest.fixture(scope="module")
+def taught() -> PolicyNetwork:
+    network = PolicyNetwork(NetworkShape(hidden=(64, 64)), seed=1)
+    list(clone(network, made_up(2000).in_every_order(), made_up(500, 1), CloneSettings(lr=3e-3, epochs=8), order))
+    return network
+
+
+def test_a_network_says_what_it_was_taught(taught):
+    unseen = made_up(1000, 2)
+    act, oA = choices(NetworkPartner(taught, greedy=True), unseen)
+    assert (act == unseen.act).mean() > 0.88 > 0.7 > (unseen.act == Act.PROPOSE).mean()
+    offers = (act == Act.PROPOSE) & (unseen.act == Act.PROPOSE)
+    assert (oA == unseen.oA)[offers].all(axis=1).mean() > 0.9
+
+
+def test_the_value_head_learns_what_is_known_of_the_end(taught):
+    unseen = made_up(1000, 2)
+    seen = examples(unseen, taught)
+    known = ~seen.share.isnan()
+    value = taught(seen.features)[1][known]
+    assert (value - seen.share[known]).square().mean() < 0.75 * seen.share[known].var()
+
+
+def test_the_best_weights_are_kept_and_it_stops_once_nothing_gets_better():
+    # Taught by nobody's rule it learns its few positions by heart, so that others surprise it more and more.
+    few, others = made_up(40), made_up(500, 1)
+    few = few._replace(act=few.act[::-1].copy(), oA=few.oA * 0)
+    network = PolicyNetwork(NetworkShape(hidden=(64,)), seed=1)
+    settings = CloneSettings(lr=1e-2, epochs=200, minibatch=8, patience=3, anneal=False)
+    epochs = list(clone(network, few, others, settings, order))
+    best = [epoch for epoch in epochs if epoch.best][-1]
+    assert len(epochs) == best.epoch + 3 < 200
+    assert sum(cross_entropies(network, examples(others, network))) == pytest.approx(best.act + best.oA, abs=1e-6)
+    assert min(epoch.act + epoch.oA for epoch in epochs) == pytest.approx(best.act + best.oA)
+
+
+def test_the_same_lessons_in_the_same_order_make_the_same_bits():
+    made = []
+    for _ in (0, 1):
+        network = PolicyNetwork(NetworkShape(hidden=(16,)), seed=1)
+        list(clone(network, made_up(300), made_up(100, 1), CloneSettings(epochs=2), order))
+        made.append(network.state_dict())
+    assert all(torch.equal(made[0][name], made[1][name]) for name in made[0])
+
+
+def test_rare_acts_weigh_as_much_as_the_balance_says():
+    act = torch.tensor([0] * 8 + [2] * 2)  # PROPOSE 8 of 10, AGREE 2 of 10
+    assert act_weights(act, 0.0).tolist() == pytest.approx([1, 0, 1, 0, 0])
+    # 1 / 5p is 1/4 and 1: in proportion, with a mean weight of 1 over the ten.
+    assert act_weights(act, 1.0).tolist() == pytest.approx([0.625, 0, 2.5, 0, 0])
+    # Their roots 1/2 and 1, over a mean of (8/2 + 2) / 10.
+    assert act_weights(act, 0.5).tolist() == pytest.approx([0.5 / 0.6, 0, 1 / 0.6, 0, 0])
+
+
+def test_a_reluctant_network_is_the_same_but_for_disagree(taught):
+    unseen = made_up(200, 3)
+    turns = next(turns for _, turns in unseen.turns())
+    before, after = (NetworkPartner(each).probs(turns, 4) for each in (taught, reluctant(taught)))
+    refuse = before.shape[1] - 2  # AGREE, DISAGREE and END are the last three
+    odds = [p[:, refuse] / (1 - p[:, refuse]) for p in (before, after)]
+    assert odds[1] == pytest.approx(odds[0] * math.exp(-RELUCTANCE), rel=1e-3)
+    others = [np.delete(p, refuse, axis=1) / (1 - p[:, [refuse]]) for p in (before, after)]
+    assert others[0] == pytest.approx(others[1], abs=1e-6)
+
+
+def refusing(network: PolicyNetwork) -> PolicyNetwork:
+    """One that says DISAGREE nine times out of ten."""
+    made = copy.deepcopy(network)
+    with torch.no_grad():
+        made.head.weight[: len(Act)] = 0
+        made.head.bias[: len(Act)] = torch.tensor([0.025, 0.025, 0.025, 0.9, 0.025]).log()
+    return made
+
+
+def test_a_clone_refuses_where_that_only_refuses_and_does_not_walk_away_where_it_ends_the_game(taught):
+    partner = Clone(refusing(taught))
+    scenarios = open_source("lewis").draw(np.random.default_rng(0), 300)
+    pair = (partner, seat_occupant("tough"))
+    walking, talking = (rollout(pair, scenarios, rules, seed=1, prior="lewis") for rules in (Rules(10), REJECTS))
+    said = [games.act[:, ::2][games.act[:, ::2] >= 0] for games in (walking, talking)]
+    assert (said[0] == Act.DISAGREE).mean() < 0.01 and (said[1] == Act.DISAGREE).mean() > 0.7
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_a_clone_keeps_to_the_contract(taught, greedy):
+    partner = Clone(taught, greedy=greedy)
+    check_partner(partner, max_count=4, games=8)
+    unseen = made_up(100, 5)
+    turns = next(turns for _, turns in unseen.turns())._replace(noise=np.full((100, 8), 0.5)[: (~unseen.replies).sum()])
+    again = pickle.loads(pickle.dumps(partner)).act(turns)
+    assert (again.act_type == partner.act(turns).act_type).all()

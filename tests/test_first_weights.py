@@ -1,0 +1,284 @@
+"""A learner starts from what it is told, is pulled toward it as far as it is told, and resumes without its file."""
+
+from __future__ import annotations
+
+import copy
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios import open_source
+from league.config import ConfigError, load_config
+from league.first_weights import FirstWeightsError, first_network, init_name, reference_for, with_room_for_hints
+from league.hyperparameters import Hyperparameters
+from league.run_directory import RunDirectory
+from league.settings import EnvConfig
+from league.train_command import main
+from league.train_settings import TrainConfig
+from league.training import Training, train
+from partners.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.cloning import RELUCTANCE
+from partners.frozen import EXPERT, PEOPLE
+from partners.learners import Learner, LearnerSettings
+from partners.losses import divergence
+from partners.network import NetworkShape, PolicyNetwork
+from partners.practice import Opponent, Practice, practice
+
+torch.set_num_threads(1)
+SMALL = NetworkShape(hidden=(8,))
+SETTINGS = """
+env: {scenarios: lewis, split: train}
+training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 2, hidden: [8], num_train_steps: 300, seed: 3}
+logging: {output_dir: "FOLDER", tensorboard: false, save_every: 100}
+"""
+
+
+def saved(path: Path, shape: NetworkShape = SMALL, seed: int = 7, **about) -> PolicyNetwork:
+    """A checkpoint with weights of its own, of a policy that is far from uniform; the network in it."""
+    network = PolicyNetwork(shape, seed=seed)
+    with torch.no_grad():
+        network.head.weight.mul_(100)
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    save_checkpoint(path, tensors, {**describe(network), **about})
+    return network
+
+
+def told(init_from: str | None, **others) -> Hyperparameters:
+    return Hyperparameters(init_from=init_from, **{"hidden": (8,), **others})
+
+
+def same(one: PolicyNetwork, other: PolicyNetwork) -> bool:
+    pair = one.state_dict(), other.state_dict()
+    return all(torch.equal(pair[0][name], pair[1][name]) for name in pair[0])
+
+
+# -- what it starts with ----------------------------------------------------------------------------------------------
+
+
+def test_it_starts_with_a_checkpoint_an_expert_or_its_seed(tmp_path):
+    network = saved(tmp_path / "mine.json")
+    for given in (str(tmp_path / "mine.json"), f"checkpoint(path='{tmp_path / 'mine.json'}')"):
+        assert same(first_network(told(given), EnvConfig(), hints=False, seed=1), network)
+    expert = first_network(told("expert", hidden=(256, 256)), EnvConfig(), hints=False, seed=1)
+    assert expert.shape.hidden == (256, 256)
+    assert same(first_network(told(None), EnvConfig(), hints=False, seed=1), PolicyNetwork(SMALL, seed=1))
+
+
+def test_people_hardly_walk_away_where_that_ends_the_game(tmp_path):
+    network = saved(tmp_path / "people.json", taught_by=PEOPLE, disagree="rejects")
+    talks = first_network(told(str(tmp_path / "people.json")), EnvConfig(disagree="rejects"), hints=False, seed=1)
+    ends = first_network(told(str(tmp_path / "people.json")), EnvConfig(), hints=False, seed=1)
+    assert same(talks, network)
+    less = network.head.bias - ends.head.bias
+    assert less[Act.DISAGREE].item() == pytest.approx(RELUCTANCE) and less.abs().sum().item() == pytest.approx(
+        RELUCTANCE
+    )
+
+
+def test_room_for_hints_changes_no_answer_while_there_are_none(tmp_path):
+    network = saved(tmp_path / "mine.json")
+    wide = first_network(told(str(tmp_path / "mine.json")), EnvConfig(), hints=True, seed=1)
+    features = torch.rand(64, network.adapter.width)
+    told_nothing = torch.cat([features, torch.zeros(64, wide.adapter.width - network.adapter.width)], dim=1)
+    for ours, theirs in zip(wide(told_nothing), network(features), strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-6)
+    told_much = torch.cat([features, torch.rand(64, wide.adapter.width - network.adapter.width)], dim=1)
+    assert torch.allclose(wide(told_much)[0], network(features)[0], atol=1e-6)
+    assert with_room_for_hints(network).shape.hints
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        (NetworkShape(hidden=(16, 16)), r"hidden makes it \[8\], and the weights are for \[16, 16\]"),
+        (NetworkShape(hidden=(8,), max_turns=6), "env.max_turns makes it 10, and the weights are for 6"),
+        (NetworkShape(hidden=(8,), max_count=5), "env.max_count makes it 4, and the weights are for 5"),
+        (NetworkShape(hidden=(8,), partner_utilities=True), "env.reveal_partner_utilities makes it false"),
+        (NetworkShape(hidden=(8,), hints=True), "hints.mode makes it false, and the weights are for true"),
+    ],
+)
+def test_weights_of_another_network_are_refused_with_what_to_set(tmp_path, shape, words):
+    saved(tmp_path / "mine.json", shape)
+    with pytest.raises(FirstWeightsError, match=words):
+        first_network(told(str(tmp_path / "mine.json")), EnvConfig(), hints=False, seed=1)
+
+
+def test_missing_weights_are_told_and_the_supervised_ones_with_how_to_make_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(FirstWeightsError, match=r"none\.json: no such checkpoint"):
+        first_network(told("none.json"), EnvConfig(), hints=False, seed=1)
+    with pytest.raises(FirstWeightsError, match=r"--algo bc --config configs/bc_config\.yaml"):
+        first_network(told("expert(kind=supervised)"), EnvConfig(), hints=False, seed=1)
+
+
+@pytest.mark.parametrize(
+    "given", ["heuristic", "runs/here", "", "expert(kind=superb)", "expert(speed=3)", 7, "a\n.json"]
+)
+def test_what_is_no_source_of_weights_is_refused_while_settings_are_read(given):
+    with pytest.raises(FirstWeightsError):
+        init_name(given)
+
+
+def test_what_is_one_is_written_one_way():
+    assert init_name("expert( kind = 'supervised' )") == "expert(kind=supervised)"
+    assert init_name("runs/a/step.json") == "runs/a/step.json" and init_name("expert.json") == "expert.json"
+
+
+# -- the pull ---------------------------------------------------------------------------------------------------------
+
+
+def practiced(network: PolicyNetwork):
+    source = open_source("lewis", split="train")
+    plan = Practice(source, Rules(), decisions=400, games=100, seed=1)
+    return practice(network, [Opponent(seat_occupant("heuristic"), 1.0)], plan, update=0, games_before=0)[0]
+
+
+@pytest.mark.parametrize("algo", ["ppo", "reinforce"])
+def test_the_pull_is_the_exact_divergence_and_without_any_nothing_changes(tmp_path, algo):
+    network, reference = saved(tmp_path / "a.json", seed=1), saved(tmp_path / "b.json", seed=2)
+    experience = practiced(network)
+    with torch.no_grad():
+        logits = network(experience.features)[0], reference(experience.features)[0]
+        expected = divergence(*logits, experience.mask).mean().item()
+    made = {}
+    for name, settings, toward in (
+        ("plain", LearnerSettings(algo, epochs=1, minibatch=10_000), None),
+        ("unused", LearnerSettings(algo, epochs=1, minibatch=10_000), reference),
+        ("pulled", LearnerSettings(algo, epochs=1, minibatch=10_000, kl=1.0), reference),
+    ):
+        learner = Learner(copy.deepcopy(network), settings, 1, toward)
+        made[name] = learner.update(experience), learner
+    assert made["pulled"][0]["reference_kl"] == pytest.approx(expected, abs=1e-4) and expected > 0.05
+    assert "reference_kl" not in made["plain"][0]
+    assert same(made["plain"][1].network, made["unused"][1].network)
+    assert not same(made["plain"][1].network, made["pulled"][1].network)
+
+
+@pytest.mark.parametrize("algo", ["ppo", "reinforce"])
+def test_a_strong_pull_brings_a_learner_to_the_reference(tmp_path, algo):
+    network, reference = saved(tmp_path / "a.json", seed=1), saved(tmp_path / "b.json", seed=2)
+    before = {name: value.clone() for name, value in reference.state_dict().items()}
+    learner = Learner(network, LearnerSettings(algo, lr=1e-2, epochs=4, minibatch=100, kl=100.0), 1, reference)
+    experience = practiced(network)
+    rounds = 10 if algo == "ppo" else 60
+    metrics = [learner.update(experience)["reference_kl"] for _ in range(rounds)]
+    assert metrics[-1] < 0.2 * metrics[0]
+    assert all(torch.equal(before[name], value) for name, value in reference.state_dict().items())
+
+
+def test_a_pull_toward_nobody_is_a_mistake(tmp_path):
+    network = saved(tmp_path / "a.json")
+    with pytest.raises(ValueError, match="toward a reference policy"):
+        Learner(network, LearnerSettings(kl=1.0), 1).update(practiced(network))
+
+
+def test_the_state_of_a_pulled_learner_brings_its_reference(tmp_path):
+    network, reference = saved(tmp_path / "a.json", seed=1), saved(tmp_path / "b.json", seed=2)
+    settings = LearnerSettings(kl=0.5, minibatch=100)
+    whole = Learner(copy.deepcopy(network), settings, 1, reference)
+    experience = practiced(network)
+    whole.update(experience)
+    tensors, counters = whole.state()
+    again = Learner(PolicyNetwork(SMALL, seed=9), settings, 1)
+    again.restore(tensors, counters)
+    whole.update(experience)
+    again.update(experience)
+    assert same(whole.network, again.network) and same(again.reference, reference)
+
+
+def test_the_reference_is_a_copy_of_what_it_starts_with():
+    network = PolicyNetwork(SMALL, seed=1)
+    assert reference_for(told(None), network) is None
+    copied = reference_for(told("expert", kl=0.1), network)
+    assert same(copied, network) and copied.head.weight is not network.head.weight
+
+
+# -- a whole training -------------------------------------------------------------------------------------------------
+
+
+class Watching:
+    """Asks for a stop after ``stop`` updates."""
+
+    def __init__(self, stop: int | None = None) -> None:
+        self.left = stop
+
+    def warned(self, message: str) -> None:
+        raise AssertionError(message)
+
+    def opened(self, training: Training, directory: Path) -> None:
+        pass
+
+    def updated(self, training: Training) -> bool:
+        self.left = None if self.left is None else self.left - 1
+        return self.left != 0
+
+    def saved(self, path: Path) -> None:
+        pass
+
+
+def settings(tmp_path: Path, *overrides: str) -> TrainConfig:
+    path = tmp_path / "settings.yaml"
+    path.write_text(SETTINGS.replace("FOLDER", str(tmp_path / "runs")))
+    return load_config(path, overrides, TrainConfig)
+
+
+@pytest.mark.parametrize("algo", ["ppo", "reinforce"])
+def test_a_run_goes_on_to_the_same_bits_when_what_it_started_from_is_gone(tmp_path, algo):
+    start = tmp_path / "start.json"
+    saved(start)
+    config = settings(tmp_path, f"training.algo={algo}", f"training.init_from={start}", "training.kl=0.3")
+    states = []
+    for name, stops in (("whole", [None]), ("parts", [2, 2, None])):
+        (tmp_path / name).mkdir()
+        for number, stop in enumerate(stops):
+            if number:
+                start.unlink(missing_ok=True)
+                start.with_suffix(".safetensors").unlink(missing_ok=True)
+            train(config, RunDirectory(tmp_path / name), Watching(stop))
+        states.append(load_checkpoint(sorted((tmp_path / name / "checkpoints").glob("step_*.json"))[-1]))
+    (one, about), (other, again) = states
+    assert about["counters"] == again["counters"] and any(name.startswith("reference.") for name in one)
+    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    assert "reference_kl" in (tmp_path / "whole" / "progress.csv").read_text().splitlines()[0]
+
+
+def test_the_command_says_what_it_starts_from_or_what_is_wrong_before_it_makes_a_folder(tmp_path, capsys):
+    path = tmp_path / "settings.yaml"
+    path.write_text(SETTINGS.replace("FOLDER", str(tmp_path / "runs")))
+    assert main(path, ["training.init_from=none.json"], None) == 2
+    assert main(path, ["training.init_from=expert"], None) == 2
+    told = capsys.readouterr().err
+    assert "no such checkpoint" in told and "hidden makes it [8], and the weights are for [256, 256]" in told
+    assert not (tmp_path / "runs").exists()
+    saved(tmp_path / "start.json")
+    assert (
+        main(path, [f"training.init_from={tmp_path / 'start.json'}", "training.kl=0.5", "env.partner=micro"], None) == 0
+    )
+    assert f"from {tmp_path / 'start.json'} and pulled toward it by 0.5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("override", ["training.kl=0.5", "training.kl=-1", "training.init_from=nobody"])
+def test_settings_that_cannot_be_meant_are_refused(tmp_path, override):
+    with pytest.raises(ConfigError, match=r"training\.(kl|init_from)"):
+        settings(tmp_path, override)
+
+
+def test_the_expert_that_whispers_can_be_chosen_and_a_missing_one_hints_greedily(tmp_path, monkeypatch):
+    from league.training import begin
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for expert, missing in (("expert", 0), ("expert(kind=supervised)", 1), ("boulware", 0)):
+        training = begin(settings(tmp_path, "hints.mode=expert", f"hints.expert={expert}"))
+        training.step()
+        tally = training.whisper.tally
+        assert tally["asked"] == tally["available"] > 0 and tally["missing"] == missing * tally["asked"]
+    with pytest.raises(ValueError, match="ppo, supervised"):
+        begin(settings(tmp_path, "hints.mode=expert", "hints.expert=expert(kind=superb)"))
+
+
+def test_the_shipped_expert_is_where_it_is_looked_for():
+    assert EXPERT.is_file() and math.isfinite(float(load_checkpoint(EXPERT)[0]["network.head.bias"].sum()))

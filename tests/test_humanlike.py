@@ -1,0 +1,100 @@
+"""The table of strength and likeness to people: what is trained, what is measured, and what cannot be asked for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from dond_marl.game import Rules
+from dond_marl.positions import human_positions
+from league.config import load_config
+from league.humanlike import distance, likeness
+from league.humanlike_command import Request, main
+from league.humanlike_table import HumanlikeError, check, variants
+from league.train_settings import TrainConfig
+from partners.checkpoint import describe, save_checkpoint
+from partners.frozen import PEOPLE
+from partners.network import NetworkShape, PolicyNetwork
+
+torch.set_num_threads(1)
+SETTINGS = """
+env: {scenarios: lewis, split: train, partner: tough}
+training: {init_from: "START", kl: 0.5, lr: 0.05, rollout: 10, num_envs: 4, hidden: [8], num_train_steps: 200}
+logging: {output_dir: "FOLDER", tensorboard: false}
+"""
+
+
+def saved(path, seed: int = 3) -> PolicyNetwork:
+    network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
+    with torch.no_grad():
+        network.head.weight.mul_(100)
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    save_checkpoint(path, tensors, {**describe(network), "taught_by": PEOPLE, "disagree": "rejects"})
+    return network
+
+
+@pytest.fixture
+def settings(tmp_path):
+    saved(tmp_path / "start.json")
+    path = tmp_path / "settings.yaml"
+    text = SETTINGS.replace("START", str(tmp_path / "start.json")).replace("FOLDER", str(tmp_path / "runs"))
+    path.write_text(text)
+    return path
+
+
+def test_one_command_makes_the_table(settings, data_dir, tmp_path, capsys):
+    request = Request(settings, [], [0.5, 2.0], data_dir, tmp_path / "table.json", ["tough", "pushover"])
+    assert main(request) == 0
+    shown = capsys.readouterr().out
+    rows = json.loads((tmp_path / "table.json").read_text())
+    names = [row["name"] for row in rows]
+    assert names == [
+        "people",
+        "PPO from scratch",
+        "people, then PPO",
+        "people, then PPO with a pull of 0.5",
+        "people, then PPO with a pull of 2",
+    ]
+    assert all(name in shown for name in names) and "1,531 acts of people" in shown
+    assert rows[0]["distance"]["mean"] == 0 and rows[0]["run"] is None
+    assert rows[1]["distance"]["mean"] > rows[4]["distance"]["mean"] > 0
+    assert all((tmp_path / "runs" / f"{n:04d}" / "config.yaml").is_file() for n in (1, 2, 3, 4))
+    assert all(row["greedy"]["points"]["n"] == 4 * 392 for row in rows)
+
+
+def test_a_policy_is_at_no_distance_from_itself_and_says_what_people_said_as_often_as_it_does(data_dir, tmp_path):
+    positions = human_positions("val", Rules(10), data_dir)
+    one, other = saved(tmp_path / "a.json", 1), saved(tmp_path / "b.json", 2)
+    assert distance(one, one, positions).mean == pytest.approx(0, abs=1e-6)
+    assert distance(one, other, positions).mean > 0.01 and distance(one, other, positions).n == positions.size
+    told = likeness(one, positions)
+    assert told.act_nats.n == positions.size and told.oA_nats.n == int((positions.act <= 1).sum())
+
+
+def test_the_same_settings_are_trained_from_scratch_from_people_and_with_each_pull(settings):
+    config = load_config(settings, [], TrainConfig)
+    told = [(one.training.init_from, one.training.kl) for _, one in variants(config, [0.1, 0.3])]
+    start = config.training.init_from
+    assert told == [(None, 0), (start, 0), (start, 0.1), (start, 0.3)]
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        (["training.init_from=null", "training.kl=0"], "must say training.init_from"),
+        (["hints.mode=random"], "people were told no hints"),
+    ],
+)
+def test_settings_without_a_start_make_no_table(settings, override, words):
+    with pytest.raises(HumanlikeError, match=words):
+        check(load_config(settings, override, TrainConfig))
+
+
+def test_mistakes_are_told_in_a_line(settings, tmp_path, capsys):
+    assert main(Request(settings, [], [], tmp_path / "nothing", None)) == 2
+    assert main(Request(settings, [], [-1.0], tmp_path, None)) == 2
+    assert main(Request(settings, ["training.init_from=none.json"], [], tmp_path, None)) == 2
+    told = capsys.readouterr().err
+    assert "no such data file" in told and "a pull is a number above 0" in told

@@ -1,0 +1,110 @@
+"""People's talks as games: exact ones replay, all others say why they are none, and no word of theirs is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from dond_marl.annotator import Utterance
+from dond_marl.data import DIALOGUE_SPLITS, load_dialogues
+from dond_marl.game import Act, Action, Ending, Scenario
+from dond_marl.import_dialogues import HUMAN_RULES, Negotiation, acts, game_of, games, negotiations
+from dond_marl.record import GameRecord, replay
+from dond_marl.record_lines import InexactGame, game_from_line, line_of
+
+TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+CLICK = "<selection>"
+
+
+def talk(*lines: str, selected=None, tag: str = "") -> Negotiation:
+    """A negotiation in words of ours, seat_0 opening."""
+    said = tuple(Utterance(number % 2, line) for number, line in enumerate(lines))
+    return Negotiation(TABLE, said, selected, tag or ("" if selected else "<no_agreement>"), 1)
+
+
+def test_an_offer_and_a_yes_are_an_exact_game():
+    # seat_0 keeps the book and both balls; seat_1 takes it; the click only confirms.
+    record = game_of(talk("i want the book and both balls , you get the hats", "deal", CLICK, selected=(1, 0, 2)))
+    assert isinstance(record, GameRecord)
+    assert record.actions == (Action(Act.PROPOSE, (1, 0, 2)), Action(Act.AGREE))
+    assert record.outcome.allocation == ((1, 0, 2), (0, 2, 0)) and record.outcome.scores == (8, 8)
+    assert record.rules == HUMAN_RULES and record.occupants == ("human", "human")
+    assert replay(record).outcome == record.outcome
+
+
+def test_a_no_only_refuses_and_a_repeated_offer_insists():
+    no = "no , that does not work for me"
+    mine = "i want the book and both balls , you get the hats"
+    record = game_of(talk(mine, no, mine, "deal", CLICK, selected=(1, 0, 2)))
+    assert isinstance(record, GameRecord)
+    assert [action.act_type for action in record.actions] == [Act.PROPOSE, Act.DISAGREE, Act.INSIST, Act.AGREE]
+
+
+OFFER = "i want the book and both balls , you get the hats"
+
+
+@pytest.mark.parametrize(
+    ("selected", "tag", "said"),
+    [
+        ((1, 0, 2), "", Act.AGREE),  # the one who clicks took what the offer leaves
+        ((1, 1, 2), "", Act.END),  # took something else
+        (None, "<no_agreement>", Act.END),  # walked away
+        (None, "<disagree>", None),  # what was selected is not in the file
+        (None, "<disconnect>", None),
+    ],
+)
+def test_the_closing_click_says_what_was_selected_with_it(selected, tag, said):
+    closing = acts(talk(OFFER, CLICK, selected=selected, tag=tag))[-1]
+    assert (closing.action.act_type if closing.action else None) == said
+    assert closing.action or closing.why
+
+
+@pytest.mark.parametrize(
+    ("negotiation", "why"),
+    [
+        (talk("hello there", OFFER, CLICK, selected=(0, 2, 0)), "utterance 1 was not read: no act"),
+        (talk(OFFER, "deal", "i want everything", CLICK, selected=(1, 0, 2)), "utterance 3 goes on after the deal"),
+        (talk(OFFER, "deal", CLICK, selected=(1, 2, 0)), "another outcome than people selected"),
+        (talk(OFFER, "deal", CLICK), "another outcome than people selected"),
+        (talk("deal", OFFER, CLICK, selected=(0, 2, 0)), "utterance 1 is no legal act: AGREE needs"),
+        (talk(OFFER, CLICK, tag="<disconnect>"), "utterance 2 was not read: a side was disconnected"),
+    ],
+)
+def test_any_other_talk_is_marked_with_the_reason(negotiation, why):
+    game = game_of(negotiation)
+    assert isinstance(game, InexactGame) and why in game.inexact
+    assert len(game.said) == len(negotiation.talk)
+    assert game.selected == (None if negotiation.selected is None else (negotiation.selected, rest_of(negotiation)))
+
+
+def rest_of(negotiation):
+    return tuple(n - kept for n, kept in zip(TABLE.counts, negotiation.selected, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("split", "both_sides", "exact"), [("val", 562, 237), ("test", 545, 236), ("train", 5211, 2238)]
+)
+def test_every_published_talk_is_one_game_and_every_exact_one_replays(data_dir, split, both_sides, exact):
+    found, rows = list(games(split, data_dir)), load_dialogues(split, data_dir)
+    assert len(found) == both_sides
+    count: Counter[type] = Counter(map(type, found))
+    assert (count[GameRecord], count[InexactGame]) == (exact, both_sides - exact)
+    words = {word for row in rows for word in row.words if len(word) > 9 and word.isalpha()}
+    for game in found:
+        line = line_of(game)
+        assert game_from_line(line) == game
+        if isinstance(game, GameRecord):
+            assert replay(game).outcome.ending in (Ending.AGREE, Ending.END)
+            assert not words & set(line.replace('"', " ").split())
+
+
+def test_a_talk_told_from_both_sides_is_one_and_stands_the_right_way_round(data_dir):
+    rows = {split: load_dialogues(split, data_dir) for split in DIALOGUE_SPLITS[1:]}
+    for split, lines in rows.items():
+        found = negotiations(split, data_dir)
+        assert len({(one.scenario, one.talk) for one in found}) == len(found) < len(lines)
+        for one in found:
+            row = lines[one.line - 1]
+            opener = row.words[0]
+            assert one.scenario.utilities[0] == (row.my_values if opener == "YOU:" else row.partner_values)

@@ -1,0 +1,148 @@
+"""Positions hold what a seat saw and said, no more; what is asked there is what would be asked in a game."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dond_marl.annotator import Utterance
+from dond_marl.features import BaseLayout, encode
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.import_dialogues import Negotiation, games
+from dond_marl.occupants import seat_occupant
+from dond_marl.positions import choices, human_positions, positions_of
+from dond_marl.record import GameRecord
+from dond_marl.turn import turn_of
+
+TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+REJECTS, ENDS = Rules(10, "rejects"), Rules(10)
+CLICK, HELLO, UNCLEAR = "<selection>", "hello there", "i want a hat or a ball"
+MINE, YOURS = "i want the book and both balls , you get the hats", "i want the hats and one ball , you get the rest"
+NO, DEAL = "no , that does not work for me", "deal"
+
+
+def talk(*lines: str, selected=None, tag: str = "") -> Negotiation:
+    said = tuple(Utterance(number % 2, line) for number, line in enumerate(lines))
+    return Negotiation(TABLE, said, selected, tag or ("" if selected else "<no_agreement>"), 1)
+
+
+def told(positions):
+    """Act, last act, offer for me and turns remaining of every position."""
+    return [
+        (Act(act).name, Act(last).name, tuple(offer), left)
+        for act, last, offer, left in zip(
+            positions.act.tolist(),
+            positions.last_partner_act.tolist(),
+            positions.last_partner_offer_for_me.tolist(),
+            positions.turns_remaining.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def test_a_position_is_what_the_seat_saw_and_what_it_said():
+    found = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], REJECTS)
+    # The last yes is the deal: the click after it belongs to no position.
+    assert told(found) == [
+        ("PROPOSE", "END", (0, 0, 0), 10),
+        ("DISAGREE", "PROPOSE", (0, 2, 0), 9),
+        ("PROPOSE", "DISAGREE", (0, 0, 0), 8),
+        ("AGREE", "PROPOSE", (1, 0, 1), 7),
+    ]
+    assert found.oA.tolist() == [[1, 0, 2], [0, 0, 0], [0, 2, 1], [0, 0, 0]]
+    assert found.my_utilities.tolist() == [[4, 1, 2], [0, 4, 1]] * 2
+    assert found.share.tolist() == [0.4, 0.1, 0.4, 0.1]  # two hats and a ball; the book and a ball
+    assert found.replies.tolist() == [False, True, True, True]
+
+
+def test_where_disagree_ends_the_game_nobody_refuses_or_has_been_refused():
+    found = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], ENDS)
+    assert [name for name, *_ in told(found)] == ["PROPOSE", "AGREE"]
+
+
+def test_what_was_not_read_leaves_no_position_where_it_matters():
+    # seat_1 greets: seat_0 has seen no act of it. Its own next offer is a position of nobody's doubt.
+    assert [
+        row[3] for row in told(positions_of([talk(MINE, HELLO, MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS))
+    ] == [
+        10,
+        7,
+    ]
+    # seat_1 says something that may be an offer, then refuses: which claim of it stands is not known.
+    unclear = positions_of([talk(MINE, UNCLEAR, MINE, NO, MINE, CLICK)], REJECTS)
+    assert [row[3] for row in told(unclear)] == [10, 7, 5]
+    assert told(unclear)[-1][:2] == ("END", "INSIST")
+
+
+def test_turns_beyond_the_limit_and_talks_that_were_cut_off():
+    long = talk(*[MINE, YOURS] * 3, CLICK)
+    assert [row[3] for row in told(positions_of([long], Rules(4, "rejects")))] == [4, 3, 2, 1]
+    cut = positions_of([talk(MINE, YOURS, CLICK, tag="<disconnect>")], REJECTS)
+    assert cut.size == 2 and all(math.isnan(share) for share in cut.share.tolist())
+    assert positions_of([talk(MINE, YOURS, CLICK)], REJECTS).share.tolist() == [0.0] * 3
+
+
+def test_any_order_of_the_items_is_as_good():
+    found = positions_of([talk(MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS)
+    every = found.in_every_order()
+    assert every.size == 6 * found.size
+    worths = [(each.my_utilities * each.oA).sum(axis=1)[each.act == Act.PROPOSE] for each in (found, every)]
+    assert set(worths[0].tolist()) == set(worths[1].tolist()) == {8}
+    assert len({tuple(row) for row in every.counts.tolist()}) == 3
+
+
+@pytest.fixture(scope="module")
+def val(data_dir):
+    return human_positions("val", REJECTS, data_dir)
+
+
+def test_the_positions_of_exact_games_are_the_turns_of_those_games(data_dir):
+    layout, rows = BaseLayout(4, 10), {}
+    positions = human_positions("val", REJECTS, data_dir)
+    for places, turns in positions.turns():
+        for place, row in zip(places.tolist(), encode(turns, layout), strict=True):
+            rows.setdefault((positions.act[place], row.tobytes()), place)
+    seen = 0
+    for game in games("val", data_dir):
+        if not isinstance(game, GameRecord):
+            continue
+        state = State(game.scenario, REJECTS)
+        for action in game.actions:
+            if state.turns_remaining == 0 or state.over:
+                break
+            turn = turn_of(state)
+            place = rows[(action.act_type, encode(turn, layout)[0].tobytes())]
+            assert positions.counts[place].tolist() == list(game.scenario.counts)
+            state = apply(state, action)
+            seen += 1
+    assert seen > 600
+
+
+def test_people_said_what_they_may_say(val):
+    for places, turns in val.turns():
+        assert turns.act_mask[np.arange(turns.size), val.act[places]].all()
+    assert (val.oA <= val.counts).all() and not val.oA[val.act > Act.INSIST].any()
+    assert np.bincount(val.act).tolist() == [1141, 56, 421, 184, 9]
+
+
+def test_an_occupant_is_asked_what_it_would_be_asked_in_a_game(val):
+    heuristic = seat_occupant("heuristic")
+    act, oA = choices(heuristic, val)
+    for place in range(0, val.size, 97):
+        state, left = (
+            State(Scenario(tuple(val.counts[place].tolist()), (tuple(val.my_utilities[place].tolist()),) * 2)),
+            0,
+        )
+        if val.replies[place] and val.last_partner_act[place] <= Act.INSIST:
+            offered = tuple((val.counts - val.last_partner_offer_for_me)[place].tolist())
+            state, left = apply(state, Action(Act(int(val.last_partner_act[place])), offered)), 1
+        elif val.replies[place]:
+            continue
+        said = heuristic.act(turn_of(state))
+        assert int(said.act_type[0]) == act[place], (place, left)
+        assert (said.oA[0] == oA[place]).all() or act[place] > Act.INSIST
+    for other in ("random", "versatile"):
+        with pytest.raises(ValueError, match="deterministic and memoryless"):
+            choices(seat_occupant(other), val)
