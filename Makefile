@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help setup league test test-slow check format lint types bench expert clean
+.PHONY: help setup league test test-slow check format lint types bench expert play watch clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -19,6 +19,12 @@ $(READY): pyproject.toml constraints.txt
 
 league: $(READY)  ## the default league, start to ladder
 	$(BIN)/python scripts/league.py --config configs/league.yaml
+
+play: $(READY)  ## a local web page: play, replay, compare
+	$(BIN)/python scripts/web.py
+
+watch: $(READY)  ## a league in the same page, live: make watch RUN=runs/league/0001
+	$(BIN)/python scripts/web.py --run $(or $(RUN),runs/league)
 
 test: $(READY)  ## the test suite, without the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"

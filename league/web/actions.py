@@ -1,0 +1,157 @@
+"""What the person can do on a turn: a button for every act, what an adviser whispers, and a line to say it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nicegui import ui
+
+from dond_marl.game import Act, Action, Triple
+from league.play_screen import described
+from league.play_typed import LONGEST, Meant, Mistake, Wish, help_line, understood
+from league.web.sitting import Hint
+from league.web.table_view import Choice, action_of, choices, hint_told, is_final, rule_against
+from league.web.tags import Tag, button
+from partners.human import View
+
+ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)
+KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}
+
+
+class Actions:
+    """The person's part of the page; ``act`` is called with a legal act, ``lay`` with a split to put on the table."""
+
+    def __init__(self, act: Callable[[Action], None], lay: Callable[[Triple], None], leave: Callable[[], None]) -> None:
+        self._act, self._lay, self._leave = act, lay, leave
+        self._view: View | None = None
+        self._kept: Triple = (0, 0, 0)
+        self._hint: Hint | None = None
+        self._meant: Action | None = None  # read from a sentence, not yet confirmed
+        self._armed: Act | None = None  # pressed once, of those that are asked for twice
+        with Tag("div", classes="whisper", hidden=True, role="status") as self._whisper:
+            Tag("span", "Psst", "badge")
+            self._advice = Tag("p")
+            self._take = button("Put it on the table", self._take_hint, "button small")
+        with Tag("div", classes="acts", role="group", aria_label="What you can say"):
+            self._buttons = {act: self._button(act) for act in ORDER}
+        with Tag("form", classes="say") as form:
+            label = Tag("label", "Say it in your own words", "hidden")
+            self._line = Tag("input", maxlength=LONGEST, autocomplete="off", placeholder="or say it in your own words")
+            label.set(for_=self._line.html_id)
+            Tag("button", "Say", "button", type="submit")
+        form.on(
+            "submit.prevent",
+            lambda event: self._typed(str(event.args)),
+            js_handler="(event) => emit(event.target.querySelector('input').value)",
+        )
+        self._problem = Tag("p", "", "problem", role="alert")
+        with Tag("div", classes="confirm", hidden=True) as self._confirm:
+            self._reading = Tag("p")
+            button("Yes, say that", self._confirmed, "button primary small")
+            button("No", self._rejected, "button small")
+
+    def ask(self, view: View, kept: Triple, hint: Hint | None) -> None:
+        """It is the person's turn."""
+        self._view, self._hint, self._meant, self._armed = view, hint, None, None
+        self._problem.say("")
+        self._confirm.set(hidden=True)
+        self._whisper.set(hidden=hint is None)
+        if hint is not None:
+            self._advice.say(hint_told(hint, view))
+            self._take.set(hidden=not hint.action.act_type.is_offer)
+        self.show(kept)
+
+    def rest(self) -> None:
+        """It is not the person's turn: nothing can be said."""
+        self._view = None
+        for made in self._buttons.values():
+            made[0].set(disabled=True)
+        self._whisper.set(hidden=True)
+
+    def show(self, kept: Triple) -> None:
+        """Say what the acts come to with ``kept`` on the person's side."""
+        self._kept, self._armed = kept, None
+        if self._view is None:
+            return
+        for choice in choices(self._view, kept):
+            self._tell(choice)
+
+    def press(self, act: Act) -> None:
+        """The person wants to say ``act``; what is not legal is refused in words."""
+        view = self._view
+        if view is None:
+            self._problem.say("It is not your turn.")
+            return
+        rule = rule_against(view, act, self._kept)
+        if rule is not None:
+            self._problem.say(f"Not legal: {rule}.")
+            return
+        if is_final(act, view.state.rules) and self._armed is not act:
+            self._armed = act
+            label, detail = self._buttons[act][1:]
+            label.say("Really?")
+            detail.say("press again, or do something else")
+            return
+        self._act(action_of(act, self._kept))
+
+    def _button(self, act: Act) -> tuple[Tag, Tag, Tag]:
+        made = button("", lambda: self.press(act), f"act {act.name.lower()}", aria_keyshortcuts=KEYS[act])
+        with made:
+            label, detail = Tag("b"), Tag("small")
+            Tag("kbd", KEYS[act].upper(), aria_hidden="true")
+        return made, label, detail
+
+    def _tell(self, choice: Choice) -> None:
+        made, label, detail = self._buttons[choice.act]
+        assert self._view is not None
+        label.say(choice.label)
+        detail.say(choice.detail)
+        offered = rule_against(self._view, Act.AGREE, self._kept) is None
+        theirs = self._view.theirs
+        same = theirs is not None and all(
+            a + b == c for a, b, c in zip(theirs, self._kept, self._view.counts, strict=True)
+        )
+        first = Act.AGREE if offered and same else Act.PROPOSE
+        made.classes(add="primary" if choice.act is first else None, remove=None if choice.act is first else "primary")
+        made.set(disabled=not choice.legal)
+
+    def _typed(self, line: str) -> None:
+        view = self._view
+        if view is None:
+            self._problem.say("It is not your turn.")
+            return
+        meant = understood(line, view)
+        self._confirm.set(hidden=True)
+        if meant is Wish.LEAVE:
+            self._leave()
+        elif isinstance(meant, Mistake):
+            self._problem.say(f"{meant.why[0].upper()}{meant.why[1:]}.")
+        elif not isinstance(meant, Meant):
+            self._problem.say(help_line(view.state.rules))
+        elif meant.sure:
+            self._clear()
+            self._act(meant.action)
+        else:
+            self._problem.say("")
+            self._meant = meant.action
+            self._reading.say(f"Read as {described(meant.action, view)}.")
+            self._confirm.set(hidden=False)
+            if meant.action.act_type.is_offer:
+                self._lay(meant.action.oA)
+
+    def _confirmed(self) -> None:
+        if self._meant is not None and self._view is not None:
+            self._clear()
+            self._act(self._meant)
+
+    def _clear(self) -> None:
+        """Empty the line: what it said is being said."""
+        ui.run_javascript(f"const line = document.getElementById('{self._line.html_id}'); if (line) line.value = ''")
+
+    def _rejected(self) -> None:
+        self._meant = None
+        self._confirm.set(hidden=True)
+
+    def _take_hint(self) -> None:
+        if self._hint is not None and self._hint.action.act_type.is_offer:
+            self._lay(self._hint.action.oA)

@@ -1,0 +1,43 @@
+"""The composition of the pages: which address shows what, out of which files."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from nicegui import app, ui
+
+from league.web.arena_page import ArenaPage
+from league.web.desk import Desk
+from league.web.frame import page, prepare
+from league.web.league_page import LeaguePage
+from league.web.play_page import PlayPage
+from league.web.replay_page import ReplayPage
+from league.web.seating import warm_up
+
+
+def build(desk: Desk, run: Path | None) -> None:
+    """Make every page; once, before the server starts. ``run``: the league that is shown first."""
+    prepare()
+
+    @ui.page("/")
+    def play() -> None:
+        with page("Play"):
+            PlayPage(desk)
+
+    @ui.page("/league")
+    def league() -> None:
+        with page("League"):
+            LeaguePage(desk.leagues, run)
+
+    @ui.page("/arena")
+    def arena() -> None:
+        with page("Arena"):
+            ArenaPage(desk)
+
+    @ui.page("/replay")
+    def replay(file: str = "") -> None:
+        with page("Replay"):
+            ReplayPage(desk, file)
+
+    app.on_startup(lambda: threading.Thread(target=warm_up, daemon=True).start())

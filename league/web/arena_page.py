@@ -1,0 +1,123 @@
+"""Two occupants meet over many scenarios: who gets what, how often they agree, and where their games end."""
+
+from __future__ import annotations
+
+import asyncio
+
+from dond_marl.game import Rules
+from dond_marl.record import GameRecord
+from dond_marl.rollout import OccupantError
+from league.web.arena_view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
+from league.web.desk import Desk
+from league.web.people import WRITTEN, People
+from league.web.replay_view import title
+from league.web.seating import MISTAKES, rules_of, seat, source, source_choices
+from league.web.setup_form import whole_number
+from league.web.stepper import Stepper
+from league.web.tags import Tag, button, chosen, shown, typed
+
+
+class ArenaPage:
+    """One browser window's arena."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._people = People(desk.leagues.known())
+        self._keys = ["expert", "heuristic"]
+        self._written = ["", ""]
+        self._source, self._size, self._seed = "lewis/train", str(SIZES[1]), "0"
+        Tag("h1", "Arena")
+        Tag("p", "Two occupants play the same scenarios twice, each opening once.", "quiet")
+        with Tag("form", classes="panel choose arena-form") as form:
+            with Tag("div", classes="fields two"):
+                for place, which in enumerate(("One", "The other")):
+                    self._chooser(place, which)
+            with Tag("div", classes="fields"):
+                chosen("Items and values", source_choices(), self._source, lambda v: setattr(self, "_source", v))
+                sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
+                chosen("How many", sizes, self._size, lambda v: setattr(self, "_size", v))
+                typed("Seed", self._seed, lambda v: setattr(self, "_seed", v), inputmode="numeric")
+            self._go = Tag("button", "Let them meet", "button primary large", type="submit")
+            self._problem = Tag("p", "", "problem", role="alert")
+        form.on("submit.prevent", lambda _: self._meet(), args=[])
+        self._place = Tag("div", classes="met", aria_live="polite")
+
+    def _chooser(self, place: int, which: str) -> None:
+        with Tag("div", classes="who-plays"):
+            chosen(which, self._people.listed, self._keys[place], lambda key: self._choose(place, key))
+            typed(
+                f"{which}, written",
+                "",
+                lambda text: self._write(place, text),
+                placeholder="boulware(exponent=2)",
+                spellcheck="false",
+            )
+
+    def _choose(self, place: int, key: str) -> None:
+        if self._people.knows(key):
+            self._keys[place] = key
+
+    def _write(self, place: int, text: str) -> None:
+        self._written[place] = text
+        if text.strip():
+            self._keys[place] = WRITTEN
+
+    async def _meet(self) -> None:
+        self._problem.say("")
+        self._go.set(disabled=True).say("They are playing …")
+        try:
+            match = await asyncio.get_running_loop().run_in_executor(None, self._played)
+        except (*MISTAKES, OccupantError) as mistake:
+            self._problem.say(f"{mistake}.")
+            return
+        finally:
+            self._go.set(disabled=False).say("Let them meet")
+        self._show(match)
+
+    def _played(self) -> Match:
+        whom = [self._people.candidate(key, text) for key, text in zip(self._keys, self._written, strict=True)]
+        (first, one), (second, other) = seat(whom[0]), seat(whom[1])
+        known = {rules for rules in map(rules_of, whom) if rules is not None}
+        if len(known) > 1:
+            raise ValueError("these two come from leagues that are played by different rules")
+        size = whole_number("how many", self._size, 1, max(SIZES))
+        if first.traits.remote or second.traits.remote:
+            size = min(size, MOST_REMOTE)
+        return meet(
+            (first, second),
+            (one, other),
+            source(self._source, self._desk.data_dir),
+            known.pop() if known else Rules(),
+            scenarios=size,
+            seed=whole_number("seed", self._seed, 0, 2**63 - 1),
+        )
+
+    def _show(self, match: Match) -> None:
+        self._place.clear()
+        with self._place:
+            with Tag("div", classes="two-panels"):
+                with Tag("section", classes="panel"):
+                    shown(figures_table(match), "scroll", tabindex=0, role="region", aria_label="Figures")
+                with Tag("section", classes="panel"):
+                    Tag("h2", "Where games ended")
+                    shown(landing_chart(match))
+                    Tag("p", "A circle's area is the number of games; red is no deal.", "quiet")
+            with Tag("section", classes="panel"):
+                Tag("h2", "Look at one")
+                with Tag("div", classes="two-lists"):
+                    self._games("Most of what there was", match.best)
+                    self._games("Least of it", match.worst)
+                self._shown = Tag("div", classes="looked-at")
+
+    def _games(self, heading: str, games: tuple[GameRecord, ...]) -> None:
+        with Tag("div"):
+            Tag("h3", heading)
+            with Tag("ul", classes="games"):
+                for record in games:
+                    with Tag("li"):
+                        button(title(record), lambda record=record: self._look_at(record), "link")
+
+    def _look_at(self, record: GameRecord) -> None:
+        self._shown.clear()
+        with self._shown:
+            Stepper(record, self._people)

@@ -1,0 +1,173 @@
+"""Two occupants against each other on the same scenarios in both seats, and what came of it, with intervals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.game import Rules
+from dond_marl.metrics import TEN, Estimate
+from dond_marl.record import GameRecord, records
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import ScenarioSource
+from dond_marl.seats import Doubles, Partner, Rows
+from league.outcomes import Figures, Outcomes, figures, landed, together
+from league.outcomes import outcomes_of as outcomes_in
+from league.web.markup import Markup, element, svg
+
+CONFIDENCE = 0.95
+SIZES = (100, 500, 2_000)  # scenarios, each played twice
+MOST_REMOTE = 20  # where somebody is asked over the network
+SHOWN = 4  # games of each kind that are told
+BARS = 11  # points of ten, rounded
+
+
+class Match(NamedTuple):
+    """A match in both seats."""
+
+    names: tuple[str, str]
+    source: str
+    seed: int
+    both: tuple[Figures, Figures]  # of the first, of the second, over both seats
+    opening: tuple[Estimate, Estimate]  # own points of each where it opened
+    answering: tuple[Estimate, Estimate]
+    places: Doubles  # [M, 2] points of ten of the first and of the second, where games ended
+    games_at: Rows  # [M] how many
+    best: tuple[GameRecord, ...]  # that reached most of what there was to share
+    worst: tuple[GameRecord, ...]
+    games: int
+
+
+def meet(
+    occupants: tuple[Partner, Partner],
+    names: tuple[str, str],
+    source: ScenarioSource,
+    rules: Rules,
+    *,
+    scenarios: int,
+    seed: int = 0,
+) -> Match:
+    """Play ``scenarios`` scenarios in both seat orders. Raises :class:`~dond_marl.rollout.OccupantError`."""
+    dealt = source.block(seed, 0, scenarios)
+    first, second = occupants
+    seats: list[tuple[Outcomes, Outcomes]] = []
+    kept: list[tuple[float, GameRecord]] = []
+    for order, (pair, named) in enumerate((((first, second), names), ((second, first), names[::-1]))):
+        games = rollout(pair, dealt, rules, seed=seed, index=(order,), prior=source.prior)
+        outcomes = outcomes_in(games, order), outcomes_in(games, 1 - order)
+        seats.append(outcomes)
+        welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
+        told = records(games, named, source=source.label, seed=seed)
+        kept += list(zip(welfare, told, strict=True))
+    one, other = (together((seats[0][who], seats[1][who])) for who in (0, 1))
+    places, number = landed(one)
+    ranked = sorted(kept, key=lambda each: each[0])
+    points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
+    return Match(
+        names,
+        source.label,
+        seed,
+        (figures(one, CONFIDENCE), figures(other, CONFIDENCE)),
+        (points[0][0], points[1][1]),
+        (points[1][0], points[0][1]),
+        places,
+        number,
+        tuple(record for _, record in ranked[::-1][:SHOWN]),
+        tuple(record for _, record in ranked[:SHOWN]),
+        2 * scenarios,
+    )
+
+
+def shown(estimate: Estimate, *, share: bool = False) -> str:
+    """A mean with half its interval."""
+    mean, margin = estimate.mean, estimate.margin
+    if np.isnan(mean):
+        return "—"
+    told = f"{mean:.1%}" if share else f"{mean:.2f}"
+    if np.isnan(margin):
+        return told
+    return f"{told} ± {100 * margin:.1f}" if share else f"{told} ± {margin:.2f}"
+
+
+def figures_table(match: Match) -> Markup:
+    """The match in numbers."""
+    one, other = match.both
+    rows = [
+        ("points of ten", shown(one.points), shown(other.points)),
+        ("as the opener", *map(shown, match.opening)),
+        ("as the responder", *map(shown, match.answering)),
+        ("points where a deal closed", shown(one.points_agreed), shown(other.points_agreed)),
+    ]
+    shared = [
+        ("deals", shown(one.deals, share=True)),
+        ("deals on the Pareto frontier", shown(one.pareto, share=True)),
+        ("of the largest joint score", shown(one.welfare, share=True)),
+        ("of the largest Nash product", shown(one.nash, share=True)),
+        ("deals without envy", shown(one.envy_free, share=True)),
+        ("gap between the two, per deal", shown(one.gap)),
+        ("acts per game", shown(one.turns)),
+    ]
+    head = element("tr", element("td"), *(element("th", name, scope="col") for name in match.names))
+    body = [
+        element("tr", element("th", told, scope="row"), element("td", mine), element("td", theirs))
+        for told, mine, theirs in rows
+    ]
+    body += [
+        element("tr", element("th", told, scope="row"), element("td", value, colspan=2, class_="both"))
+        for told, value in shared
+    ]
+    caption = element(
+        "caption", f"{match.games:,} games on {match.source}, seed {match.seed}; ± is the 95 % interval over scenarios"
+    )
+    return element("table", caption, element("thead", head), element("tbody", *body), class_="numbers wide")
+
+
+def landing_chart(match: Match) -> Markup:
+    """Where games ended, in points of ten; a circle's area is how many did there."""
+    size, left, top, inner = 360, 40, 8, 18  # inner: room for circles at the edges
+    span = size - left - top - 2 * inner
+
+    def x(value: float) -> float:
+        return left + inner + value / TEN * span
+
+    def y(value: float) -> float:
+        return size - left - inner - value / TEN * span
+
+    places, number = _binned(match.places, match.games_at)
+    most = max(int(number.max(initial=1)), 1)
+    lines = []
+    for value in range(0, 11, 2):
+        lines.append(element("line", class_="grid", x1=x(value), x2=x(value), y1=y(0), y2=y(TEN)))
+        lines.append(element("line", class_="grid", x1=x(0), x2=x(TEN), y1=y(value), y2=y(value)))
+        lines.append(element("text", value, class_="tick", x=x(value), y=y(0) + 15 + inner, text_anchor="middle"))
+        lines.append(element("text", value, class_="tick", x=x(0) - 5 - inner, y=y(value) + 3.5, text_anchor="end"))
+    first, second = (name if len(name) <= 24 else f"{name[:23]}…" for name in match.names)
+    middle = y(TEN / 2)
+    axes = [
+        element("text", first, class_="axis", x=x(TEN / 2), y=size - 6, text_anchor="middle"),
+        element(
+            "text", second, class_="axis", x=12, y=middle, text_anchor="middle", transform=f"rotate(-90 12 {middle:g})"
+        ),
+    ]
+    circles = [
+        element(
+            "circle",
+            element("title", f"{count:,} games: {mine:g} to {theirs:g}"),
+            class_="place" if mine or theirs else "place none",
+            cx=x(mine),
+            cy=y(theirs),
+            r=2 + 17 * (count / most) ** 0.5,
+        )
+        for (mine, theirs), count in sorted(
+            zip(places.tolist(), number.tolist(), strict=True), key=lambda each: -each[1]
+        )
+    ]
+    label = f"Where {match.games:,} games ended: points of ten of {match.names[0]} across, of {match.names[1]} up"
+    return svg(size, size, label, *lines, *axes, *circles, class_="chart landing")
+
+
+def _binned(places: Doubles, number: Rows) -> tuple[Doubles, Rows]:
+    """The places to half a point of ten, so that circles can be told apart."""
+    near, which = np.unique(np.round(places * 2) / 2, axis=0, return_inverse=True)
+    return near, np.bincount(which.reshape(-1), weights=number).astype(np.int64)

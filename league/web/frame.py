@@ -1,0 +1,84 @@
+"""What all pages share: the head, the way from page to page, light and dark, and what may be asked of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nicegui import app, ui
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from league.web.tags import Tag
+
+STATIC = Path(__file__).with_name("static")
+PAGES = (("/", "Play"), ("/league", "League"), ("/arena", "Arena"), ("/replay", "Replay"))
+HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+# Nothing is fetched from, or sent to, anywhere else: the browser itself sees to it.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self' ws://127.0.0.1:* ws://localhost:*; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'self'; object-src 'none'"
+)
+# Before anything is painted: the theme that was chosen last, otherwise the system's.
+THEME = """<script>
+const kept = localStorage.getItem("theme");
+if (kept) document.documentElement.dataset.theme = kept;
+function otherTheme() {
+  const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = (root.dataset.theme || (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+}
+</script>"""
+
+
+class Headers:
+    """Says of every answer what a browser may do with it."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer back with our headers."""
+
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                told = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
+                told |= {"referrer-policy": "no-referrer"}
+                message["headers"] = [*message["headers"], *((k.encode(), v.encode()) for k, v in told.items())]
+            await send(message)
+
+        await self._inner(scope, receive, tell)
+
+
+def prepare() -> None:
+    """Files, headers and hosts; once, before any page is served."""
+    app.add_static_files("/static", str(STATIC))
+    app.config.quasar_config["loadingBar"] = {"skipHijack": True}  # it is shown unnamed, and we load nothing by it
+    app.add_middleware(Headers)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)  # a name that somebody else's DNS points here
+
+
+@contextmanager
+def page(title: str) -> Iterator[None]:
+    """The frame of a page; what it shows goes inside."""
+    ui.page_title(f"{title} · Deal or no deal")
+    ui.add_head_html(f'<link rel="stylesheet" href="/static/style.css?{_version()}">{THEME}')
+    Tag("a", "To the content", "skip", href="#content")
+    with Tag("header", classes="top"):
+        with Tag("a", classes="brand", href="/"):
+            Tag("span", "", "mark", aria_hidden="true")
+            Tag("span", "Deal or no deal")
+        with Tag("nav", aria_label="Pages"):
+            for path, name in PAGES:
+                Tag("a", name, href=path, aria_current="page" if name == title else None)
+        theme = Tag("button", "", "theme", type="button", aria_label="Light or dark", title="Light or dark")
+        theme.on("click", js_handler="() => otherTheme()")
+    with Tag("main", classes=f"page {title.lower()}", id="content", tabindex="-1"):
+        yield
+
+
+def _version() -> int:
+    """Changes with the style, so that no browser shows an old one."""
+    return int((STATIC / "style.css").stat().st_mtime)

@@ -1,0 +1,218 @@
+"""Where a game landed and what was possible: every split's pair of scores, the Pareto frontier, the Nash point."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.game import ITEMS, Ending, Outcome, Scenario, State, Triple, rest
+from dond_marl.record import GameRecord
+from dond_marl.scenarios import pack
+from dond_marl.solve import solve, split_scores
+from dond_marl.splits import grid
+from dond_marl.transcript import in_words
+from league.web.markup import Markup, element, joined, svg
+from league.web.table_view import points
+
+
+class Spot(NamedTuple):
+    """A pair of scores that some split pays."""
+
+    mine: int
+    theirs: int
+    kept: Triple  # by the viewer, in one such split
+    best: bool  # no split gives one more and the other no less
+    nash: bool
+
+
+class Plane(NamedTuple):
+    """A finished game as one seat sees it."""
+
+    spots: tuple[Spot, ...]  # worst for the viewer first
+    wholes: tuple[int, int]  # the viewer's, then the partner's
+    landed: tuple[int, int]  # scores, in the same order
+    deal: bool
+    names: tuple[str, str] = ("you", "them")
+
+    @property
+    def frontier(self) -> tuple[Spot, ...]:
+        """The best spots, most for the viewer first."""
+        return tuple(spot for spot in reversed(self.spots) if spot.best)
+
+    @property
+    def better(self) -> tuple[Spot, ...]:
+        """Splits on the frontier that would have given one more and the other no less."""
+        mine, theirs = self.landed
+        return tuple(
+            spot
+            for spot in self.frontier
+            if spot.mine >= mine and spot.theirs >= theirs and (spot.mine, spot.theirs) != self.landed
+        )
+
+
+def plane(scenario: Scenario, outcome: Outcome, seat: int, names: tuple[str, str] = ("you", "them")) -> Plane:
+    """The plane of the game for the viewer in ``seat``."""
+    solved = solve(pack([scenario]))
+    scores, splits = split_scores(solved.scenarios, solved.max_count)
+    spots: dict[tuple[int, int], Spot] = {}
+    for row in np.flatnonzero(splits[0]).tolist():
+        first: Triple = tuple(grid(solved.max_count)[row].tolist())
+        pair = int(scores[seat, 0, row]), int(scores[1 - seat, 0, row])
+        kept = first if seat == 0 else rest(scenario.counts, first)
+        best, nash = bool(solved.pareto.splits[0, row]), bool(solved.nash.splits[0, row])
+        spots.setdefault(pair, Spot(*pair, kept, best, nash))
+    landed = outcome.scores[seat], outcome.scores[1 - seat]
+    wholes = scenario.whole(seat), scenario.whole(1 - seat)
+    return Plane(tuple(sorted(spots.values())), wholes, landed, outcome.deal, names)
+
+
+def plane_of(record: GameRecord, seat: int, names: tuple[str, str] = ("you", "them")) -> Plane:
+    """The plane of a recorded game."""
+    return plane(record.scenario, record.outcome, seat, names)
+
+
+def verdict(at: Plane) -> str:
+    """What the place means, in a sentence."""
+    you, they = at.names
+    nash = next(spot for spot in at.spots if spot.nash)
+    if not at.deal:
+        return (
+            f"Nobody gets anything. A fair deal was there: {in_words(nash.kept)} for {you}, "
+            f"{nash.mine} points to {nash.theirs}."
+        )
+    if not at.better:
+        fair = " and the fairest one by Nash's measure" if (nash.mine, nash.theirs) == at.landed else ""
+        return f"An efficient deal{fair}: nobody could have had more without the other having less."
+    more = max(at.better, key=lambda spot: (spot.mine, spot.theirs))
+    return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {they} was possible."
+
+
+def ending_told(state: State, seat: int) -> tuple[str, str]:
+    """How the game ended for the person in ``seat``: a word, and a sentence."""
+    outcome = state.outcome
+    assert outcome is not None
+    who = "You" if (len(state.history) - 1) % 2 == seat else "They"
+    if outcome.ending is Ending.AGREE:
+        return "Deal!", f"{who} accepted."
+    if outcome.ending is Ending.DISAGREE:
+        return "No deal.", f"{who} walked away."
+    if outcome.ending is Ending.ILLEGAL:
+        return "No deal.", "A rule was broken."
+    how = "Time is up" if outcome.ending is Ending.TURN_LIMIT else f"{who} stopped the talk"
+    if outcome.deal:
+        return "Deal!", f"{how}, and the claims fit."
+    why = "not both had claimed" if None in state.claims else "the claims do not fit"
+    return "No deal.", f"{how}, and {why}."
+
+
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 360, 300, 40, 14, 14, 40
+
+
+def drawing(at: Plane) -> Markup:
+    """The plane as a picture: possible splits faint, the frontier joined, the Nash point and the landing marked."""
+    you, they = at.names
+    across, up = (max(whole, 1) for whole in at.wholes)
+
+    def x(value: float) -> float:
+        return LEFT + value / across * (WIDTH - LEFT - RIGHT)
+
+    def y(value: float) -> float:
+        return HEIGHT - BOTTOM - value / up * (HEIGHT - TOP - BOTTOM)
+
+    axes = []
+    for value in _ticks(across):
+        axes.append(element("line", class_="grid", x1=x(value), x2=x(value), y1=y(0), y2=y(up)))
+        axes.append(element("text", value, class_="tick", x=x(value), y=y(0) + 15, text_anchor="middle"))
+    for value in _ticks(up):
+        axes.append(element("line", class_="grid", x1=x(0), x2=x(across), y1=y(value), y2=y(value)))
+        axes.append(element("text", value, class_="tick", x=x(0) - 7, y=y(value) + 3.5, text_anchor="end"))
+    middle = HEIGHT / 2 - BOTTOM / 2 + TOP / 2
+    axes.append(
+        element("text", f"points for {you}", class_="axis", x=x(across / 2), y=HEIGHT - 6, text_anchor="middle")
+    )
+    axes.append(
+        element(
+            "text",
+            f"points for {they}",
+            class_="axis",
+            x=12,
+            y=middle,
+            text_anchor="middle",
+            transform=f"rotate(-90 12 {middle:g})",
+        )
+    )
+    line = " ".join(f"{x(spot.mine):g},{y(spot.theirs):g}" for spot in at.frontier)
+    dots = [
+        element(
+            "circle",
+            element("title", f"{spot.mine} for {you}, {spot.theirs} for {they}: {you} get {in_words(spot.kept)}"),
+            class_="spot best" if spot.best else "spot",
+            cx=x(spot.mine),
+            cy=y(spot.theirs),
+            r=4.5 if spot.best else 2.5,
+        )
+        for spot in sorted(at.spots, key=lambda spot: spot.best)
+    ]
+    fair = [_diamond(x(spot.mine), y(spot.theirs)) for spot in at.spots if spot.nash]
+    mine, theirs = at.landed
+    here = element("circle", class_="landed deal" if at.deal else "landed", cx=x(mine), cy=y(theirs), r=9)
+    label = f"{mine} points for {you}, {theirs} for {they}; {verdict(at)}"
+    return svg(
+        WIDTH, HEIGHT, label, *axes, element("polyline", class_="frontier", points=line), *dots, *fair, here,
+        class_="chart plane",
+    )  # fmt: skip
+
+
+def legend(at: Plane) -> Markup:
+    """What the marks mean."""
+    marks = (("landed deal" if at.deal else "landed", "this game"), ("best", "the Pareto frontier"))
+    rest_ = (("nash", "the Nash point"), ("spot", "other splits"))
+    keys = [element("li", element("i", class_=f"key {mark}"), told) for mark, told in (*marks, *rest_)]
+    return element("ul", *keys, class_="legend")
+
+
+def frontier_table(at: Plane) -> Markup:
+    """The frontier in numbers, for those who would rather read."""
+    you, they = at.names
+    head = element("tr", *(element("th", name, scope="col") for name in (*(f"{i}s" for i in ITEMS), you, they)))
+    rows = [
+        element(
+            "tr",
+            *(element("td", number) for number in (*spot.kept, spot.mine, spot.theirs)),
+            class_="here" if (spot.mine, spot.theirs) == at.landed else None,
+        )
+        for spot in at.frontier
+    ]
+    caption = element("caption", f"Best splits, by what {you} get")
+    return element("table", caption, element("thead", head), element("tbody", *rows), class_="numbers")
+
+
+def scores(at: Plane) -> Markup:
+    """Both scores as bars of what everything would have been worth."""
+    bars = []
+    for name, side, score, whole in zip(at.names, ("me", "they"), at.landed, at.wholes, strict=True):
+        filled = element("i", style=f"width:{100 * score / max(whole, 1):.0f}%")
+        told = element("b", score), element("small", f" of {points(whole)}")
+        bars.append(
+            element(
+                "div",
+                element("span", {"you": "You", "them": "They"}.get(name, name), class_="who"),
+                element("span", filled, class_="bar"),
+                element("span", *told),
+                class_=f"score {side}",
+            )
+        )
+    return joined(bars)
+
+
+def _ticks(most: int) -> list[int]:
+    """Round numbers from 0 up, about five of them."""
+    step = next(step for step in (1, 2, 5, 10, 20, 25, 50) if most / step <= 6)
+    return list(range(0, most + 1, step))
+
+
+def _diamond(x: float, y: float) -> Markup:
+    size = 7
+    path = f"M{x:g} {y - size:g}L{x + size:g} {y:g}L{x:g} {y + size:g}L{x - size:g} {y:g}Z"
+    return element("path", class_="nash", d=path)

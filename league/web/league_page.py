@@ -1,0 +1,84 @@
+"""A league, as it stands and as it comes on: the page looks again every second."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from nicegui import ui
+
+from league.web.curves_view import curves
+from league.web.following import Leagues
+from league.web.league_view import curriculum, heat_map, ladder, lineage, summary
+from league.web.markup import Markup
+from league.web.run_view import Picture, RunViewError
+from league.web.tags import Tag, chosen, show, shown
+
+EVERY = 1.0  # seconds
+PARTS: dict[str, Callable[[Picture], Markup]] = {
+    "Now": summary,
+    "Ladder": ladder,
+    "Learning": curves,
+    "Curriculum": curriculum,
+    "Cross-play": heat_map,
+    "Lineage": lineage,
+}
+
+
+class LeaguePage:
+    """One browser window's view of the leagues; ``asked`` is the one to begin with."""
+
+    def __init__(self, leagues: Leagues, asked: Path | None = None) -> None:
+        self._leagues = leagues
+        self._seen: Picture | None = None
+        runs = leagues.known()
+        self._runs = {str(number): run for number, run in enumerate(runs)}
+        self._run = asked if asked in runs else runs[0] if runs else None
+        with Tag("div", classes="heading"):
+            Tag("h1", "League")
+            if len(runs) > 1:
+                now = next(key for key, run in self._runs.items() if run == self._run)
+                chosen("Run", {key: str(run) for key, run in self._runs.items()}, now, self._choose)
+        self._problem = Tag("p", "", "problem", role="alert")
+        if self._run is None:
+            Tag("p", "No league has been played here yet. Start one with: make league", "panel empty")
+            return
+        self._waiting = Tag("p", f"Reading {self._run} …", "panel empty")
+        self._places = {}
+        with Tag("div", classes="grid-of-panels", hidden=True) as self._grid:
+            for name in PARTS:
+                with Tag("section", classes=f"panel {name.lower()}"):
+                    Tag("h2", name)
+                    # What is wide may be scrolled, by keyboard too.
+                    self._places[name] = shown(classes="scroll", tabindex=0, role="region", aria_label=name)
+        ui.timer(EVERY, self._look)
+
+    def _choose(self, key: str) -> None:
+        if key in self._runs:
+            self._run, self._seen = self._runs[key], None
+
+    async def _look(self) -> None:
+        run = self._run
+        assert run is not None
+        loop = asyncio.get_running_loop()
+        try:
+            picture = await loop.run_in_executor(None, self._leagues.look, run)
+            if run != self._run or picture is self._seen:
+                return
+            drawn = await loop.run_in_executor(None, _drawn, picture)
+        except RunViewError as error:
+            self._problem.say(f"{error}.")
+            self._waiting.set(hidden=True)
+            return
+        self._problem.say("")
+        self._seen = picture
+        self._waiting.say(f"{run} has not begun yet.")
+        self._waiting.set(hidden=picture is not None)
+        self._grid.set(hidden=picture is None)
+        for name, markup in drawn.items():
+            show(self._places[name], markup)
+
+
+def _drawn(picture: Picture | None) -> dict[str, Markup]:
+    return {} if picture is None else {name: draw(picture) for name, draw in PARTS.items()}

@@ -1,0 +1,203 @@
+"""What the league page shows of a :class:`~league.web.run_view.Picture`: ladder, cross-play, curriculum, who is who."""
+
+from __future__ import annotations
+
+import math
+
+from dond_marl.metrics import TEN, Estimate
+from league.crossplay import Standing
+from league.web.markup import Markup, element, joined
+from league.web.run_view import Picture, sentence
+from league.web.table_view import counted
+
+ROLES = {
+    "main": "learns",
+    "main_exploiter": "exploits the mains",
+    "league_exploiter": "exploits the league",
+    "snapshot": "snapshot",
+    "fixed": "",
+}
+SPLITS = {"train": "Fixed", "gate": "At the gate", "heldout": "Held out until the league is over"}
+MOST_CELLS = 40  # members across the heat map; the ladder shows all
+NEWEST = 8  # decisions shown
+
+
+def summary(picture: Picture) -> Markup:
+    """Where the league is, in four figures."""
+    done = picture.rounds / max(picture.rounds_in_all, 1)
+    over = picture.rounds >= picture.rounds_in_all
+    stage = next((stage.told.split(":")[0] for stage in picture.stages if stage.now), "")
+    pace = picture.seconds / picture.rounds if picture.rounds else math.nan
+    facts = [
+        ("round", f"{picture.rounds} of {picture.rounds_in_all}"),
+        ("games", f"{picture.games:,}"),
+        ("members", f"{len(picture.standings)}"),
+        ("a round takes", "—" if math.isnan(pace) else f"{pace:.1f} s" if pace < 90 else f"{pace / 60:.1f} min"),
+    ]
+    if len(picture.stages) > 1:
+        facts.insert(1, ("stage", stage))
+    told = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    state = "The league is over." if over else f"Round {picture.rounds + 1} comes next."
+    bar = element("span", element("i", style=f"width:{100 * done:.1f}%"), class_="bar", aria_hidden="true")
+    return joined((element("p", state, class_="quiet"), bar, element("dl", *told, class_="facts-row")))
+
+
+def ladder(picture: Picture) -> Markup:
+    """Everybody's points against everybody else, with the interval drawn and told."""
+    members = {member.name: member for member in picture.members}
+    low, high = _reach(picture.standings)
+    scale = element("td", element("small", f"{low:g}"), element("small", f"{high:g}"), class_="scale")
+    heads = ("#", "member", "points of ten", "", "of response", "of Nash", "left", "deals")
+    head = element("tr", *(element("th", name, scope="col") if name else scale for name in heads))
+    rows = []
+    for rank, row in enumerate(picture.standings, start=1):
+        member = members.get(row.member)
+        role = ROLES.get(member.role, "") if member else ""
+        rows.append(
+            element(
+                "tr",
+                element("td", rank, class_="rank"),
+                element(
+                    "th",
+                    element("span", row.member, class_="name"),
+                    element("small", role, class_=f"role {member.role if member else ''}") if role else None,
+                    scope="row",
+                ),
+                element("td", _figure(row.points), class_="strong"),
+                element("td", _whisker(row.points, low, high), class_="whisker"),
+                element("td", _percent(row.of_response.mean)),
+                element("td", _percent(row.of_nash.mean)),
+                element("td", _number(row.left)),
+                element("td", _percent(row.deals)),
+            )
+        )
+    widest = max((row.points.n for row in picture.standings), default=0)
+    note = element(
+        "p",
+        f"Mean own points of ten over all others in both seats, no deal being 0; {widest:,} games a member; ± and "
+        f"whiskers: {picture.confidence:.0%} interval over scenarios.",
+        class_="quiet",
+    )
+    table = element("table", element("thead", head), element("tbody", *rows), class_="numbers ladder")
+    return joined((note, table))
+
+
+def heat_map(picture: Picture) -> Markup:
+    """What each row's member scores against each column's; both in the ladder's order."""
+    shown: tuple[Standing, ...] = picture.standings[:MOST_CELLS]
+    head = element(
+        "tr",
+        element("td"),
+        *(
+            element("th", element("span", rank, title=row.member), scope="col")
+            for rank, row in enumerate(shown, start=1)
+        ),
+    )
+    rows = []
+    for rank, row in enumerate(shown, start=1):
+        cells = []
+        for column, mean in zip(shown, picture.cells[rank - 1], strict=False):
+            if math.isnan(mean):
+                cells.append(element("td", "—", class_="none", title=f"{row.member} has not met {column.member}"))
+                continue
+            title = f"{row.member} scores {mean:.2f} against {column.member}"
+            heat = f"--heat:{min(max(mean / TEN, 0), 1):.2f}"
+            cells.append(element("td", f"{mean:.1f}", title=title, style=heat))
+        name = element("span", row.member, class_="name")
+        rows.append(element("tr", element("th", element("small", rank), name, scope="row"), *cells))
+    left = len(picture.standings) - len(shown)
+    more = f" The best {len(shown)} of {len(picture.standings)}." if left else ""
+    note = element("p", f"Points of ten of the row against the column, columns by rank.{more}", class_="quiet")
+    return joined((note, element("table", element("thead", head), element("tbody", *rows), class_="heat")))
+
+
+def lineage(picture: Picture) -> Markup:
+    """Every learner with its snapshots, and who stands fixed."""
+    scores = {row.member: row.points.mean for row in picture.standings}
+    born = [member for member in picture.members if member.parent is not None]
+    families = []
+    for learner in (member for member in picture.members if member.live):
+        children = [member for member in born if member.parent == learner.name]
+        state = picture.states.get(learner.name)
+        lives = getattr(state, "life", 0)
+        again = f", started over {counted(lives, 'time')}" if lives else ""
+        steps = [
+            element(
+                "li",
+                element("b", child.name, class_="name"),
+                element("small", f"after round {child.born}, scores {_number(scores.get(child.name, math.nan))}"),
+            )
+            for child in children
+        ]
+        told = f"{sentence(learner, state)}{again}; scores {_number(scores.get(learner.name, math.nan))}"
+        now = element("li", element("b", learner.name, class_="name"), element("small", told), class_="now")
+        families.append(element("ol", *steps, now, class_="family"))
+    others = []
+    for split, told in SPLITS.items():
+        names = [member.name for member in picture.members if member.role == "fixed" and member.split == split]
+        if names:
+            others.append(element("p", f"{told}: ", ", ".join(names), ".", class_="quiet"))
+    return joined((*families, *others))
+
+
+def curriculum(picture: Picture) -> Markup:
+    """The stages, which of them is on, and what was decided lately."""
+    stages = [
+        element(
+            "li",
+            element("span", stage.told),
+            element("small", counted(stage.rounds, "round") + (", now" if stage.now else "")),
+            class_="now" if stage.now else None,
+        )
+        for stage in picture.stages
+    ]
+    told = [
+        element(
+            "li",
+            element("small", f"round {number + 1}"),
+            element("span", f"{one.subject}: {one.kind}{'' if one.taken else ' refused'}"),
+            element("small", one.reason),
+        )
+        for number, one in picture.decisions[:NEWEST]
+    ]
+    parts = [element("ol", *stages, class_="stages")] if stages else [element("p", "No curriculum.", class_="quiet")]
+    if told:
+        parts += [element("h3", "Decided lately"), element("ol", *told, class_="decisions")]
+    return joined(parts)
+
+
+def _figure(estimate: Estimate) -> str:
+    if math.isnan(estimate.mean):
+        return "—"
+    return f"{estimate.mean:.2f}" if math.isnan(estimate.margin) else f"{estimate.mean:.2f} ± {estimate.margin:.2f}"
+
+
+def _reach(standings: tuple[Standing, ...]) -> tuple[float, float]:
+    """Whole points between which all intervals lie."""
+    known = [row.points for row in standings if not math.isnan(row.points.mean)]
+    lows = [point.mean if math.isnan(point.low) else point.low for point in known]
+    highs = [point.mean if math.isnan(point.high) else point.high for point in known]
+    low, high = max(math.floor(min(lows, default=0.0)), 0), min(math.ceil(max(highs, default=TEN)), 10)
+    return low, max(high, low + 1)
+
+
+def _whisker(estimate: Estimate, least: float, most: float) -> Markup:
+    """The interval on a line from ``least`` to ``most``."""
+    if math.isnan(estimate.mean):
+        return Markup("")
+
+    def at(value: float) -> float:
+        return 100 * (min(max(value, least), most) - least) / (most - least)
+
+    low = at(estimate.mean if math.isnan(estimate.low) else estimate.low)
+    high = at(estimate.mean if math.isnan(estimate.high) else estimate.high)
+    reach = element("i", style=f"left:{low:.1f}%;width:{high - low:.1f}%")
+    return element("span", reach, element("b", style=f"left:{at(estimate.mean):.1f}%"), aria_hidden="true")
+
+
+def _percent(share: float) -> str:
+    return "—" if math.isnan(share) else f"{share:.0%}"
+
+
+def _number(value: float) -> str:
+    return "—" if math.isnan(value) else f"{value:.2f}"

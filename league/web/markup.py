@@ -1,0 +1,39 @@
+"""HTML as text in which whatever is not markup is inert: names out of a ledger or a file are never obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+__all__ = ["Markup", "element", "joined", "svg"]
+
+_EMPTY = frozenset(("br", "hr", "img", "input", "circle", "line", "path", "polyline", "rect", "use"))
+
+
+def element(tag: str, /, *inside: object, **attributes: str | float | bool | None) -> Markup:
+    """``<tag attributes>inside</tag>``: text is escaped, :class:`Markup` is not.
+
+    Attributes are written with ``-`` for ``_`` (a trailing one is dropped: ``class_``); ``None`` and ``False`` are left
+    out, ``True`` is the bare attribute. ``tag`` and the attributes' names are the program's own.
+    """
+    told = []
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        shown = f"{value:g}" if isinstance(value, float) else value
+        name_ = key.rstrip("_").replace("_", "-")
+        told.append(f" {name_}" if value is True else f' {name_}="{escape(shown)}"')
+    start = f"<{tag}{''.join(told)}"
+    return Markup(f"{start}/>" if tag in _EMPTY else f"{start}>{joined(inside)}</{tag}>")  # noqa: S704  # escaped above
+
+
+def joined(parts: Iterable[object]) -> Markup:
+    """Parts side by side, text among them escaped; ``None`` is nothing."""
+    return Markup("").join(escape(part) for part in parts if part is not None)
+
+
+def svg(width: float, height: float, label: str, *inside: object, class_: str = "chart") -> Markup:
+    """A drawing in its own coordinates, as wide as its place; ``label`` is what those are told who cannot see it."""
+    box = f"0 0 {width:g} {height:g}"
+    return element("svg", *inside, class_=class_, viewBox=box, role="img", aria_label=label)

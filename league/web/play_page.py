@@ -1,0 +1,243 @@
+"""A person plays: choose a partner, sort the items, talk, and see where the deal landed."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import quote
+
+from nicegui import background_tasks, context, ui
+
+from dond_marl.game import Act, Action, State, apply
+from dond_marl.randomness import generator
+from dond_marl.record import GameRecord, replay
+from dond_marl.scenarios import Scenarios
+from league.web.actions import KEYS, Actions
+from league.web.board import Board
+from league.web.desk import Desk
+from league.web.frontier_view import ending_told
+from league.web.people import People
+from league.web.result_view import pips, result
+from league.web.seating import MISTAKES
+from league.web.setup_form import SetupForm, Wish, sitting_of
+from league.web.sitting import Asked, Broken, Ended, Event, LiveGame, Sitting, best_response_score
+from league.web.table_view import first_split, headline, time_left
+from league.web.tags import Tag, button, show, shown
+from league.web.talk import Talk
+from partners.human import View
+
+SHORTCUTS = """(event) => {
+  if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const digit = /^Digit([123])$/.exec(event.code);
+  if (digit) emit((event.shiftKey ? "-" : "+") + digit[1]);
+  else if (/^[apide]$/.test(event.key) && !event.shiftKey) emit(event.key);
+  else return;
+  event.preventDefault();
+}"""
+
+
+class PlayPage:
+    """One browser window's table."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._game: LiveGame | None = None
+        self._sitting: Sitting | None = None
+        self._wish = Wish()
+        self._number = 0
+        self._played: list[tuple[GameRecord, int]] = []
+        self._board: Board | None = None
+        self._asked_view: View | None = None  # of the turn that waits for the person
+        with Tag("div", classes="stage") as self._place:
+            self._setup = self._form()
+        context.client.on_delete(self._leave)
+
+    def _form(self) -> SetupForm:
+        self._people = People(self._desk.leagues.known())
+        return SetupForm(self._people, self._begin)
+
+    async def _begin(self, wish: Wish) -> None:
+        """Sit down with whoever was chosen."""
+        self._setup.complain("")
+        loop = asyncio.get_running_loop()
+        try:
+            whom = self._people.candidate(wish.partner, wish.written)
+            sitting = await loop.run_in_executor(None, sitting_of, wish, whom, self._desk.book, self._desk.data_dir)
+        except MISTAKES as mistake:
+            self._setup.complain(f"{mistake}.")
+            return
+        self._sitting, self._wish, self._number, self._played = sitting, wish, 0, []
+        self._deal(self._drawn_seat())
+
+    def _drawn_seat(self) -> int:
+        assert self._sitting is not None
+        if self._wish.seat in ("0", "1"):
+            return int(self._wish.seat)
+        return int(generator(self._sitting.seed, "seat of the person", self._number).integers(2))
+
+    def _deal(self, seat: int, scenarios: Scenarios | None = None) -> None:
+        """Begin game ``self._number``."""
+        sitting = self._sitting
+        assert sitting is not None
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def hear(event: Event) -> None:  # in the game's own thread
+            loop.call_soon_threadsafe(events.put_nowait, event)
+
+        game = LiveGame(sitting, self._number, seat, hear, scenarios)
+        self._game, self._board, self._asked_view = game, None, None
+        self._lay_out(sitting, seat)
+        game.start()
+        background_tasks.create(self._follow(game, events), name="a person's game")
+
+    def _lay_out(self, sitting: Sitting, seat: int) -> None:
+        self._place.clear()
+        with self._place, Tag("section", classes="game", tabindex="-1", aria_label="The game") as self._section:
+            with Tag("header", classes="status"):
+                self._headline = Tag("h1", "The items are dealt.", aria_live="polite")
+                with Tag("p", classes="facts"):
+                    Tag("span", f"with {sitting.name}")
+                    Tag("span", "you open" if seat == 0 else "they open")
+                    self._time = Tag("span", f"{sitting.rules.max_turns} acts in all")
+                    button("Leave", self._leave_table, "link")
+                self._pips = shown(classes="pips", aria_hidden="true")
+            self._talk = Talk(seat, sitting.name)
+            with Tag("div", classes="hand") as self._hand:
+                self._table = Tag("div", classes="table")
+                self._actions = Actions(self._say, self._lay, self._leave_table)
+                self._actions.rest()
+                ui.run_javascript("scrollTo(0, 0)")
+                Tag("p", "Keys: 1 2 3 take a book, hat or ball, with Shift give one; letters as shown.", "keys quiet")
+        self._section.on("keydown", lambda event: self._key(str(event.args)), js_handler=SHORTCUTS)
+
+    async def _follow(self, game: LiveGame, events: asyncio.Queue[Event]) -> None:
+        """Show what the game tells, one event after the other, until it is over or left."""
+        while self._game is game:
+            event = await events.get()
+            if self._game is not game:
+                return
+            with self._place:
+                if isinstance(event, Asked):
+                    await self._asked(game, event)
+                elif isinstance(event, Ended):
+                    await self._ended(game, event)
+                    return
+                elif isinstance(event, Broken):
+                    self._headline.say("The game cannot go on.")
+                    Tag("p", event.why, "problem", role="alert").move(self._hand)
+                    return
+
+    async def _asked(self, game: LiveGame, event: Asked) -> None:
+        view = event.view
+        await self._reveal(view.state)
+        if self._game is not game:
+            return
+        if self._board is None:
+            with self._table:
+                self._board = Board(view, self._moved)
+        self._board.view = view
+        self._board.lay(first_split(view))
+        self._board.freeze(False)
+        self._headline.say(headline(view))
+        self._actions.ask(view, self._board.kept, event.hint)
+        self._show_time(view.state)
+        self._asked_view = view
+        self._hold_focus()
+
+    async def _reveal(self, state: State) -> None:
+        """Show what was said since, the partner taking its time."""
+        seat = self._game.seat if self._game else 0
+        while self._talk.shown < len(state.history):
+            if self._talk.shown % 2 != seat and self._desk.pause:
+                self._talk.think(True)
+                await asyncio.sleep(self._desk.pause)
+            self._talk.think(False)
+            self._talk.show(state, self._talk.shown + 1)
+
+    async def _ended(self, game: LiveGame, event: Ended) -> None:
+        record = event.record
+        state = replay(record)
+        await self._reveal(state)
+        if self._game is not game or self._sitting is None:
+            return
+        self._played.append((record, game.seat))
+        self._show_time(state)
+        self._hand.clear()
+        with self._hand:
+            shown(result(self._played, self._sitting.name), "result")
+            with Tag("div", classes="next"):
+                again = button("Next game", self._again, "button primary large")
+                button("Swap sides", lambda: self._again(game), "button large")
+                button("Somebody else", self._leave_table, "button large")
+                Tag("a", "Step through it", "button large", href=f"/replay?file={quote(str(self._desk.book))}")
+            note = event.unwritten or f"Recorded in {self._desk.book}, seed {self._sitting.seed}."
+            Tag("p", note, "problem" if event.unwritten else "quiet")
+            self._best = Tag("p", "", "quiet")
+        self._headline.say(" ".join(ending_told(state, game.seat)))
+        again.run_method("focus", {"preventScroll": True})
+        ui.run_javascript("scrollTo({top: 0, behavior: 'smooth'})")
+        best = await asyncio.get_running_loop().run_in_executor(None, best_response_score, game)
+        if best is not None and self._game is game:
+            self._best.say(f"The best response to {game.sitting.name}, which knows how it answers, gets {best} here.")
+
+    def _again(self, game: LiveGame | None = None) -> None:
+        """Another game; after ``game``, the same items with the seats exchanged."""
+        self._number += 1
+        if game is None:
+            self._deal(self._drawn_seat())
+        else:
+            self._deal(1 - game.seat, game.scenarios)
+
+    def _say(self, action: Action) -> None:
+        """The person says something legal: shown at once, answered when the game has gone on."""
+        game, view = self._game, self._asked_view
+        if game is None or view is None:
+            return
+        self._asked_view = None
+        self._actions.rest()
+        if self._board is not None:
+            if action.act_type.is_offer:
+                self._board.lay(action.oA)
+            self._board.freeze(True)
+        self._headline.say("They are thinking …")
+        said = apply(view.state, action)
+        self._talk.show(said, self._talk.shown + 1)
+        self._show_time(said)
+        game.say(action)
+
+    def _hold_focus(self) -> None:
+        """Keys are heard while something of the game has the focus: where nothing has it, the game takes it."""
+        section = f"document.getElementById('{self._section.html_id}')"
+        ui.run_javascript(f"if (document.activeElement === document.body) {section}?.focus({{preventScroll: true}})")
+
+    def _lay(self, kept: tuple[int, int, int]) -> None:
+        if self._board is not None:
+            self._board.lay(kept)
+            self._actions.show(self._board.kept)
+
+    def _moved(self) -> None:
+        if self._board is not None:
+            self._actions.show(self._board.kept)
+
+    def _key(self, key: str) -> None:
+        if key[0] in "+-" and key[1:] in ("1", "2", "3") and self._board is not None and self._asked_view is not None:
+            self._board.shift(int(key[1]) - 1, 1 if key[0] == "+" else -1)
+        for act, letter in KEYS.items():
+            if letter == key:
+                self._actions.press(Act(act))
+
+    def _show_time(self, state: State) -> None:
+        self._time.say("the talk is over" if state.over else time_left(state))
+        show(self._pips, pips(state, self._game.seat if self._game else 0))
+
+    def _leave_table(self) -> None:
+        """Back to the choice of a partner."""
+        self._leave()
+        self._place.clear()
+        with self._place:
+            self._setup = self._form()
+
+    def _leave(self) -> None:
+        game, self._game = self._game, None
+        if game is not None:
+            game.leave()

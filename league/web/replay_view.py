@@ -1,0 +1,180 @@
+"""What there is to see in a recorded game, act by act: both private views, what was said, and what was thought.
+
+A record says what was done, not what was thought. Where an occupant's name is that of somebody who can be asked again,
+its policy is: what it would say here and how likely. Advice and the best response are asked anew in the same way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.belief_states import OutOfReach
+from dond_marl.best_response import exact_by_answers
+from dond_marl.game import SEATS, Act, Action, State, Triple, apply, rest, worth
+from dond_marl.record import GameRecord, RecordError, replay
+from dond_marl.record_lines import read_lines
+from dond_marl.replies import Probable
+from dond_marl.rollout import Noise, one_line
+from dond_marl.seats import Partner, Whisper
+from dond_marl.splits import action_at
+from dond_marl.transcript import in_words
+from dond_marl.turn import only_action, turn_of
+from dond_marl.wording import in_english
+from league.web.sitting import Hint, whispered
+from partners.best_response import BestResponse
+
+LARGEST_FILE = 64 * 2**20  # bytes of records that are read
+MOST_BARS = 6
+
+
+class Step(NamedTuple):
+    """The game before an act, and the act; the last step has none: the game is over."""
+
+    state: State
+    action: Action | None
+
+    @property
+    def number(self) -> int:
+        """How many acts were said before."""
+        return len(self.state.history)
+
+
+class Bar(NamedTuple):
+    """One act that a policy might choose."""
+
+    action: Action
+    probability: float
+    chosen: bool  # it is what was said
+
+
+class Thought(NamedTuple):
+    """What somebody would say here; ``why_not`` says why nobody knows, if so."""
+
+    bars: tuple[Bar, ...] = ()
+    why_not: str = ""
+
+
+def read_records(path: Path) -> tuple[list[GameRecord], int]:
+    """The exact games of a file, and how many others it holds. Raises :class:`RecordError`, ``OSError``."""
+    if path.stat().st_size > LARGEST_FILE:
+        raise RecordError(f"{path} holds more than {LARGEST_FILE >> 20} MiB of games; split it")
+    games = list(read_lines(path))
+    exact = [game for game in games if isinstance(game, GameRecord)]
+    return exact, len(games) - len(exact)
+
+
+def record_files(folder: Path) -> list[Path]:
+    """Every file of records under a folder, the newest first."""
+    found = [path for path in folder.rglob("*.jsonl") if path.is_file()] if folder.is_dir() else []
+    return sorted(found, key=lambda path: (-path.stat().st_mtime, str(path)))
+
+
+def steps(record: GameRecord) -> tuple[Step, ...]:
+    """The game act by act. Raises :class:`RecordError` where it does not lead to its stated outcome."""
+    state, found = State(record.scenario, record.rules), []
+    for action in record.actions:
+        found.append(Step(state, action))
+        if len(found) < len(record.actions):
+            state = apply(state, action)
+    return (*found, Step(replay(record), None))
+
+
+def title(record: GameRecord) -> str:
+    """A game in one line."""
+    first, second = record.occupants
+    scores = f"{record.outcome.scores[0]} : {record.outcome.scores[1]}" if record.outcome.deal else "no deal"
+    return f"{first} and {second}: {scores}, {len(record.actions)} acts"
+
+
+def said(step: Step) -> str:
+    """What is said in a step, in words."""
+    if step.action is None:
+        return ""
+    final = step.state.rules.disagree == "ends"
+    return in_english(step.action, step.state.scenario.counts, variant=step.number, final=final)
+
+
+def act_told(action: Action, state: State) -> str:
+    """An act of the seat to move and what it comes to for that seat."""
+    act, seat = action.act_type, state.mover
+    values, counts = state.scenario.utilities[seat], state.scenario.counts
+    if act.is_offer:
+        return f"{act.name} to keep {in_words(action.oA)} ({worth(values, action.oA)})"
+    claim = state.claims[1 - seat]
+    if act is Act.AGREE and claim is not None:
+        left = rest(counts, claim)
+        return f"AGREE to {in_words(left)} ({worth(values, left)})"
+    return act.name
+
+
+def prior_of(record: GameRecord) -> str:
+    """The distribution that the seats believed in, by the record's label."""
+    return (record.source or "").split(",")[0]
+
+
+def policy(partner: Partner, step: Step, prior: str) -> Thought:
+    """The acts that ``partner`` thinks of in a step, likeliest first."""
+    if step.action is None:
+        return Thought(why_not="the game is over")
+    partner = _sampling(partner)
+    turn = turn_of(step.state, prior=prior)
+    try:
+        if isinstance(partner, Probable):
+            biggest = max(step.state.scenario.counts)
+            probs = partner.probs(turn, biggest)[0]
+            order = np.argsort(-probs, kind="stable")[:MOST_BARS]
+            likely = [(_numbered(int(number), biggest), float(probs[number])) for number in order if probs[number] > 0]
+        elif partner.traits.deterministic:
+            likely = [(only_action(partner.act(turn)), 1.0)]
+        else:
+            return Thought(why_not="it gambles, and does not say how")
+    except Exception as error:  # noqa: BLE001  # somebody else's code, asked out of curiosity
+        return Thought(why_not=one_line(error))
+    return Thought(tuple(Bar(action, p, action == step.action) for action, p in likely))
+
+
+def advice(whisper: Whisper, step: Step, prior: str) -> Hint | None:
+    """What an adviser would whisper in a step."""
+    if step.action is None:
+        return None
+    noise = None if whisper.deterministic else Noise(0, (), 1).of_hint(step.number)
+    turn = turn_of(step.state, prior=prior, noise=noise)
+    return whispered(whisper.tell(turn)[0], step.state.scenario.counts)
+
+
+def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
+    """What the exact best response to ``partner`` says in a step, or why that is not known."""
+    if step.action is None:
+        return "the game is over"
+    if not exact_by_answers(partner, step.state.rules):
+        return "known exactly only against a partner that neither gambles nor remembers"
+    try:
+        return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
+    except (OutOfReach, ValueError) as unknown:
+        return str(unknown)
+
+
+def seat_names(record: GameRecord) -> tuple[str, str]:
+    """How both seats are called: by their occupants, or by their seats where these are one."""
+    first, second = record.occupants
+    return (f"{first} ({SEATS[0]})", f"{second} ({SEATS[1]})") if first == second else (first, second)
+
+
+def _sampling(partner: Partner) -> Partner:
+    """The policy behind an occupant that only plays its likeliest act."""
+    if partner.traits.learned and getattr(partner, "greedy", False):
+        from partners.learned import NetworkPartner  # PyTorch is here already
+
+        if isinstance(partner, NetworkPartner):
+            return NetworkPartner(partner.network)
+    return partner
+
+
+def _numbered(number: int, max_count: int) -> Action:
+    """The act with that number in :mod:`dond_marl.splits`."""
+    act, oA = action_at(number, max_count)
+    kept: Triple = tuple(oA.tolist())
+    return Action(Act(int(act)), kept)

@@ -1,0 +1,261 @@
+"""A league as it stands, read from its ledger without disturbing who writes it: the pages' one way into a run.
+
+A :class:`Follower` reads each committed round once and keeps the sums, so that looking again costs what is new. The
+connection is read-only and every statement short; SQLite's write-ahead log lets the league write meanwhile.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import threading
+from collections import defaultdict
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.game import Rules
+from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.scenarios import Scenarios
+from dond_marl.seats import Doubles, Partner
+from league.config import Config, ConfigError, parse
+from league.crossplay import Responses, Standing
+from league.curriculum import describe
+from league.curves import YARDSTICK, CurvePoint
+from league.history import History
+from league.ledger import Ledger, LedgerError
+from league.ledger_schema import SCHEMA_VERSION
+from league.references import known_responses
+from league.rounds import Decision
+from league.run_directory import BLOBS, LEDGER
+from league.tasks import LearnerState, Leg, Member, Place, Seated, seated
+
+
+class RunViewError(ValueError):
+    """A run that cannot be shown; the message says why."""
+
+
+class Stage(NamedTuple):
+    """One stage of the curriculum."""
+
+    told: str
+    rounds: int  # played so far
+    now: bool
+
+
+class Picture(NamedTuple):
+    """A league at one moment; figures of members that have not met are ``nan``."""
+
+    folder: Path
+    rounds: int  # committed
+    rounds_in_all: int
+    games: int
+    seconds: float  # of all committed rounds
+    confidence: float
+    standings: tuple[Standing, ...]  # the ladder
+    cells: tuple[tuple[float, ...], ...]  # points of ten of the row against the column, in the ladder's order
+    curves: tuple[CurvePoint, ...]
+    yardstick: str
+    members: tuple[Member, ...]
+    states: dict[str, LearnerState]
+    stages: tuple[Stage, ...]
+    decisions: tuple[tuple[int, Decision], ...]  # by round, the newest first
+
+
+class ReadLedger(Ledger):
+    """A ledger that is only read, while somebody else may write it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.is_file():
+            raise RunViewError(f"{path.parent} is no league's folder: it holds no {path.name}")
+        with self._translated("opened"):
+            uri = f"{path.resolve().as_uri()}?mode=ro"
+            self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+            found = self._one("PRAGMA user_version")
+        if self.begun and found != SCHEMA_VERSION:
+            self.close()
+            raise RunViewError(f"{path}: written with ledger schema {found}; the pages read {SCHEMA_VERSION}")
+
+    def seconds(self) -> float:
+        """How long all committed rounds took together."""
+        return float(self._one("SELECT coalesce(sum(seconds), 0) FROM clock"))
+
+
+class Follower:
+    """Follows one run. It may be used from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        try:
+            self._ledger = ReadLedger(folder / LEDGER)
+        except LedgerError as error:
+            raise RunViewError(str(error)) from None
+        self._forget()
+
+    def __enter__(self) -> Follower:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._ledger.close()
+
+    def refresh(self, most: int = 100) -> bool:
+        """Read up to ``most`` new rounds; whether anything is new. Raises :class:`RunViewError`."""
+        with self._lock:
+            try:
+                return self._refresh(most)
+            except LedgerError as error:
+                raise RunViewError(str(error)) from None
+
+    def picture(self) -> Picture | None:
+        """The league as it was read last, ``None`` before it has begun. Raises :class:`RunViewError`."""
+        with self._lock:
+            if self._config is None or self._history is None:
+                return None
+            return self._picture(self._config, self._history)
+
+    def rules(self) -> Rules:
+        """What the league's matches are played by. Raises :class:`RunViewError`."""
+        return self._settings().env.rules()
+
+    def described(self) -> list[tuple[str, str]]:
+        """Everybody who takes part, with a sentence. Raises :class:`RunViewError`."""
+        self._settings()
+        states = self._ledger.states()
+        return [(member.name, sentence(member, states.get(member.name))) for member in self._ledger.members()]
+
+    def seat(self, name: str) -> Partner:
+        """A member with the weights that it has now. Raises :class:`RunViewError`."""
+        self._settings()
+        found = [member for member in self._ledger.members() if member.name == name]
+        if not found:
+            raise RunViewError(f"{self.folder} has no member {name!r}")
+        state = self._ledger.states().get(name)
+        blob = found[0].blob if state is None else state.blob
+        return seated(Seated(found[0], blob), Place(self.folder / BLOBS))
+
+    def _forget(self) -> None:
+        self._config: Config | None = None
+        self._history: History | None = None
+        self._responses: Responses = {}
+        self._curves: list[CurvePoint] = []
+        self._decisions: list[tuple[int, Decision]] = []
+        self._legs = 0
+
+    def _settings(self) -> Config:
+        try:
+            if not self._ledger.begun:
+                raise RunViewError(f"{self.folder}: the league has not begun")
+            return _parsed(self._ledger.notes()["config"], f"settings in {self.folder / LEDGER}")
+        except (LedgerError, ConfigError, KeyError) as error:
+            raise RunViewError(str(error)) from None
+
+    def _refresh(self, most: int) -> bool:
+        ledger, news = self._ledger, False
+        if not ledger.begun:
+            return False
+        committed = ledger.next_round
+        if self._history is not None and committed < self._history.round:  # rolled back: it is another story now
+            self._forget()
+        if self._config is None or self._history is None:
+            self._config, news = self._settings(), True
+            self._responses = known_responses(self._config)
+            self._history = History(ledger.members(), self._config.league.decay)
+        members = ledger.members()
+        for number in range(self._history.round, min(committed, self._history.round + most)):
+            self._read(number, self._config, self._history, members)
+            news = True
+        return news
+
+    def _read(self, number: int, config: Config, history: History, members: tuple[Member, ...]) -> None:
+        """Add a committed round, as :func:`league.history.history_of` does."""
+        ledger = self._ledger
+        scenarios, legs = ledger.scenarios(number), list(ledger.legs(number))
+        if number:
+            history.admit(member for member in members if member.born == number)
+        measured = config.learners != () and number + 1 == config.rounds
+        history.add_round(ledger.stage(number), scenarios, legs, ledger.at_fault(number), measured)
+        self._curves += curve_points(number, scenarios, legs, ledger.states(number - 1), config.league.confidence)
+        self._decisions = [*((number, one) for one in ledger.decisions(number)), *self._decisions]
+
+    def _picture(self, config: Config, history: History) -> Picture:
+        confidence, cross = config.league.confidence, history.cross
+        standings = cross.ladder(confidence, self._responses)
+        place = {name: at for at, name in enumerate(cross.members)}
+        means = _both_seats(cross.payoffs().mean)
+        order = [place[row.member] for row in standings]
+        return Picture(
+            self.folder,
+            history.round,
+            config.rounds,
+            cross.total_games,
+            self._ledger.seconds(),
+            confidence,
+            tuple(standings),
+            tuple(tuple(means[i, j] for j in order) for i in order),
+            tuple(self._curves),
+            YARDSTICK,
+            self._ledger.members(),
+            self._ledger.states(history.round - 1),
+            _stages(config, history.stages),
+            tuple(self._decisions),
+        )
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str, label: str) -> Config:
+    return parse(text, label)
+
+
+def curve_points(
+    number: int, scenarios: Scenarios, legs: list[Leg], before: dict[str, LearnerState], confidence: float
+) -> list[CurvePoint]:
+    """What every learner scored against the yardstick in a round, as :func:`league.curves.learning_curves` says it."""
+    groups, wholes = scenario_groups(scenarios), scenarios.wholes
+    cells: dict[str, list[tuple[Doubles, Doubles]]] = defaultdict(list)
+    counted = np.bincount(groups, minlength=GROUPS).astype(np.float64)
+    for leg in legs:
+        for seat in (0, 1):
+            name = leg.seats[seat]
+            if name in before and leg.seats[1 - seat] == YARDSTICK:
+                earned = points_of_ten(leg.facts["scores"], wholes)[:, seat]
+                sums = np.bincount(groups, weights=earned, minlength=GROUPS).astype(np.float64)
+                cells[name].append((sums, counted))
+    found = []
+    for name, parts in cells.items():
+        sums, games = (np.stack(part) for part in zip(*parts, strict=True))
+        found.append(CurvePoint(number, name, before[name].decisions, mean_of_cells(sums, games, confidence)))
+    return found
+
+
+def sentence(member: Member, state: LearnerState | None) -> str:
+    """Who a member is."""
+    if member.parent is not None:
+        return f"what {member.parent} was before round {member.born + 1}"
+    if state is not None:
+        return f"learns ({member.role.replace('_', ' ')}): {state.decisions:,} own decisions so far"
+    return member.spec or ""
+
+
+def _both_seats(mean: Doubles) -> Doubles:
+    """Cell means ``[N, 2, N]`` over the seats that were played, ``[N, N]``."""
+    played = ~np.isnan(mean)
+    number = played.sum(axis=1)
+    total = np.where(played, mean, 0.0).sum(axis=1)
+    return np.where(number > 0, total / np.maximum(number, 1), math.nan)
+
+
+def _stages(config: Config, played: list[int]) -> tuple[Stage, ...]:
+    """The curriculum; empty without one."""
+    now = played[-1] if played else 0
+    return tuple(
+        Stage(describe(config, stage), played.count(place), place == now)
+        for place, stage in enumerate(config.curriculum)
+    )

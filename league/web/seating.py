@@ -1,0 +1,125 @@
+"""From what was chosen on a page to who sits down: occupants by name, members of a run, whisperers, sources, rules."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from dond_marl.data import DataError
+from dond_marl.game import Rules
+from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_occupant, spec_name
+from dond_marl.scenarios import SOURCES, SPLITS, ScenarioError, ScenarioSource, open_source
+from dond_marl.seats import Partner, Whisper
+from league.train_settings import HintMode, HintsConfig
+from league.web.run_view import Follower, RunViewError
+
+HINT_MODES: tuple[str, ...] = get_args(HintMode)
+UNSEATABLE = ("human",)  # who would have to be asked elsewhere
+# Who is offered first, in words for somebody who has never heard of them.
+FEATURED = {
+    "expert": "Learned from millions of games. Hard to impress.",
+    "heuristic": "Asks for what it likes best, takes what is good enough.",
+    "nice_tit_for_tat": "As generous as you are.",
+    "boulware": "Holds out, and gives in near the end.",
+    "stubborn": "Insists. Waits for you to fold.",
+    "prosocial": "Wants the most for both together.",
+}
+SOURCE_WORDS = {
+    "lewis": "Worth 10 to each",
+    "uniform": "Anything goes",
+    "self_play": "Published self-play",
+    "dialogues": "Published dialogues",
+}
+# A person's, or a file's, told in a line.
+MISTAKES = (OccupantNameError, ScenarioError, DataError, RunViewError, ValueError, OSError)
+
+
+class Candidate(NamedTuple):
+    """Somebody who may be chosen; ``run`` is the folder of the league that it is a member of, if it is."""
+
+    name: str
+    sentence: str
+    run: Path | None = None
+
+
+def built_in() -> tuple[Candidate, ...]:
+    """Every occupant of the catalogue that needs no parameters, those to begin with first."""
+    found = {}
+    for name, factory in catalogue().items():
+        if name in UNSEATABLE:
+            continue
+        try:
+            check_spec(name)
+        except OccupantNameError:  # it needs parameters
+            continue
+        found[name] = Candidate(name, (inspect.getdoc(factory) or "").split("\n", 1)[0].replace("``", ""))
+    first = [found.pop(name) for name in FEATURED if name in found]
+    return (*first, *found.values())
+
+
+def members_of(run: Path) -> tuple[Candidate, ...]:
+    """Everybody who takes part in a league. Raises :class:`RunViewError`."""
+    with Follower(run) as follower:
+        return tuple(Candidate(name, told, run) for name, told in follower.described())
+
+
+def seat(candidate: Candidate) -> tuple[Partner, str]:
+    """The occupant and the name that it is recorded under. Raises one of ``MISTAKES``."""
+    if candidate.run is None:
+        return _scripted(spec_name(candidate.name)), spec_name(candidate.name)
+    with Follower(candidate.run) as follower:
+        return follower.seat(candidate.name), candidate.name
+
+
+def rules_of(candidate: Candidate) -> Rules | None:
+    """The rules that a member of a league knows; ``None`` for those who play by any. Raises :class:`RunViewError`."""
+    if candidate.run is None:
+        return None
+    with Follower(candidate.run) as follower:
+        return follower.rules()
+
+
+def whisper(mode: str) -> Whisper | None:
+    """Who advises the person, under a mode of ``HINT_MODES``. Raises one of ``MISTAKES``."""
+    if mode not in HINT_MODES:
+        raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {mode!r}")
+    if mode == "none":
+        return None
+    from league.training import schedule_of  # PyTorch is loaded only where somebody is advised
+
+    return schedule_of(HintsConfig.model_validate({"mode": mode}))
+
+
+def source_choices() -> dict[str, str]:
+    """Every source with its split, and what it is called: ``lewis/heldout``."""
+    found = {}
+    for name in SOURCES:
+        words = SOURCE_WORDS.get(name, name)
+        for split in SPLITS[name] or ("",):
+            key = f"{name}/{split}" if split else name
+            found[key] = f"{words}, {split}" if split and split != SPLITS[name][0] else words
+    order = list(SOURCE_WORDS)
+    return dict(sorted(found.items(), key=lambda item: order.index(item[0].split("/")[0])))
+
+
+def source(key: str, data_dir: Path | None) -> ScenarioSource:
+    """The source of a key of :func:`source_choices`. Raises one of ``MISTAKES``."""
+    name, _, split = key.partition("/")
+    return open_source(name, split=split or None, data_dir=data_dir)
+
+
+def warm_up() -> None:
+    """Read what most games need, before somebody waits for it."""
+    import torch  # loaded here, once, and not while somebody waits
+
+    torch.set_num_threads(1)  # one game at a time: more threads only wait for each other
+    if "expert" in catalogue():
+        _scripted("expert")
+    open_source("lewis").block(0, 0, 1)
+
+
+@lru_cache(maxsize=32)
+def _scripted(spec: str) -> Partner:
+    return seat_occupant(spec)

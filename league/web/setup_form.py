@@ -1,0 +1,148 @@
+"""Where a person says whom to play, over what and by which rules: everything has a default but the wish to begin."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dond_marl.game import Rules
+from league.web.people import WRITTEN, People
+from league.web.seating import FEATURED, HINT_MODES, Candidate, rules_of, seat, source, source_choices, whisper
+from league.web.sitting import Sitting
+from league.web.tags import Tag, chosen, typed
+
+HINT_WORDS = {"none": "None", "random": "Random whispers", "expert": "Whispers from the expert"}
+SEATS = {"random": "Whoever is drawn", "0": "I open", "1": "They open"}
+DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
+
+
+@dataclass
+class Wish:
+    """What was asked for, as it was typed."""
+
+    partner: str = "expert"
+    written: str = ""
+    seat: str = "random"
+    source: str = "lewis/train"
+    hints: str = "none"
+    disagree: str = "ends"
+    max_turns: str = "10"
+    seed: str = ""
+
+
+def sitting_of(wish: Wish, candidate: Candidate, book: Path, data_dir: Path | None) -> Sitting:
+    """Everything that was asked for, live. Raises one of :data:`league.web.seating.MISTAKES`."""
+    rules = rules_of(candidate)
+    if rules is None:
+        rules = Rules(whole_number("acts", wish.max_turns, 1, 100), wish.disagree)  # type: ignore[arg-type]  # checked
+    # A person wants another game every time.
+    seed = whole_number("seed", wish.seed, 0, 2**63 - 1) if wish.seed.strip() else secrets.randbits(31)
+    partner, name = seat(candidate)
+    dealt = source(wish.source, data_dir)
+    return Sitting(partner, name, dealt, rules, seed, book, whisper(wish.hints), wish.hints)
+
+
+def whole_number(what: str, given: str, low: int, high: int) -> int:
+    """The number that was typed. Raises ``ValueError``."""
+    text = given.strip()
+    if not (text.isascii() and text.isdigit() and low <= int(text[:20]) <= high):
+        raise ValueError(f"{what} must be a whole number in {low}..{high}; got {given!r}")
+    return int(text)
+
+
+class SetupForm:
+    """The form; ``begin`` is called with what was asked for."""
+
+    def __init__(self, people: People, begin: Callable[[Wish], object]) -> None:
+        self.wish = Wish()
+        self._people = people
+        self._radios: dict[str, Tag] = {}
+        self._begin = begin
+        with Tag("section", classes="setup") as self.place:
+            self._welcome()
+            with Tag("form", classes="panel choose") as form:
+                self._partners()
+                self._rest()
+                self._problem = Tag("p", "", "problem", role="alert")
+                Tag("button", "Deal the items", "button primary large", type="submit")
+            form.on("submit.prevent", lambda _: self._begin(self.wish), args=[])
+
+    def complain(self, why: str) -> None:
+        """Tell what cannot be played."""
+        self._problem.say(why)
+
+    def _welcome(self) -> None:
+        with Tag("div", classes="welcome"):
+            Tag("h1", "Split the pile.")
+            Tag(
+                "p",
+                "A few books, hats and balls lie between you and a partner. Each of you values them differently, "
+                "and neither sees the other's values. Agree on a split and both score what they get; without "
+                "a deal both get nothing.",
+            )
+            with Tag("ol", classes="steps"):
+                Tag("li", "Tap items to push them across the table.")
+                Tag("li", "Propose your split, or accept theirs.")
+                Tag("li", "See where the deal landed, and what was possible.")
+            with Tag("div", classes="still", aria_hidden="true"):
+                for item in ("book", "hat", "ball", "book", "ball"):
+                    Tag("span", "", f"glyph {item}")
+
+    def _partners(self) -> None:
+        with Tag("fieldset", classes="partners"):
+            Tag("legend", "Your partner")
+            for name, words in FEATURED.items():
+                if name not in self._people.known:
+                    continue
+                with Tag("label", classes="card"):
+                    radio = Tag("input", type="radio", name="partner", value=name, checked=name == self.wish.partner)
+                    radio.on("change", lambda _, name=name: self._choose(name), args=[])
+                    self._radios[name] = radio
+                    Tag("b", name.replace("_", " ").capitalize())
+                    Tag("span", words)
+        with Tag("details", classes="more"):
+            Tag("summary", "Somebody else")
+            chosen("Everybody", {"": "—", **self._people.listed}, "", self._choose)
+            self._sentence = Tag("p", "", "quiet")
+            typed(
+                "In your own words",
+                "",
+                self._write,
+                placeholder="boulware(exponent=2)",
+                spellcheck="false",
+            )
+
+    def _rest(self) -> None:
+        wish = self.wish
+        with Tag("div", classes="fields"):
+            chosen("Who opens", SEATS, wish.seat, lambda value: setattr(wish, "seat", value))
+            chosen("Items and values", source_choices(), wish.source, lambda value: setattr(wish, "source", value))
+            modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES}
+            chosen("Advice", modes, wish.hints, lambda value: setattr(wish, "hints", value))
+        with Tag("details", classes="more"):
+            Tag("summary", "Rules and chance")
+            with Tag("div", classes="fields"):
+                chosen("Saying no", DISAGREE, wish.disagree, lambda value: setattr(wish, "disagree", value))
+                typed("Acts in all", wish.max_turns, lambda v: setattr(wish, "max_turns", v), inputmode="numeric")
+                typed(
+                    "Seed",
+                    "",
+                    lambda value: setattr(wish, "seed", value),
+                    inputmode="numeric",
+                    placeholder="another one each time",
+                )
+
+    def _choose(self, key: str) -> None:
+        if not self._people.knows(key):
+            return
+        self.wish.partner = key
+        for name, radio in self._radios.items():
+            radio.set(checked=name == key)
+        self._sentence.say(self._people.sentence(key))
+
+    def _write(self, text: str) -> None:
+        self.wish.written = text
+        if text.strip():
+            self._choose(WRITTEN)

@@ -1,0 +1,137 @@
+"""A recorded game, one step at a time, on a page."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nicegui import background_tasks
+
+from dond_marl.game import Action
+from dond_marl.record import GameRecord
+from dond_marl.rollout import one_line
+from league.web.frontier_view import drawing, legend, plane_of, scores, verdict
+from league.web.markup import Markup, element, joined
+from league.web.people import WRITTEN, People
+from league.web.replay_view import advice, best_answer, policy, prior_of, seat_names, steps, title
+from league.web.seating import HINT_MODES, MISTAKES, seat, whisper
+from league.web.setup_form import HINT_WORDS
+from league.web.step_view import best_line, conversation, hint_line, place_told, private_views, thoughts
+from league.web.tags import Tag, button, chosen, show, shown
+
+OWN = ""  # the key of the player's own policy
+KEYS = """(event) => {
+  if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const by = {ArrowLeft: -1, ArrowRight: 1, Home: -999, End: 999}[event.key];
+  if (by) { emit(by); event.preventDefault(); }
+}"""
+
+
+class Stepper:
+    """Steps through ``record``. Raises :class:`~dond_marl.record.RecordError` where it does not replay."""
+
+    def __init__(self, record: GameRecord, people: People) -> None:
+        self._record, self._people = record, people
+        self._steps, self._names = steps(record), seat_names(record)
+        self._now, self._whose, self._adviser = 0, OWN, "expert" if "expert" in HINT_MODES else "none"
+        with Tag("section", classes="stepper", tabindex="-1", aria_label=f"Game: {title(record)}") as whole:
+            with Tag("div", classes="controls"):
+                self._first = button("|<", lambda: self._go(0), "button", aria_label="First act")
+                self._back = button("<", lambda: self._by(-1), "button", aria_label="One act back")
+                self._place = Tag("output", aria_live="polite")
+                self._on = button(">", lambda: self._by(1), "button primary", aria_label="Next act")
+                self._last = button(">|", lambda: self._go(len(self._steps)), "button", aria_label="The end")
+            self._views = shown()
+            with Tag("div", classes="two-panels"):
+                with Tag("div", classes="panel"):
+                    Tag("h2", "What was said")
+                    self._talk = shown(classes="talked")
+                with Tag("div", classes="panel mind"):
+                    self._heading = Tag("h2", "What was thought")
+                    self._choosers()
+                    self._mind = shown()
+        whole.on("keydown", lambda event: self._by(int(event.args)), js_handler=KEYS)
+        self._go(0)
+
+    def _choosers(self) -> None:
+        with Tag("div", classes="fields two") as self._asking:
+            others = {heading: people for heading, people in self._people.listed.items() if WRITTEN not in people}
+            chosen("Whose policy", {OWN: "the player's own", **others}, OWN, self._look_through)
+            modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES}
+            chosen("Advice by", modes, self._adviser, self._advise_by)
+
+    def _look_through(self, key: str) -> None:
+        if key == OWN or key in self._people.known:
+            self._whose = key
+            self._think()
+
+    def _advise_by(self, mode: str) -> None:
+        if mode in HINT_MODES:
+            self._adviser = mode
+            self._think()
+
+    def _by(self, by: int) -> None:
+        self._go(self._now + by)
+
+    def _go(self, to: int) -> None:
+        self._now = min(max(to, 0), len(self._steps) - 1)
+        step = self._steps[self._now]
+        at_end = step.action is None
+        self._place.say(place_told(step, len(self._record.actions)))
+        for made in (self._first, self._back):
+            made.set(disabled=self._now == 0)
+        for made in (self._on, self._last):
+            made.set(disabled=at_end)
+        show(self._views, private_views(step, self._names))
+        show(self._talk, conversation(self._steps, self._now, self._names))
+        self._think()
+
+    def _think(self) -> None:
+        """Ask in the background what was thought here; only the latest question is answered."""
+        now = self._now
+        over = self._steps[now].action is None
+        self._heading.say("What came of it" if over else "What was thought")
+        self._asking.set(hidden=over)
+        if over:
+            show(self._mind, _ending(self._record, self._names))
+            return
+        asked = (now, self._whose, self._adviser)
+        self._asked = asked
+        loop = asyncio.get_running_loop()
+
+        async def wait() -> None:
+            found = await loop.run_in_executor(None, self._thought, *asked)
+            if self._asked == asked and self._now == now:
+                show(self._mind, found)
+
+        background_tasks.create(wait(), name="what was thought")
+
+    def _thought(self, now: int, whose: str, adviser: str) -> Markup:
+        """What the player's policy, an adviser and the best response say at a step. Slow the first time."""
+        step, prior = self._steps[now], prior_of(self._record)
+        mover = step.state.mover
+        try:
+            partner = seat(self._people.known[whose] if whose else self._people.named(self._record.occupants[mover]))[0]
+            bars = thoughts(policy(partner, step, prior), step.state)
+        except MISTAKES as unknown:
+            bars = element("p", f"Nobody can be asked: {one_line(unknown)}.", class_="quiet")
+        try:
+            voice = whisper(adviser)
+            told = "nobody advises" if voice is None else hint_line(advice(voice, step, prior), step.state)
+        except MISTAKES as unknown:
+            told = one_line(unknown)
+        best: Action | str
+        try:
+            other = seat(self._people.named(self._record.occupants[1 - mover]))[0]
+            best = best_answer(other, step, prior)
+        except MISTAKES:
+            best = f"{self._record.occupants[1 - mover]} cannot be asked"
+        lines = (("Advice", told), ("Best response", best_line(best, step)))
+        facts = [element("div", element("dt", term), element("dd", what)) for term, what in lines]
+        return joined((bars, element("dl", *facts, class_="said-too")))
+
+
+def _ending(record: GameRecord, names: tuple[str, str]) -> Markup:
+    """How the game ended, where it landed and what was possible."""
+    at = plane_of(record, 0, names)
+    told = element("p", element("b", "Deal." if at.deal else "No deal."), " ", verdict(at), class_="verdict")
+    return element("div", element("div", scores(at), class_="scores"), told, drawing(at), legend(at), class_="told")

@@ -1,0 +1,97 @@
+"""HTML elements on a NiceGUI page: native tags with text that is never markup, and attributes that are never parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
+
+from league.web.markup import Markup
+
+Heard = Callable[..., Any]
+VALUE = "(event) => emit(event.target.value)"  # what a select or an input holds
+
+
+class Tag(TextElement):
+    """One HTML element."""
+
+    def __init__(self, tag: str, /, text: str = "", classes: str = "", **attributes: str | int | bool | None) -> None:
+        super().__init__(tag=tag, text=text)
+        if classes:
+            self.classes(classes)
+        self.set(**attributes)
+
+    def set(self, **attributes: str | int | bool | None) -> Tag:
+        """Change attributes, written with ``-`` for ``_``; ``None`` and ``False`` take one away."""
+        with self.props.suspend_updates():
+            for key, value in attributes.items():
+                name = key.rstrip("_").replace("_", "-")
+                if value is None or value is False:
+                    self.props.pop(name, None)
+                else:
+                    self.props[name] = value
+        self.update()
+        return self
+
+    def say(self, text: str) -> Tag:
+        """Change the text."""
+        self.text = text
+        return self
+
+
+def button(text: str, on_click: Heard, classes: str = "button", **attributes: str | int | bool | None) -> Tag:
+    """A button that calls ``on_click`` without arguments."""
+    made = Tag("button", text, classes, type="button", **attributes)
+    made.on("click", lambda _: on_click(), args=[])
+    return made
+
+
+def shown(markup: Markup | None = None, classes: str = "", **attributes: str | int) -> ui.html:
+    """A place for inert markup; :func:`show` changes it."""
+    place = ui.html(str(markup or ""), sanitize=False)  # league.web.markup has escaped what is not ours
+    for key, value in attributes.items():
+        place.props[key.replace("_", "-")] = value
+    return place.classes(classes) if classes else place
+
+
+def show(place: ui.html, markup: Markup) -> None:
+    """Put other markup into a place."""
+    place.content = str(markup)
+
+
+def chosen(
+    label: str,
+    options: Mapping[str, str | Mapping[str, str]],
+    value: str,
+    on_change: Callable[[str], Any],
+    **attributes: str | int | bool | None,
+) -> Tag:
+    """A labelled native select; options by key, or in groups by heading."""
+    with Tag("div", classes="field"):
+        named = Tag("label", label)
+        with Tag("select", "", "", **attributes) as select:
+            for key, told in options.items():
+                if not isinstance(told, str):
+                    with Tag("optgroup", label=key):
+                        for inner, words in told.items():
+                            Tag("option", words, value=inner, selected=inner == value)
+                else:
+                    Tag("option", told, value=key, selected=key == value)
+    named.set(for_=select.html_id)
+    select.on("change", lambda event: on_change(str(event.args)), js_handler=VALUE)
+    return select
+
+
+def typed(label: str, value: str, on_change: Callable[[str], Any], **attributes: str | int | bool | None) -> Tag:
+    """A labelled native input, heard when it is left or entered; ``value`` is what it holds at first.
+
+    (A ``value`` that the server keeps would be put back over what is being typed whenever anything else changes.)
+    """
+    with Tag("div", classes="field"):
+        named = Tag("label", label)
+        made = Tag("input", "", "", defaultValue=value, autocomplete="off", **attributes)
+    named.set(for_=made.html_id)
+    made.on("change", lambda event: on_change(str(event.args)), js_handler=VALUE)
+    return made

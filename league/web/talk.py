@@ -1,0 +1,44 @@
+"""The conversation on the page: what was said as bubbles, and somebody who is thinking."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from dond_marl.game import State
+from league.web.table_view import said_lines
+from league.web.tags import Tag
+
+
+class Talk:
+    """The conversation of one game, for the person in ``seat``."""
+
+    def __init__(self, seat: int, partner: str) -> None:
+        self._seat, self._partner = seat, partner
+        self.shown = 0  # acts
+        with Tag("section", classes="talk", aria_label="What was said"):
+            # A log: read out as it grows.
+            with Tag("div", classes="log", role="log", tabindex="0", aria_label="Conversation") as self._log:
+                self._lines = Tag("ol", classes="lines")
+            self._thinking = Tag("p", "", "thinking", hidden=True)
+            with self._thinking:
+                Tag("span", f"{partner} is thinking", "quiet")
+                for _ in range(3):
+                    Tag("i", aria_hidden="true")
+
+    def show(self, state: State, until: int | None = None) -> None:
+        """Show what was said, the first ``until`` acts or all."""
+        lines = said_lines(state, self._seat)[self.shown : until]
+        for line in lines:
+            with self._lines, Tag("li", classes="me" if line.mine else "they"):
+                Tag("span", "You" if line.mine else self._partner, "who")
+                Tag("p", line.said)
+                if line.note:
+                    Tag("small", line.note)
+        self.shown += len(lines)
+        if lines:
+            log = f"document.getElementById('{self._log.html_id}')"
+            ui.run_javascript(f"const log = {log}; if (log) log.scrollTop = 1e6")
+
+    def think(self, thinking: bool) -> None:
+        """Show that the partner thinks."""
+        self._thinking.set(hidden=not thinking)
