@@ -19,6 +19,9 @@ class Quiet(PlainWatcher):
     def opened(self, *_: object) -> None:
         """Nothing."""
 
+    def told(self, message: str) -> None:
+        """Nothing."""
+
     def trained(self, *_: object) -> None:
         """Nothing."""
 

@@ -12,24 +12,22 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from dond_marl.belief_states import OutOfReach
-from dond_marl.best_response import exact_by_answers
-from dond_marl.contexts import prior_contexts
 from dond_marl.efficiency import check_joint
 from dond_marl.game import SEATS, Rules
 from dond_marl.metrics import Estimate
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.odds import check_odds
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 from dond_marl.solve import solve
-from dond_marl.yardsticks import Value, response_value
+from dond_marl.yardsticks import Value
+from league.best_reply import Reply, best_reply, reply_value
 from league.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
-from partners.best_response import BestResponse
 from partners.catalogue import PARTNERS, UNSCRIPTED
 
 BOTH = "both seats"
 VIEWS = (BOTH, *SEATS)
+HELDOUT = {"lewis": "heldout", "dialogues": "test"}  # the split that is evaluated where none is asked for
 ENDLESS = 1_000  # scenarios drawn from a source without a table, where nobody says how many
 BEST, FOUND = "best response", "best response found"  # the second where nobody can say that there is no better one
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
@@ -40,7 +38,7 @@ class PlayError(RuntimeError):
 
     def __init__(self, who: str, seat: int, cause: BaseException) -> None:
         super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
-        self.cause = cause
+        self.who, self.cause = who, cause
 
 
 class Line(NamedTuple):
@@ -93,37 +91,37 @@ def evaluate(
     """
     player, partner = seat_occupant(member), seat_occupant(against)
     name, opponent = _name(member), _name(against)
-    scenarios = _scenarios(source, sample, seed)
+    scenarios = scenarios_of(source, sample, seed)
     sighted = {name: player, opponent: partner}
     notes = [f"{who} sees what its seat cannot see" for who, p in sighted.items() if p.traits.privileged]
 
     def play(who: str, players: tuple[Partner, Partner]) -> Line:
         tell(f"{who} plays {opponent}")
-        return _line(who, _play(players, partner, (who, opponent), source, scenarios, rules, seed), confidence)
+        return line_of(who, play_seats(players, partner, (who, opponent), source, scenarios, rules, seed), confidence)
 
-    played, best, values, responses = play(name, (player, player)), None, None, None
+    played, best, values, reply = play(name, (player, player)), None, None, None
     try:
-        responses = _responses(partner, source, rules)
+        reply = best_reply(partner, source, rules)
     except ValueError as unknown:
         notes.append(f"no best response to {opponent} is played: {unknown}")
     tell(f"the value of a best response to {opponent}")
     try:
-        candidates = _candidates({name: player}, partner, responses)
-        opens, answers = (response_value(partner, source, rules, seat, candidates[seat]) for seat in (0, 1))
+        candidates = _candidates({name: player}, partner, reply)
+        opens, answers = (reply_value(reply, partner, source, rules, seat, candidates[seat]) for seat in (0, 1))
         values = opens, answers
     except ValueError as unknown:
         notes.append(f"what a best response to {opponent} is worth is not known: {unknown}")
     exact = values is not None and both(values).exact
-    if responses is not None:
+    if reply is not None:
         try:
-            best = play(BEST if exact else FOUND, responses)
+            best = play(BEST if exact else FOUND, reply.players)
         except PlayError as error:
             if not isinstance(error.cause, OutOfReach):
                 raise
             notes.append(f"no best response to {opponent} is played: {error.cause}")
     if best is not None and not exact:
         notes.append(f"the response to {opponent} that is played is the best one found: there may be better ones")
-    points = _points_of_reference(scenarios, rules, confidence)
+    points = points_of_reference(scenarios, rules, confidence)
     rivals = [line for line in (best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
     shares = {rival.name: _shares(played, rival, confidence) for rival in rivals}
     return Evaluation(
@@ -143,7 +141,7 @@ def ultimatum_seat(rules: Rules) -> int | None:
     return rules.max_turns % 2 if rules.max_turns > 1 else None
 
 
-def _play(
+def play_seats(
     players: tuple[Partner, Partner],
     partner: Partner,
     names: tuple[str, str],
@@ -151,13 +149,27 @@ def _play(
     scenarios: Scenarios,
     rules: Rules,
     seed: int,
+    *,
+    revealed: bool = False,
 ) -> tuple[Outcomes, Outcomes]:
-    """The games of ``players[seat]`` in each seat against ``partner``; their noise does not depend on who plays."""
+    """The games of ``players[seat]`` in each seat against ``partner``; their noise does not depend on who plays.
+
+    ``names`` are the players' and the partner's, for errors; ``revealed``: both seats see each other's values. Raises
+    :class:`PlayError`.
+    """
     seats = []
     for seat in (0, 1):
         occupants = (players[0], partner) if seat == 0 else (partner, players[1])
         try:
-            games = rollout(occupants, scenarios, rules, seed=seed, index=(seat,), prior=source.prior)
+            games = rollout(
+                occupants,
+                scenarios,
+                rules,
+                seed=seed,
+                index=(seat,),
+                prior=source.prior,
+                reveal_partner_utilities=revealed,
+            )
         except OccupantError as error:
             raise PlayError(names[error.seat != seat], error.seat, error.__cause__ or error) from error
         outcomes = outcomes_of(games, seat)
@@ -166,30 +178,20 @@ def _play(
     return seats[0], seats[1]
 
 
-def _responses(partner: Partner, source: ScenarioSource, rules: Rules) -> tuple[Partner, Partner]:
-    """A best response for each seat, which believes the source's prior. Raises ``ValueError`` where there is none."""
-    contexts = prior_contexts(source, 0), prior_contexts(source, 1)
-    try:
-        if not exact_by_answers(partner, rules):
-            check_odds(partner, rules)
-        return BestResponse(partner, contexts[0]), BestResponse(partner, contexts[1])
-    except ValueError:
-        raise ValueError("its answers depend on what was said before, or their odds are not known") from None
-
-
 def _candidates(
-    member: Mapping[str, Partner], partner: Partner, responses: tuple[Partner, Partner] | None
+    member: Mapping[str, Partner], partner: Partner, reply: Reply | None
 ) -> tuple[dict[str, Partner], dict[str, Partner]]:
     """Who may be played for a lower bound of a best response's value, by seat; nobody where games cost something."""
     everybody = (*member.values(), partner)
     if any(each.traits.remote or each.traits.human for each in everybody):
         return {}, {}
     known = {**member, **{name: seat_occupant(name) for name in PARTNERS if name not in UNSCRIPTED}}
-    first, second = ({} if responses is None else {FOUND: responses[seat]} for seat in (0, 1))
+    first, second = ({} if reply is None else {FOUND: reply.players[seat]} for seat in (0, 1))
     return {**known, **first}, {**known, **second}
 
 
-def _points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[Line, ...]:
+def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[Line, ...]:
+    """What every game would come to if it ended where bargaining theory says."""
     solutions = solve(scenarios)
     known, last = marks(solutions), ultimatum_seat(rules)
     concepts = {
@@ -199,12 +201,13 @@ def _points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) 
         **({} if last is None else {LAST: solutions.ultimatum[last]}),
     }
     return tuple(
-        _line(name, (outcomes_at(at, solutions, known, 0), outcomes_at(at, solutions, known, 1)), confidence)
+        line_of(name, (outcomes_at(at, solutions, known, 0), outcomes_at(at, solutions, known, 1)), confidence)
         for name, at in concepts.items()
     )
 
 
-def _line(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> Line:
+def line_of(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> Line:
+    """A line with its figures."""
     views = zip(VIEWS, (together(seats), *seats), strict=True)
     return Line(name, seats, {view: figures(outcomes, confidence) for view, outcomes in views})
 
@@ -214,7 +217,8 @@ def _shares(own: Line, of: Line, confidence: float) -> dict[str, Estimate]:
     return {view: share(mine, theirs, confidence) for view, mine, theirs in views}
 
 
-def _scenarios(source: ScenarioSource, sample: int | None, seed: int) -> Scenarios:
+def scenarios_of(source: ScenarioSource, sample: int | None, seed: int) -> Scenarios:
+    """``sample`` scenarios of a source, by default all of them, or of an endless one ``ENDLESS``."""
     if sample is None and source.table is not None:
         return source.table
     return source.block(seed, 0, ENDLESS if sample is None else sample)

@@ -6,6 +6,7 @@ replicator dynamics end points of regret away from one, so that the gap is part 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from league.meta_game import Game, MetaGameError, checked
 
 Table = NDArray[np.float64]
 STEP = 0.05  # of an exponential step per point of ten of advantage
+SETTLED = 1e-12  # points of ten that the best single member would gain: nobody moves any more
+CHECKED = 50  # steps between two looks at that
 POPULATION = 50  # individuals: Omidshafiei et al. 2019, section 3
 SELECTION = 10.0  # per point of ten: near the limit in which the better of two members always takes over
 
@@ -38,18 +41,48 @@ def replicator(
     Sigmund 1998, chapter 7). Raises :class:`league.meta_game.MetaGameError`.
     """
     first, second = checked(game)
-    x, y = (np.full(size, 1.0 / size) for size in first.shape) if start is None else start
-    for _ in range(steps):
-        x, y = _step(x, first @ y, floor), _step(y, x @ second, floor)
-    gains = float((first @ y).max() - x @ first @ y) + float((x @ second).max() - x @ second @ y)
-    return Drift(x, y, (float(x @ first @ y), float(x @ second @ y)), max(gains, 0.0))
+    begin = tuple(np.full(size, 1.0 / size) for size in first.shape) if start is None else start
+    return _drifted(first[None], second[None], steps, floor, (begin[0][None], begin[1][None]))[0]
+
+
+def replicators(games: Sequence[Game], *, steps: int = 20_000) -> list[Drift]:
+    """:func:`replicator` of several games of one shape, from uniform mixtures and without a floor, in one sweep."""
+    first, second = (np.stack(tables) for tables in zip(*map(checked, games), strict=True))
+    start = tuple(np.full((len(games), size), 1.0 / size) for size in first.shape[1:])
+    return _drifted(first, second, steps, 0.0, (start[0], start[1]))
+
+
+def _drifted(first: Table, second: Table, steps: int, floor: float, start: tuple[Table, Table]) -> list[Drift]:
+    """Where G games ``[G, A, B]`` end, from mixtures ``[G, A]`` and ``[G, B]``.
+
+    From a mixture in which nobody would gain no step leads away, so that such a game needs no more of them.
+    """
+    ends: list[Drift | None] = [None] * len(first)
+    moving, (x, y) = np.arange(len(first)), start
+    for step in range(steps + 1):
+        opening, answering = (first @ y[:, :, None])[:, :, 0], (x[:, None, :] @ second)[:, 0]
+        if step % CHECKED == 0 or step == steps:
+            values = (x * opening).sum(axis=1), (y * answering).sum(axis=1)
+            gaps = np.maximum(opening.max(axis=1) - values[0] + answering.max(axis=1) - values[1], 0.0)
+            still = gaps > SETTLED if step < steps else np.zeros(len(gaps), dtype=bool)
+            for row in np.flatnonzero(~still).tolist():
+                value = float(values[0][row]), float(values[1][row])
+                ends[moving[row]] = Drift(x[row], y[row], value, float(gaps[row]))
+            if not still.all():
+                moving, first, second, x, y = moving[still], first[still], second[still], x[still], y[still]
+                opening, answering = opening[still], answering[still]
+            if not len(moving):
+                break
+        x, y = _step(x, opening, floor), _step(y, answering, floor)
+    return [end for end in ends if end is not None]
 
 
 def _step(shares: Table, worth: Table, floor: float) -> Table:
-    grown = shares * np.exp(STEP * (worth - worth.max()))
-    least = floor / len(shares)
-    above = np.maximum(grown / grown.sum() - least, 0.0)
-    moved: Table = least + (1 - floor) * above / above.sum()
+    """The next shares ``[G, A]`` of members that are worth ``worth[G, A]``."""
+    grown = shares * np.exp(STEP * (worth - worth.max(axis=1, keepdims=True)))
+    least = floor / shares.shape[1]
+    above = np.maximum(grown / grown.sum(axis=1, keepdims=True) - least, 0.0)
+    moved: Table = least + (1 - floor) * above / above.sum(axis=1, keepdims=True)
     return moved
 
 

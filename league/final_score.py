@@ -33,7 +33,7 @@ def final_score(training: Training, *, greedy: bool) -> tuple[str, Result]:
         seed=training.config.training.seed,
         prior=source.prior,
         reveal_partner_utilities=env.reveal_partner_utilities,
-        whisper=schedule_of(training.config.hints),
+        whisper=schedule_of(training.config.hints, withhold=False),
     )
     return source.label, result
 

@@ -11,20 +11,22 @@ find the best one. A = members of seat_0, B = of seat_1. Dynamics on the same ga
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dond_marl.metrics import TEN
+from league.programs import Deviations, Pairs, Solved, Table, least, least_gain
 
-Table = NDArray[np.float64]
 SETTLED = 1e-9  # relative growth of the Nash product that another vertex promises: too little to search on
 MOST_VERTICES = 100  # of the planar image of the polytope; each search adds one, a dozen are many
 BINDING = 1e-7  # a shadow price above it, of prices that add up to 1, is of a constraint that binds in every solution
-# The tolerances are the least that HiGHS takes; on programs as dense as these its presolve costs more than it saves.
-EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
 NOISE = 1e-9  # points of ten; smaller gains of a deviation are rounding
+CLEAR = 1e-6  # a distribution that keeps all gains this far below nothing may be begun with
+DETERMINED = 1e-9  # tenths; a gain that varies less over all solutions is known
+STEEP = 1e3  # a gain that rests on others this many times over is not read off them, for their rounding
+UNBOUND = 10.0  # tenths; more than anything gains
+MOST_COMPARED = 2000  # pairs among which gains are compared for that: more take longer than another program
 
 
 class MetaGameError(ValueError):
@@ -87,16 +89,55 @@ def deviation_gains(game: Game) -> Table:
     return np.vstack([rows, columns])
 
 
-def max_welfare_cce(game: Game) -> Joint:
+class Equilibria:
+    """The CCEs of one game. What is found about one helps with the next: good pairs are looked at first."""
+
+    def __init__(self, game: Game, start: Pairs | None = None) -> None:
+        self.game, self.deviations = checked(game), Deviations(*game)
+        self.pairs = self.deviations.likely() if start is None else np.union1d(start, self.deviations.likely())
+        self._within: Table | None = None  # what deviations may gain, once pairs are known that keep to it
+        self._best: dict[tuple[float, float], Joint] = {}
+
+    def best(self, weights: tuple[float, float]) -> Joint:
+        """The CCE that maximizes the weighted sum of both seats' values."""
+        if weights not in self._best:
+            self._best[weights] = self._solved(weights)
+        return self._best[weights]
+
+    def _solved(self, weights: tuple[float, float]) -> Joint:
+        value = (weights[0] * self.game.first + weights[1] * self.game.second).ravel()
+        scale = max(float(np.abs(value).max()), NOISE)
+        return self._joint(least(self.deviations, -value / scale, self._bound(), self.pairs))
+
+    def _bound(self) -> Table:
+        """No gain at all; some distribution over the known pairs keeps to that, or to it within rounding."""
+        if self._within is None:
+            rows = self.deviations.rows
+            every, none = np.ones(rows, dtype=bool), np.zeros(rows)
+            found = least_gain(self.deviations, every, none, self.deviations.pairs, self.pairs, -CLEAR)
+            self.pairs, self._within = found.pairs, np.full(rows, max(found.value, 0.0))
+        return self._within
+
+    def _joint(self, solved: Solved) -> Joint:
+        chances = solved.chances / solved.chances.sum()
+        self.pairs = np.union1d(self.pairs, solved.pairs)
+        table = np.zeros(self.game.first.size)
+        table[solved.pairs] = chances
+        values = float(table @ self.game.first.ravel()), float(table @ self.game.second.ravel())
+        gap = TEN * float((self.deviations.of(solved.pairs) @ chances).max())
+        return Joint(table.reshape(self.game.first.shape), values, max(gap, 0.0))
+
+
+def max_welfare_cce(game: Game | Equilibria) -> Joint:
     """The CCE with the most points of ten for both seats together.
 
     Source: Marris et al. 2021, *Multi-Agent Training beyond Zero-Sum with Correlated Equilibrium Meta-Solvers*
     (maximum welfare CCE). Raises :class:`MetaGameError`.
     """
-    return _best_cce(checked(game), deviation_gains(game), (1.0, 1.0))
+    return _of(game).best((1.0, 1.0))
 
 
-def nash_bargaining_cce(game: Game, disagreement: tuple[float, float] = (0.0, 0.0)) -> Joint:
+def nash_bargaining_cce(game: Game | Equilibria, disagreement: tuple[float, float] = (0.0, 0.0)) -> Joint:
     """The CCE with the greatest product of what both seats gain over ``disagreement`` (no deal: nothing).
 
     Frank-Wolfe on ``log`` of the product with the linear program as oracle, fully corrective: the product depends on
@@ -105,8 +146,8 @@ def nash_bargaining_cce(game: Game, disagreement: tuple[float, float] = (0.0, 0.
     Where no CCE gives both seats more than ``disagreement``, every product is nothing: the max-welfare CCE then.
     Source: Nash 1950; Frank & Wolfe 1956; Jaggi 2013, section 3 (fully corrective). Raises :class:`MetaGameError`.
     """
-    gains, floor = deviation_gains(checked(game)), np.array(disagreement)
-    widest = best = _best_cce(game, gains, (1.0, 1.0))
+    equilibria, floor = _of(game), np.array(disagreement)
+    widest = best = equilibria.best((1.0, 1.0))
     found = [widest]
 
     def better(best: Joint, vertex: Joint) -> Joint:
@@ -116,12 +157,12 @@ def nash_bargaining_cce(game: Game, disagreement: tuple[float, float] = (0.0, 0.
         return max(tried, key=lambda joint: _product(joint, floor))
 
     for weights in ((1.0, 0.0), (0.0, 1.0)):
-        best = better(best, _best_cce(game, gains, weights))
+        best = better(best, equilibria.best(weights))
     if _product(best, floor) <= NOISE**2:
         return widest
     while len(found) < MOST_VERTICES:
         slope = 1 / (np.array(best.values) - floor)  # of the logarithm of the product
-        vertex = _best_cce(game, gains, (float(slope[0]), float(slope[1])))
+        vertex = equilibria.best((float(slope[0]), float(slope[1])))
         if slope @ (np.array(vertex.values) - best.values) <= SETTLED:
             break
         best = better(best, vertex)
@@ -146,58 +187,47 @@ def _product(joint: Joint, floor: Table) -> float:
     return float(np.maximum(np.array(joint.values) - floor, 0.0).prod())
 
 
-def deviation_rating(game: Game) -> tuple[Table, Table]:
+def deviation_rating(game: Game | Equilibria) -> tuple[Table, Table]:
     """What naming each member gains in the strictest CCE, ``[A]`` and ``[B]`` points of ten, at most 0; more is better.
 
     The greatest gain of any deviation is made as small as it can be, deviations that must gain that much are set
     aside, the greatest of the others is made as small as it can be, and so on: unique, and unmoved by clones,
     mixtures of members and constants added to an opponent's column. A member that is never worth naming rates low.
-    At most A + B linear programs. Source: Marris et al. 2025, *Deviation Ratings: A General, Clone-Invariant Rating
-    Method*, arXiv 2502.11645. Raises :class:`MetaGameError`.
+    At most A + B linear programs, of which the first is by far the largest. Source: Marris et al. 2025, *Deviation
+    Ratings: A General, Clone-Invariant Rating Method*, arXiv 2502.11645. Raises :class:`MetaGameError`.
     """
-    gains = deviation_gains(checked(game)) / TEN
-    rating = np.full(len(gains), math.nan)
+    equilibria = _of(game)
+    deviations, allowed = equilibria.deviations, equilibria.deviations.pairs
+    rating, pairs = np.full(deviations.rows, math.nan), equilibria.pairs
+    bound = np.full(deviations.rows, UNBOUND)
     while (open_ := np.isnan(rating)).any():
-        pairs = gains.shape[1]
-        done = _solve(  # for the least last variable, which bounds the open gains; it is free, chances are 0 or more
-            np.append(np.zeros(pairs), 1.0),
-            np.hstack([gains, -open_[:, None].astype(float)]),
-            np.where(open_, 0.0, rating),
-            np.append(np.ones(pairs), 0.0),
-            [(0.0, None)] * pairs + [(None, None)],
-        )
-        prices = -done.ineqlin.marginals  # those of open deviations add up to 1: one at least is positive
-        rating[open_ & (prices > BINDING)] = done.fun
+        solved = least_gain(deviations, open_, np.where(open_, 0.0, bound), allowed, pairs, -math.inf)
+        binding = open_ & (solved.prices > BINDING)
+        rating[binding] = bound[binding] = solved.value
         # A pair that costs something has no chance in any solution (complementary slackness): the programs shrink.
-        gains = gains[:, done.lower.marginals[:-1] <= BINDING]
-    a = len(game.first)
+        allowed, pairs = allowed[solved.reduced[allowed] <= BINDING], solved.pairs
+        _read_off(deviations, rating, allowed, solved)
+    a = len(equilibria.game.first)
     return TEN * rating[:a], TEN * rating[a:]
 
 
-def _best_cce(game: Game, gains: Table, weights: tuple[float, float]) -> Joint:
-    """The CCE that maximizes the weighted sum of both seats' values."""
-    value = (weights[0] * game.first + weights[1] * game.second).ravel()
-    scale = max(float(np.abs(value).max()), NOISE)
-    pairs = len(value)
-    done = _solve(-value / scale, gains / TEN, np.zeros(len(gains)), np.ones(pairs), [(0.0, None)] * pairs)
-    return _joint(game, gains, done.x)
+def _read_off(deviations: Deviations, rating: Table, allowed: Pairs, solved: Solved) -> None:
+    """Set aside every deviation that gains the same in all solutions that are left, for it follows from what is known.
+
+    What is known: chances of ``allowed`` pairs add up to 1, and deviations that are set aside gain what they gain.
+    Such a deviation needs no bound of its own in the programs that follow.
+    """
+    open_ = np.isnan(rating)
+    if not open_.any() or len(allowed) > MOST_COMPARED:
+        return
+    gains = deviations.of(allowed)
+    known, asked = np.vstack([np.ones(len(allowed)), gains[~open_]]), gains[open_]
+    shares = np.linalg.lstsq(known.T, asked.T, rcond=None)[0]  # [known, asked]
+    follows = np.abs(asked - shares.T @ known).max(axis=1) <= DETERMINED
+    follows &= np.abs(shares).sum(axis=0) <= STEEP
+    gained = deviations.of(solved.pairs)[open_] @ solved.chances
+    rating[np.flatnonzero(open_)[follows]] = gained[follows]
 
 
-def _solve(
-    costs: Table, upper: Table, bound: Table, equal: Table, limits: list[tuple[float | None, float | None]]
-) -> Any:  # scipy's OptimizeResult, which has no types
-    """Minimize ``costs @ x`` where ``upper @ x <= bound`` and ``equal @ x == 1``; every such program has a solution."""
-    from scipy.optimize import linprog  # slow to import, and only needed here
-
-    done = linprog(
-        costs, A_ub=upper, b_ub=bound, A_eq=equal[None], b_eq=[1.0], bounds=limits, method="highs-ds", options=EXACT
-    )
-    assert done.status == 0, done.message
-    return done
-
-
-def _joint(game: Game, gains: Table, raw: Table) -> Joint:
-    flat = np.maximum(raw, 0.0)
-    flat /= flat.sum()
-    values = float(flat @ game.first.ravel()), float(flat @ game.second.ravel())
-    return Joint(flat.reshape(game.first.shape), values, max(float((gains @ flat).max()), 0.0))
+def _of(game: Game | Equilibria) -> Equilibria:
+    return game if isinstance(game, Equilibria) else Equilibria(game)

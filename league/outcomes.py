@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.efficiency import efficiency_of
+from dond_marl.efficiency import Efficiency, efficiency_of
 from dond_marl.metrics import GROUPS, TEN, Estimate, mean_of_cells, scenario_groups
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.solve import Concept, Solutions, measures, split_scores
@@ -38,7 +38,11 @@ class Outcomes(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Means of :class:`Outcomes` with intervals over scenarios; ``n`` counts the games, or deals, averaged over."""
+    """Means of :class:`Outcomes` with intervals over scenarios; ``n`` counts the games, or deals, averaged over.
+
+    Shares of *deals* are ratios of two counts that both vary with the scenarios, and get intervals that know it
+    (:func:`dond_marl.metrics.mean_of_cells`).
+    """
 
     points: Estimate  # own points of ten per game, no deal being 0
     points_agreed: Estimate  # per deal
@@ -63,7 +67,11 @@ class Figures(NamedTuple):
 
 def outcomes_of(games: Games, seat: int) -> Outcomes:
     """What the player in ``seat`` came to. Raises :class:`~dond_marl.efficiency.ImpossibleScore`."""
-    reached = efficiency_of(games)
+    return outcomes_from(efficiency_of(games), seat, games.turns.astype(np.float64))
+
+
+def outcomes_from(reached: Efficiency, seat: int, turns: Doubles | None = None) -> Outcomes:
+    """The same from what games reached; their ``turns[N]`` are not known from that."""
     own, left = reached.points[:, seat], reached.points[:, 1 - seat]
     return Outcomes(
         groups=reached.groups,
@@ -81,7 +89,7 @@ def outcomes_of(games: Games, seat: int) -> Outcomes:
         hits_nash=reached.hits_nash.astype(np.float64),
         hits_max_min=(reached.egalitarian == 1).astype(np.float64),  # a ratio of equal whole numbers is exactly 1
         hits_utilitarian=reached.hits_utilitarian.astype(np.float64),
-        turns=games.turns.astype(np.float64),
+        turns=np.full(reached.size, np.nan) if turns is None else turns,
     )
 
 

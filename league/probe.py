@@ -13,7 +13,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios import ScenarioSource
 from dond_marl.seats import Partner
-from dond_marl.yardsticks import Exploitability, Safety, Value, exploitability, response_value, safety, told_value
+from dond_marl.yardsticks import Exploitability, Safety, Value, response_value, safety, self_play_values, told_value
 from league.rosters import zoo
 from partners.best_response import BestResponse
 
@@ -33,10 +33,11 @@ def probe(member: str, against: str, source: ScenarioSource, rules: Rules) -> Pr
     """Compute all of it; seconds where everything is exact, more for networks and where responses must be played."""
     player, partner = seat_occupant(member), seat_occupant(against)
     others = {name: seat_occupant(name) for name in zoo()}
-    hidden, exploited = [], []
+    hidden, exploited, alone = [], [], self_play_values(player, source, rules)
     for seat in (0, 1):
         hidden.append(response_value(partner, source, rules, seat, _responses(partner, others)))
-        exploited.append(exploitability(player, source, rules, seat, _responses(player, others)))
+        response = response_value(player, source, rules, seat, {"itself": player, **_responses(player, others)})
+        exploited.append(Exploitability(response, alone[seat]))
     try:
         told = (told_value(partner, source, rules, 0), told_value(partner, source, rules, 1))
     except ValueError:  # it uses the history, or the source is endless

@@ -17,6 +17,8 @@ from league.config import BackendConfig, Config, EnvConfig, LeagueConfig, Loggin
 from league.crossplay import CrossPlay, Responses, Standing, write_crossplay, write_ladder
 from league.curriculum import ended
 from league.curves import CurvePoint, learning_curves, write_curves
+from league.findings import Findings, findings_of
+from league.findings_report import write_findings
 from league.history import History, history_of
 from league.integrity import mend
 from league.league_log import LeagueLog
@@ -28,6 +30,7 @@ from league.run_directory import RunDirectory, RunError, machine, write_whole
 from league.tasks import LearnerState, MatchResult, Place, block_scenarios, open_source
 
 if TYPE_CHECKING:
+    from league.final_evaluation import FinalEvaluation
     from league.train_task import TrainResult
 
 UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
@@ -76,6 +79,10 @@ class Watcher(Protocol):
         """Something that the user should know, and that stops nothing."""
         ...
 
+    def told(self, message: str) -> None:
+        """What is being done now that all rounds are over."""
+        ...
+
     def tick(self) -> None:
         """Nothing has happened for a moment: here a stop that was asked for happens."""
         ...
@@ -100,6 +107,8 @@ class Outcome(NamedTuple):
     cross: CrossPlay
     curves: list[CurvePoint]
     responses: Responses  # what a best response earns against the members to whom it is known
+    findings: Findings | None  # ratings and the meta-game, where they were asked for
+    final: FinalEvaluation | None  # the mains against held-out members, where there are any
 
 
 def run_league(
@@ -122,7 +131,26 @@ def run_league(
         responses = responses_of(config)
         if responses != known_responses(config):
             write_ladder(directory.path / "ladder.csv", history.cross.ladder(config.league.confidence, responses))
-        return Outcome(config, history.cross, learning_curves(ledger, config.league.confidence), responses)
+        found, final = _end(config, directory, ledger, history, watcher) if config.league.evaluate else (None, None)
+        curves = learning_curves(ledger, config.league.confidence)
+        return Outcome(config, history.cross, curves, responses, found, final)
+
+
+def _end(
+    config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher
+) -> tuple[Findings | None, FinalEvaluation | None]:
+    """What a league ends with: ratings and the meta-game, and the mains against held-out members."""
+    found = findings_of(ledger, history.cross, seed=config.league.seed, confidence=config.league.confidence)
+    if found is not None:
+        write_findings(directory.path, found)
+    if not any(learner.role == "main" for learner in config.learners):
+        return found, None
+    from league.final_report import write_final  # the evaluation loads PyTorch
+    from league.run_evaluation import evaluate_run
+
+    final = evaluate_run(config, ledger, Place(directory.blobs), tell=watcher.told)
+    write_final(directory.path, final)
+    return found, final
 
 
 def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross: CrossPlay) -> None:

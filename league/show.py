@@ -19,6 +19,7 @@ from dond_marl.scenarios import ScenarioSource
 from league.config import Config
 from league.crossplay import CrossPlay, Standing
 from league.curves import YARDSTICK, CurvePoint
+from league.findings_report import print_findings
 from league.runner import Outcome, Progress
 from league.tasks import MatchResult
 
@@ -50,6 +51,10 @@ class PlainWatcher:
     def warned(self, message: str) -> None:
         """Pass a warning on."""
         self._say(f"warning: {message}", "yellow")
+
+    def told(self, message: str) -> None:
+        """Say it."""
+        self._say(f"  {message}")
 
     def tick(self) -> None:
         """A stop that was asked for happens."""
@@ -227,6 +232,12 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
         console.print(f"\nlearning: points of ten against {YARDSTICK}, after so many own decisions", soft_wrap=True)
         for line in curve_lines(outcome.curves):
             console.print(Text(line), soft_wrap=True)
+    if outcome.findings is not None:
+        print_findings(console, outcome.findings)
+    if outcome.final is not None:
+        from league.final_report import print_final
+
+        print_final(console, outcome.final)
     for row in standings:
         if row.impossible:
             console.print(Text(f"{row.member}: joint scores above what there is to share: a bug, please report it"))

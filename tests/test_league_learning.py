@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "scripts" / "league.py"
 SETTINGS = """
 env: {scenarios: lewis, split: train}
-league: {seed: 3, rounds: ROUNDS, block_size: 16}
+league: {seed: 3, rounds: ROUNDS, block_size: 16, evaluate: false}
 members: [heuristic, random, pushover]
 learners:
   - {name: main, matchmaking: regret, hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 2, lr: 3.0e-3,
@@ -88,6 +88,7 @@ def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, 
             class Killer:
                 def opened(self, *_): pass
                 def tick(self): pass
+                def told(self, *_): pass
                 def warned(self, *_): pass
                 def played(self, *_): pass
                 def trained(self, progress, result):

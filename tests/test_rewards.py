@@ -214,7 +214,7 @@ def test_the_same_games_are_paid_otherwise_and_reported_alike():
 
 
 SETTINGS = """
-env: {scenarios: lewis, split: train}
+env: {scenarios: lewis, split: train, max_turns: 4, partner: tough}
 training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 1, hidden: [8], num_train_steps: 60REWARD}
 logging: {output_dir: "FOLDER", tensorboard: false, save_every: 60}
 """

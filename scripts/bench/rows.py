@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from scripts.bench import aec, engine, league_path, learning, time_to_score
+from scripts.bench import aec, backends, engine, league_path, learning, time_to_score
 from scripts.bench.report import Row, Timed, compare, rate
 
 Suite = Callable[[int, float], Iterator[Row]]
@@ -213,6 +213,7 @@ def _score(_repeats: int, _seconds: float) -> Iterator[Row]:
 
 SUITES: dict[str, Suite] = {
     "aec": _aec,
+    "backends": backends.rows,
     "engine": _engine,
     "imports": _imports,
     "league": _league,

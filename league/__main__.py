@@ -1,0 +1,7 @@
+"""``python -m league``: the same as ``dond-marl``."""
+
+import sys
+
+from league.doors import main
+
+sys.exit(main())

@@ -1,0 +1,57 @@
+"""Who answers a partner best: the exact best response where it can be computed, or one that acts by the odds.
+
+The same object says what it is worth and plays, so that nothing is solved twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dond_marl.best_response import exact_by_answers
+from dond_marl.contexts import prior_contexts
+from dond_marl.game import Rules
+from dond_marl.odds import EXACT_TURNS, check_odds
+from dond_marl.scenarios import ScenarioSource
+from dond_marl.seats import Partner
+from dond_marl.yardsticks import Value, response_value
+from partners.best_response import BestResponse
+
+
+class Reply(NamedTuple):
+    """A response for each seat, which believes the source's prior."""
+
+    players: tuple[BestResponse, BestResponse]
+    exact: bool  # nobody who believes the same does better
+
+
+def best_reply(partner: Partner, source: ScenarioSource, rules: Rules, *, revealed: bool = False) -> Reply:
+    """The best response that is known to ``partner``; ``revealed``: both seats see each other's values.
+
+    Raises ``ValueError`` where there is none: the partner's answers depend on what was said before, or their odds are
+    not known, or the source is endless.
+    """
+    sure = exact_by_answers(partner, rules)
+    if not sure:
+        try:
+            check_odds(partner, rules)
+        except ValueError:
+            raise ValueError("its answers depend on what was said before, or their odds are not known") from None
+    contexts = [None if revealed else prior_contexts(source, seat) for seat in (0, 1)]
+    players = BestResponse(partner, contexts[0]), BestResponse(partner, contexts[1])
+    return Reply(players, sure or rules.max_turns <= EXACT_TURNS)
+
+
+def reply_value(
+    reply: Reply | None,
+    partner: Partner,
+    source: ScenarioSource,
+    rules: Rules,
+    seat: int,
+    candidates: Mapping[str, Partner] | None = None,
+) -> Value:
+    """As :func:`dond_marl.yardsticks.response_value`, solved once for the value and for playing."""
+    if reply is not None and exact_by_answers(partner, rules):
+        value = reply.players[seat].value(seat, rules, source.prior)
+        return Value(value, value, True, "expectimax")
+    return response_value(partner, source, rules, seat, candidates)

@@ -1,0 +1,191 @@
+"""What a league found out: what each member is worth, and which mixtures of members are stable, each with its doubt.
+
+Everything is a fold over the ledger: ratings (:mod:`league.ratings`, :mod:`league.duplicates`, and
+:func:`league.meta_game.deviation_rating`) and the meta-game (:mod:`league.meta_game`, :mod:`league.evolution`).
+Intervals are over scenarios: groups of them get random weights, every table of means is made again, and so is all
+that follows from it. Cells that were never played are predicted as in :func:`league.payoffs.complete`. N = members
+that have played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.randomness import generator
+from league.crossplay import CrossPlay
+from league.duplicates import Session, duplicate_rating, sessions
+from league.evolution import Drift, alpha_rank, replicator, replicators
+from league.ledger import Ledger
+from league.meta_game import (
+    Equilibria,
+    Game,
+    Joint,
+    deviation_rating,
+    game_of,
+    max_welfare_cce,
+    nash_bargaining_cce,
+)
+from league.programs import Pairs
+from league.ratings import Rated, Table, distinctness, scenario_weights, take_give, with_interval
+
+REPLICATES = 100
+MANY, FEWER = 64, 40  # members, and the replicates among more of them: a game of 200 takes seconds to solve
+WELFARE, NASH, DRIFT = "max-welfare CCE", "Nash-bargaining CCE", "replicator"
+
+
+class Solution(NamedTuple):
+    """A mixture of pairs of members, and what it is worth."""
+
+    name: str
+    values: Rated  # [2] of the seats, points of ten
+    welfare: Rated  # [] of both together
+    gap: Rated  # [] what a seat gains by naming one member beforehand; both seats added where they mix independently
+    shares: Rated  # [2, N] how often each member sits in each seat
+    chances: Table  # [N, N] of seat_0's member and seat_1's
+
+
+class Findings(NamedTuple):
+    """Ratings ``[N]``, deviation ratings ``[2, N]`` by seat, and the meta-game, all with two-sided intervals."""
+
+    members: tuple[str, ...]
+    take: Rated  # points of ten
+    give: Rated
+    duplicates: Rated  # openskill's mu
+    deviation: Rated  # points of ten, at most 0
+    solutions: tuple[Solution, ...]
+    alpha_rank: Rated  # shares
+    played: float  # share of the cells that were played; the others are predicted
+    replicates: int
+    confidence: float
+
+
+class _Solved(NamedTuple):
+    """One table's game."""
+
+    game: Game
+    welfare: Joint
+    nash: Joint
+    deviation: Table  # [2, N]
+    alpha_rank: Table  # [N]
+    found: Pairs
+
+
+def findings_of(
+    ledger: Ledger, cross: CrossPlay, *, seed: int, confidence: float, replicates: int | None = None
+) -> Findings | None:
+    """The findings of a ledger and of its fold; ``None`` where nothing was played."""
+    live = [member.name for member in ledger.members() if member.live]
+    rounds = _sessions(ledger, cross)
+    return findings(cross, rounds, live, seed=seed, confidence=confidence, replicates=replicates)
+
+
+def findings(
+    cross: CrossPlay,
+    rounds: Iterable[Sequence[Session]],
+    live: Iterable[str] = (),
+    *,
+    seed: int,
+    confidence: float,
+    replicates: int | None = None,
+) -> Findings | None:
+    """The findings of a fold and of the sessions of each round, whose entrants are numbered as in ``cross``.
+
+    ``live`` members have changed from round to round. Takes 5 s among 20 or 50 members.
+    """
+    payoffs = cross.payoffs()
+    met = np.flatnonzero(payoffs.games.any(axis=(1, 2)))
+    if not len(met):
+        return None
+    if replicates is None:
+        replicates = REPLICATES if len(met) <= MANY else FEWER
+    part = np.ix_(met, np.arange(2), met)
+    games, counted = payoffs.games[part], distinctness(type(payoffs)(*(table[part] for table in payoffs)))
+
+    def filled(table: Table) -> Table:
+        played = ~np.isnan(table)
+        return table if played.all() else np.where(played, table, take_give(table, games).predicted())
+
+    def rated(table: Table) -> Table:
+        fit = take_give(table, games, counted)
+        return np.stack([fit.take, fit.give])
+
+    weights = scenario_weights(generator(seed, "findings"), replicates)
+    mean = payoffs.mean[part]
+    value, solved = rated(mean), _solved(filled(mean))
+    rates, draws = [], []
+    for table in cross.cells.resampled(weights):
+        rates.append(rated(table[part]))
+        draws.append(_solved(filled(table[part]), solved.found))
+    enough = cross.cells.occupied > 1
+    take, give = (
+        with_interval(value[row], np.stack([rate[row] for rate in rates]), confidence, enough=enough) for row in (0, 1)
+    )
+    place = {name: number for number, name in enumerate(cross.members)}
+    duplicates = duplicate_rating(
+        rounds,
+        len(cross.members),
+        generator(seed, "duplicates"),
+        live=[place[name] for name in live if name in place],
+        replicates=replicates,
+        confidence=confidence,
+    )
+
+    def with_doubt(value: Table, drawn: list[Table]) -> Rated:
+        return with_interval(value, np.stack(drawn), confidence, enough=enough)
+
+    drifts = replicators([one.game for one in draws])
+    return Findings(
+        members=tuple(cross.members[number] for number in met),
+        take=take,
+        give=give,
+        duplicates=Rated(*(each[met] for each in duplicates)),
+        deviation=with_doubt(solved.deviation, [one.deviation for one in draws]),
+        solutions=(
+            _solution(WELFARE, solved.welfare, [one.welfare for one in draws], confidence, enough),
+            _solution(NASH, solved.nash, [one.nash for one in draws], confidence, enough),
+            _solution(DRIFT, _joint(replicator(solved.game)), [_joint(each) for each in drifts], confidence, enough),
+        ),
+        alpha_rank=with_doubt(solved.alpha_rank, [one.alpha_rank for one in draws]),
+        played=float(np.count_nonzero(games)) / games.size,
+        replicates=replicates,
+        confidence=confidence,
+    )
+
+
+def _solved(table: Table, start: Pairs | None = None) -> _Solved:
+    """Everything about the game of a full table ``[N, 2, N]``; ``start``: pairs that mattered in one much like it."""
+    equilibria = Equilibria(game_of(table), start)
+    welfare, nash = max_welfare_cce(equilibria), nash_bargaining_cce(equilibria)
+    strictest = np.stack(deviation_rating(equilibria))
+    ranked = alpha_rank(table.mean(axis=1))
+    return _Solved(equilibria.game, welfare, nash, strictest, ranked, np.flatnonzero(welfare.chances + nash.chances))
+
+
+def _joint(drift: Drift) -> Joint:
+    """Independent mixtures as a distribution over pairs."""
+    return Joint(np.outer(drift.first, drift.second), drift.values, drift.gap)
+
+
+def _solution(name: str, joint: Joint, draws: list[Joint], confidence: float, enough: bool) -> Solution:
+    def figure(values: Table, drawn: list[Table]) -> Rated:
+        return with_interval(values, np.stack(drawn), confidence, enough=enough)
+
+    return Solution(
+        name,
+        figure(np.array(joint.values), [np.array(each.values) for each in draws]),
+        figure(np.array(joint.welfare), [np.array(each.welfare) for each in draws]),
+        figure(np.array(joint.gap), [np.array(each.gap) for each in draws]),
+        figure(np.stack(joint.mixtures), [np.stack(each.mixtures) for each in draws]),
+        joint.chances,
+    )
+
+
+def _sessions(ledger: Ledger, cross: CrossPlay) -> Iterator[list[Session]]:
+    """The duplicate tournaments of every round, one round at a time."""
+    place = {name: number for number, name in enumerate(cross.members)}
+    for number in range(ledger.next_round):
+        legs = (leg for leg in ledger.legs(number) if leg.seats[0] in place and leg.seats[1] in place)
+        yield sessions(ledger.scenarios(number), legs, place)

@@ -1,0 +1,35 @@
+"""The shortest way to a comparable figure: points of ten against a partner on the held-out scenarios, both seats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dond_marl.game import Rules
+from dond_marl.occupants import Spec, seat_occupant, spec_name
+from dond_marl.scenarios import open_source
+from dond_marl.seats import Partner
+from league.score import Result, score
+
+
+def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: int = 0) -> Result:
+    """What ``member`` scores against ``against`` under the default rules, each held-out scenario once in either seat.
+
+    Raises :class:`~dond_marl.occupants.OccupantNameError` and :class:`~dond_marl.rollout.OccupantError`.
+    """
+    source = open_source("lewis", split="heldout")
+    assert source.table is not None
+    players = seat_occupant(member), seat_occupant(against)
+    return score(*players, source.table, Rules(), seed=seed, prior=source.prior)
+
+
+@contextmanager
+def before_and_after(member: Partner, against: Spec = "heuristic") -> Iterator[None]:
+    """Score ``member`` before and after whatever is done within, its training for instance, and print both."""
+    first, start = heldout_score(member, against), time.perf_counter()
+    yield
+    seconds, last = time.perf_counter() - start, heldout_score(member, against)
+    told = [f"{result.points.mean:.2f} ±{result.points.margin:.2f}" for result in (first, last)]
+    versus = f"points of ten against {spec_name(against)}, held-out scenarios"
+    print(f"{versus}: {told[0]} before, {told[1]} after {seconds:.0f} s")  # noqa: T201  # what it is for

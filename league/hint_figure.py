@@ -1,0 +1,76 @@
+"""The learning curves of a hint experiment: with hints on the left, the same learners without them on the right.
+
+Matplotlib is an optional extra; it is loaded only when a figure is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from league.bargaining_plane import DOTS, FAINT, GRID, INK, PAPER, check_drawable
+from league.hint_experiment import Arm, Experiment, Mark
+from league.hint_findings import CONFIDENCE, curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SIZE = (10.4, 4.9)  # inches
+COLOURS = {"none": "#000000", "random": "#59636e", "expert": "#0072b2", "llm": "#d55e00"}  # Okabe and Ito 2008
+_LINES = ("-", (0, (4, 2)), (0, (1, 1.4)), "-.")  # by dropout, in the order of the experiment
+
+
+def draw(path: Path, found: Experiment) -> None:
+    """Write the figure. Raises :class:`league.bargaining_plane.PlotError`."""
+    check_drawable(path)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=SIZE, dpi=DOTS, facecolor=PAPER)
+    FigureCanvasAgg(picture)
+    told, alone = picture.subplots(1, 2, sharey=True)
+    picture.subplots_adjust(left=0.07, right=0.985, bottom=0.24, top=0.86, wspace=0.06)
+    _panel(told, found, lambda mark: mark.told, "with the hints it learned with")
+    _panel(alone, found, lambda mark: mark.alone, "the same learners, hints taken away")
+    told.set_ylabel("share of the exact best response", color=INK)
+    seeds = len({mark.seed for mark in found.marks})
+    picture.suptitle(
+        f"What hints are worth: greedy play on {found.label}, mean of {seeds} seeds, bands {CONFIDENCE:.0%}",
+        color=INK, fontsize=11, x=0.07, ha="left",
+    )  # fmt: skip
+    handles, labels = told.get_legend_handles_labels()
+    picture.legend(
+        handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=9, labelcolor=INK, handlelength=3.2
+    )
+    picture.savefig(path)
+
+
+def _panel(axes: Axes, found: Experiment, value: Callable[[Mark], float], title: str) -> None:
+    arms = list(dict.fromkeys(mark.arm for mark in found.marks))
+    dropouts = sorted({arm.dropout for arm in arms})
+    for arm in arms:
+        drawn = curve(found, arm, value)
+        mean = np.array([point.mean for point in drawn.spreads])
+        low, high = (np.array([getattr(point, end) for point in drawn.spreads]) for end in ("low", "high"))
+        colour, line = COLOURS[arm.mode], _LINES[dropouts.index(arm.dropout) % len(_LINES)]
+        axes.fill_between(drawn.decisions, low, high, color=colour, alpha=0.13, linewidth=0)
+        axes.plot(drawn.decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=_label(arm))
+    axes.set_title(title, fontsize=10, color=INK, loc="left")
+    axes.set_xlabel("own decisions", color=INK)
+    axes.set_ylim(0, 1.0)
+    axes.set_xlim(left=0)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.xaxis.set_major_formatter(lambda number, _: f"{number / 1000:g}k")
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.tick_params(colors=FAINT, labelsize=9)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(GRID)
+
+
+def _label(arm: Arm) -> str:
+    return "no hints" if arm.mode == "none" else f"{arm.mode}{f', {arm.dropout:.0%} withheld' if arm.dropout else ''}"

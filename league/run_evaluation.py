@@ -1,0 +1,123 @@
+"""The final evaluation of a run: its main members against held-out members, on scenarios that nobody learned on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+from dond_marl.scenarios import ScenarioSource
+from dond_marl.seats import Partner
+from league.config import Config, parse
+from league.evaluate import HELDOUT
+from league.final_evaluation import FinalEvaluation, final_evaluation
+from league.ledger import Ledger
+from league.rosters import zoo
+from league.run_directory import named_run
+from league.tasks import Member, Place, Seated, seated
+from partners.rewards import OWN
+
+APART = 2**62  # added to the run's seed: what is drawn for an evaluation was not drawn for the league
+EXPLOITERS = ("main_exploiter", "league_exploiter")
+
+
+class NothingToEvaluate(ValueError):
+    """The run has no main member."""
+
+
+def evaluate_run(
+    config: Config,
+    ledger: Ledger,
+    place: Place,
+    *,
+    sampling: bool = False,
+    confidence: float | None = None,
+    sample: int | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> FinalEvaluation:
+    """Evaluate the main members as they stand in a ledger, which may be that of a league in progress.
+
+    They play their likeliest acts, or as they practiced where ``sampling``. Opponents are the members of the split
+    ``heldout`` or, where there is none, every scripted occupant. Raises :class:`NothingToEvaluate`.
+    """
+    members, states = ledger.members(), ledger.states()
+
+    def partner(member: Member) -> Partner:
+        blob = states[member.name].blob if member.live else member.blob
+        return _player(Seated(member, blob), place, sampling)
+
+    mains = {m.name: partner(m) for m in members if m.role == "main"}
+    if not mains:
+        raise NothingToEvaluate("the run has no main member: nobody in it learns for itself")
+    hunters = {m.name for m in members if m.role in EXPLOITERS}
+    last = {m.parent: m for m in members if m.role == "snapshot"}  # an exploiter may have started over since
+    exploiters = {m.name: partner(m) for m in members if m.name in hunters or m in [last.get(each) for each in hunters]}
+    trained = {m.name: partner(m) for m in last.values() if m.parent in mains}
+    held = {m.name: seated(Seated(m, m.blob), place) for m in members if m.split == "heldout"}
+    env, league = config.env, config.league
+    found = final_evaluation(
+        mains,
+        held or {name: name for name in zoo()},
+        heldout_source(config),
+        env.rules(),
+        exploiters=exploiters,
+        trained=trained,
+        revealed=env.reveal_partner_utilities,
+        sample=sample,
+        seed=(league.seed + APART) % 2**63,
+        confidence=league.confidence if confidence is None else confidence,
+        tell=tell,
+    )
+    how = "as it practiced, sampling its acts" if sampling else "its likeliest acts"
+    notes = [f"a network plays {how}", *_rewards(config, mains)]
+    return found._replace(notes=(*notes, *found.notes))
+
+
+def evaluate_folder(
+    folder: Path,
+    *,
+    sampling: bool = False,
+    confidence: float | None = None,
+    sample: int | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> FinalEvaluation:
+    """The same for the run in a folder. Raises what opening it raises, in words for its user."""
+    directory = named_run(folder)
+    with Ledger(directory.ledger) as ledger:
+        if not ledger.begun:
+            raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
+        config: Config = parse(ledger.notes()["config"], f"settings in {directory.ledger}")
+        return evaluate_run(
+            config,
+            ledger,
+            Place(directory.blobs),
+            sampling=sampling,
+            confidence=confidence,
+            sample=sample,
+            tell=tell,
+        )
+
+
+def heldout_source(config: Config) -> ScenarioSource:
+    """The part of the run's source that nobody learned on, where it has one."""
+    env = config.env
+    split = HELDOUT.get(env.scenarios, env.split)
+    return env.model_copy(update={"split": split}).open_source()
+
+
+def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:
+    """What was paid in practice, where that was not the learner's own points."""
+    for learner in config.learners:
+        changed = (stage.learner(learner) for stage in config.curriculum)
+        paid = sorted({learner.reward, *(each.reward for each in changed if each is not None)} - {OWN})
+        if learner.name in mains and paid:
+            yield f"{learner.name} was paid {', '.join(paid)} in practice, not only its own points"
+
+
+def _player(who: Seated, place: Place, sampling: bool) -> Partner:
+    found = seated(who, place)
+    if who.blob is None or sampling:
+        return found
+    from partners.learned import NetworkPartner  # PyTorch is loaded only where a network plays
+
+    assert isinstance(found, NetworkPartner)
+    return NetworkPartner(found.network, greedy=True)

@@ -1,0 +1,104 @@
+"""The baseline of the judge: a reward model that is trained on the same few labelled episodes, by supervised learning.
+
+It reads an episode as a sequence, as the judge does: the table with both sides' values, every act, then how it ended
+and what both earned. Source: Kwon et al. 2023 (arXiv 2303.00001), section 4.3, and its published code: a GRU of 128
+units, Adam at 0.05, until every label is right or 100 epochs are over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from dond_marl.batch import Games
+from dond_marl.game import MAX_COUNT, MAX_VALUE, Act
+from dond_marl.metrics import TEN, points_of_ten
+from dond_marl.randomness import generator
+from dond_marl.seats import Int8s
+from partners.judge import Verdict, count_verdicts
+from partners.judge_episodes import Labelled
+from partners.styles import Style
+
+UNITS, LEARNING_RATE, EPOCHS = 128, 0.05, 100
+_KINDS, _TABLE, _ACT, _END = 3, 9, 9, 3  # columns: which kind of step, then what a step of each kind says
+_WIDTH = _KINDS + _TABLE + _ACT + _END
+
+
+class RewardModel:
+    """Says yes where the network thinks it likelier than not; ``seed`` draws its first weights. A judge of games."""
+
+    def __init__(self, style: Style, labelled: Labelled, seed: int) -> None:
+        self.style = style
+        self.tally: Counter[str] = Counter()
+        self._network = _Network(seed)
+        steps, lengths = episodes(labelled.games, labelled.seat)
+        self.epochs = self._network.learn(steps, lengths, torch.from_numpy(labelled.labels))
+
+    def verdicts(self, games: Games, seat: int) -> Int8s:
+        """A :class:`Verdict` for each game, ``[N]``."""
+        with torch.no_grad():
+            said = self._network(*episodes(games, seat)) > 0
+        verdicts = np.where(said.numpy(), Verdict.YES, Verdict.NO).astype(np.int8)
+        count_verdicts(self.tally, verdicts)
+        return verdicts
+
+
+def episodes(games: Games, seat: int) -> tuple[Tensor, Tensor]:
+    """Each game as steps ``[N, T + 2, 24]`` of numbers in -1..1, and how many of them there are, ``[N]``.
+
+    ``seat`` is the one that is judged; both seats' games read alike from its side.
+    """
+    size, longest = games.act.shape
+    steps = np.zeros((size, longest + 2, _WIDTH), dtype=np.float32)
+    scenarios, rows = games.scenarios, np.arange(size)
+    values = scenarios.utilities[:, [seat, 1 - seat]].reshape(size, 6) / MAX_VALUE
+    steps[:, 0, 0] = 1
+    steps[:, 0, _KINDS : _KINDS + _TABLE] = np.concatenate([scenarios.counts / MAX_COUNT, values], axis=1)
+    said, turn = np.nonzero(games.act >= 0)
+    start = _KINDS + _TABLE
+    steps[said, turn + 1, 1] = 1
+    steps[said, turn + 1, start] = np.where(turn % 2 == seat, 1, -1)
+    steps[said, turn + 1, start + 1 + games.act[said, turn]] = 1
+    steps[said, turn + 1, start + 1 + len(Act) : start + _ACT] = games.oA[said, turn] / MAX_COUNT
+    ended = games.turns.astype(np.int64) + 1
+    earned = points_of_ten(games.scores, scenarios.wholes) / TEN
+    steps[rows, ended, 2] = 1
+    steps[rows, ended, start + _ACT] = games.deal
+    steps[rows, ended, start + _ACT + 1 :] = earned[:, [seat, 1 - seat]]
+    return torch.from_numpy(steps), torch.from_numpy(ended + 1)
+
+
+class _Network(nn.Module):
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.gru = nn.GRU(_WIDTH, UNITS, batch_first=True)
+        self.head = nn.Linear(UNITS, 1)
+        bound = 1 / math.sqrt(UNITS)  # as PyTorch's own, from the seed
+        with torch.no_grad():
+            for number, parameter in enumerate(self.parameters()):
+                drawn = generator(seed, "reward model", number).uniform(-bound, bound, tuple(parameter.shape))
+                parameter.copy_(torch.from_numpy(drawn))
+
+    def forward(self, steps: Tensor, lengths: Tensor) -> Tensor:
+        """Log odds of yes, ``[N]``."""
+        packed = pack_padded_sequence(steps, lengths, batch_first=True, enforce_sorted=False)
+        _, last = self.gru(packed)
+        odds: Tensor = self.head(last[0])[:, 0]
+        return odds
+
+    def learn(self, steps: Tensor, lengths: Tensor, labels: Tensor) -> int:
+        """Train on all episodes at once; the epochs that it took."""
+        optimizer = torch.optim.Adam(self.parameters(), lr=LEARNING_RATE)
+        for epoch in range(EPOCHS):
+            odds = self(steps, lengths)
+            if bool(((odds > 0) == labels).all()):
+                return epoch
+            optimizer.zero_grad()
+            nn.functional.binary_cross_entropy_with_logits(odds, labels.float()).backward()  # type: ignore[no-untyped-call]  # PyTorch's own
+            optimizer.step()
+        return EPOCHS

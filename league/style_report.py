@@ -1,0 +1,235 @@
+"""The tables of a comparison of style rewards, and the same figures as plain values."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dond_marl.metrics import Estimate, mean_of_cells
+from league.show import figure
+from league.style_agreement import Agreement
+from league.style_settings import SOURCES, Source, StylesConfig
+from league.style_trials import FIGURES, TrialResult
+from partners.styles import Style
+
+CONFIDENCE = 0.95
+NAMES: dict[Source, str] = {
+    "own": "own points",
+    "true": "the style itself",
+    "judge": "judge",
+    "supervised": "reward model",
+}
+LOCAL = (
+    "The judge here is no language model: it keeps those rules of a menu that fit the labelled episodes, and the menu "
+    "was written by people who knew the definitions. It shows what a judge with good notions makes of a few episodes, "
+    'not what a language model would. Name one with --set comparison.judge="llm_judge(model=...)".'
+)
+
+
+class Row(NamedTuple):
+    """The learners of one style and one reward, over all seeds."""
+
+    style: Style
+    source: Source
+    played: dict[str, Estimate]  # of held-out play, by figure; intervals over scenarios
+    rates: tuple[float, ...]  # of the style, one per seed
+    practiced: Agreement | None  # of the reward's labels, on the games that were learned from
+    labelled: Agreement | None  # the same, on held-out play
+    tally: Counter[str]
+
+
+class Judged(NamedTuple):
+    """One judge of one style on the same held-out episodes of scripted play."""
+
+    style: Style
+    source: Source
+    found: Agreement
+    requests: int
+    tokens: int
+    usd: float
+    seconds: float
+
+
+def rows_of(config: StylesConfig, results: Sequence[TrialResult]) -> list[Row]:
+    """What all trials come to, style by style in the order of :data:`SOURCES`."""
+    rows = []
+    for style in map(Style, config.comparison.styles):
+        for source in SOURCES:
+            wanted = None if source == "own" else style
+            mine = [each for each in results if each.trial.source == source and each.trial.style == wanted]
+            if mine:
+                rows.append(_row(style, source, mine))
+    return rows
+
+
+def _row(style: Style, source: Source, results: Sequence[TrialResult]) -> Row:
+    games = np.concatenate([each.played.games for each in results])
+    played = {
+        name: mean_of_cells(np.concatenate([each.played.sums[place] for each in results]), games, CONFIDENCE)
+        for place, name in enumerate(FIGURES)
+    }
+    return Row(
+        style,
+        source,
+        played,
+        tuple(each.played.mean(style) for each in results),
+        _together(each.practiced for each in results),
+        _together(each.labelled for each in results),
+        sum((each.tally for each in results), Counter()),
+    )
+
+
+def _together(found: Iterable[Agreement | None]) -> Agreement | None:
+    known = [each for each in found if each is not None]
+    return reduce(Agreement.plus, known) if known else None
+
+
+def print_judged(console: Console, config: StylesConfig, judged: Sequence[Judged]) -> None:
+    """Judge and reward model beside the definition, on the same episodes."""
+    told = config.comparison
+    costs = any(row.requests for row in judged)
+    title = f"who labels held-out episodes of scripted play like the definition, after {told.examples} labelled ones"
+    headings = ["style", "who", "accuracy", "one answer", "kappa", "yes right", "yes wrong", "no wrong", "no right"]
+    table = _table(title, [*headings, "unjudged", *(("requests", "tokens", "cost") if costs else ())])
+    for row in judged:
+        counts = (row.found.yes_yes, row.found.yes_no, row.found.no_yes, row.found.no_no, row.found.unjudged)
+        table.add_row(
+            row.style.word,
+            NAMES[row.source],
+            _share(row.found.accuracy),
+            _share(row.found.majority),
+            _number(row.found.kappa),
+            *(f"{count:,}" for count in counts),
+            *((f"{row.requests:,}", f"{row.tokens:,}", f"${row.usd:.4f}") if costs else ()),
+            end_section=row.source == SOURCES[-1],
+        )
+    console.print(table)
+    line = f"one answer: the accuracy of always giving the commoner one. {told.seeds} draws of labelled episodes each."
+    console.print(Text(line), soft_wrap=True)
+
+
+def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], partner: str) -> None:
+    """The paper's columns, and what a style costs in points."""
+    headings = ["style", "paid by", "in the style", "seeds", "labels right", "kappa", "right, held-out"]
+    headings += ["own points", "joint", "deals", "turns"]
+    table = _table(f"learners in held-out play against {partner}", headings)
+    for row in rows:
+        table.add_row(
+            row.style.word,
+            NAMES[row.source],
+            _percent(row.played[row.style]),
+            f"{min(row.rates):.0%} to {max(row.rates):.0%}",
+            "-" if row.practiced is None else _share(row.practiced.accuracy),
+            "-" if row.practiced is None else _number(row.practiced.kappa),
+            "-" if row.labelled is None else _share(row.labelled.accuracy),
+            figure(row.played["points"]),
+            figure(row.played["joint"]),
+            _percent(row.played["deals"]),
+            f"{row.played['turns'].mean:.1f}",
+            end_section=row.source == SOURCES[-1],
+        )
+    console.print(table)
+    for line in (*_means(rows), *_notes(config)):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _means(rows: Sequence[Row]) -> Iterable[str]:
+    """Over all styles: the comparison in a line each."""
+    for source in SOURCES:
+        mine = [row for row in rows if row.source == source]
+        if not mine:
+            continue
+        rate = float(np.mean([row.played[row.style].mean for row in mine]))
+        known = [row.practiced.accuracy for row in mine if row.practiced is not None]
+        labels = f", {np.mean(known):.1%} of labels right in practice" if known else ""
+        yield f"mean over styles, paid by {NAMES[source]}: {rate:.1%} of games in the style{labels}"
+
+
+def _notes(config: StylesConfig) -> Iterable[str]:
+    told = config.comparison
+    yield (
+        f"in the style: share of games, by the definition that the learners paid by the style itself have; ± is a 95 % "
+        f"interval over scenarios, seeds the least and the most of {told.seeds} learners. labels right: what a learner "
+        f"was paid while it practiced, against the definition; held-out: the same in the games of this table. Points "
+        f"are of ten per game, of learners that were paid for something else, except in the first row of a style."
+    )
+    if told.judge.startswith("local_judge"):
+        yield LOCAL
+
+
+def figures(
+    config: StylesConfig, rows: Sequence[Row], judged: Sequence[Judged], partner: str, seconds: float
+) -> dict[str, Any]:
+    """Everything as JSON values."""
+    return {
+        "settings": config.model_dump(mode="json"),
+        "partner": partner,
+        "confidence": CONFIDENCE,
+        "seconds": round(seconds, 1),
+        "learners": [
+            {
+                "style": str(row.style),
+                "reward": row.source,
+                "rate": _estimate(row.played[row.style]),
+                "rates": [round(rate, 4) for rate in row.rates],
+                "played": {name: _estimate(each) for name, each in row.played.items()},
+                "labels_in_practice": _agreement(row.practiced),
+                "labels_held_out": _agreement(row.labelled),
+                "judge": dict(row.tally),
+            }
+            for row in rows
+        ],
+        "judges": [
+            {
+                "style": str(row.style),
+                "judge": row.source,
+                "labels": _agreement(row.found),
+                "requests": row.requests,
+                "tokens": row.tokens,
+                "usd": row.usd,
+                "seconds": round(row.seconds, 4),
+            }
+            for row in judged
+        ],
+    }
+
+
+def _estimate(found: Estimate) -> dict[str, float | int | None]:
+    low, high = (None if math.isnan(each) else round(each, 4) for each in (found.low, found.high))
+    return {"mean": round(found.mean, 4), "n": found.n, "low": low, "high": high}
+
+
+def _agreement(found: Agreement | None) -> dict[str, float | int | None] | None:
+    if found is None:
+        return None
+    shares = {"accuracy": found.accuracy, "kappa": found.kappa, "majority": found.majority}
+    told = {name: None if math.isnan(share) else round(share, 4) for name, share in shares.items()}
+    return {**found._asdict(), **told}
+
+
+def _table(title: str, headings: Sequence[str]) -> Table:
+    """Figures to the right, the two columns of names whole."""
+    table = Table(title=title)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place < 2 else "right", no_wrap=place < 2)
+    return table
+
+
+def _percent(found: Estimate) -> str:
+    return f"{found.mean:.1%} ±{found.margin:.1%}" if not math.isnan(found.margin) else _share(found.mean)
+
+
+def _share(share: float) -> str:
+    return "-" if math.isnan(share) else f"{share:.1%}"
+
+
+def _number(number: float) -> str:
+    return "-" if math.isnan(number) else f"{number:.2f}"

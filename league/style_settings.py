@@ -1,0 +1,101 @@
+"""What may be set of a comparison of style rewards (``scripts/styles.py``): a section of its file each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from dond_marl.occupants import parse_spec
+from league.hyperparameters import Hyperparameters
+from league.settings import EnvConfig, PathText, Section, wrong
+from league.yaml_source import shown
+from partners.rewards import OWN, RewardError, reward_name, reward_of
+from partners.styles import Style
+
+# Who is compared, in this order: a learner of own points, of the style itself, of a judge's word, of a reward model's.
+Source = Literal["own", "true", "judge", "supervised"]
+SOURCES: tuple[Source, ...] = get_args(Source)
+JUDGES = ("local_judge", "llm_judge")
+
+
+def _styles(given: object) -> object:
+    """Styles in the order of their definition, each once."""
+    known = [str(style) for style in Style]
+    if not isinstance(given, list | tuple) or not given or any(style not in known for style in given):
+        raise wrong(f"must be a list of styles out of {', '.join(known)}; got {shown(given)}")
+    return tuple(style for style in known if style in given)
+
+
+def _judge(given: str) -> str:
+    """The one way to write a judge; whose style, episodes and seed are the comparison's to say."""
+    try:
+        kind, _ = parse_spec(reward_name(judge_of(given, Style.STUBBORN, 3, 0)))
+        reward_of(judge_of(given, Style.STUBBORN, 3, 0))
+    except ValueError as error:
+        raise wrong(str(error)) from None
+    if kind not in JUDGES:
+        raise wrong(f"must be {' or '.join(JUDGES)}, with parameters or without; got {shown(given)}")
+    return given
+
+
+def judge_of(judge: str, style: Style, examples: int, seed: int) -> str:
+    """The spec of ``judge`` asked about one style, shown ``examples`` worked episodes. Raises ``ValueError``."""
+    kind, parameters = parse_spec(judge)
+    taken = sorted({"style", "examples", "seed"} & parameters.keys())
+    if taken:
+        raise RewardError(f"a judge's {', '.join(taken)} is said by the comparison itself; leave it out of {judge}")
+    told = {**parameters, "style": str(style), "examples": examples, "seed": seed}
+    return reward_name(f"{kind}({', '.join(f'{name}={value!r}' for name, value in told.items())})")
+
+
+class ComparisonConfig(Section):
+    """What is compared, on how many labelled episodes, and how often."""
+
+    styles: Annotated[tuple[str, ...], BeforeValidator(_styles)] = tuple(map(str, Style))
+    judge: Annotated[str, AfterValidator(_judge)] = Field(
+        default="local_judge", description="a judge, such as local_judge"
+    )
+    examples: int = Field(default=3, ge=2, le=20, description="an integer in 2..20, labelled episodes")
+    seeds: int = Field(default=3, ge=1, le=100, description="an integer in 1..100, learners of each kind")
+    seed: int = Field(default=0, ge=0, lt=2**31 - 1000, description="an integer in 0..2**31 - 1001")
+    episodes: int = Field(
+        default=392, ge=10, le=100_000, description="an integer in 10..100000, on which a judge is compared"
+    )
+
+
+class StyleTraining(Hyperparameters):
+    """How every learner learns, and for how long."""
+
+    num_train_steps: int = Field(default=200_000, ge=1, description="an integer above 0, own decisions")
+
+    @model_validator(mode="after")
+    def _paid_by_the_comparison(self) -> StyleTraining:
+        if self.reward != OWN:
+            raise wrong(f"what each learner is paid is the comparison's to say; leave out {self.reward}", "reward")
+        return self
+
+
+class StyleLogging(Section):
+    """Where a comparison is kept."""
+
+    output_dir: PathText = Field(default="runs/styles", description="the path of a folder")
+
+
+class StylesConfig(Section):
+    """All settings of a comparison."""
+
+    env: EnvConfig = Field(default_factory=lambda: EnvConfig(scenarios="lewis", split="train"))
+    comparison: ComparisonConfig = Field(default_factory=ComparisonConfig)
+    training: StyleTraining = Field(default_factory=StyleTraining)
+    logging: StyleLogging = Field(default_factory=StyleLogging)
+
+    @model_validator(mode="after")
+    def _learns_where_it_is_not_measured(self) -> StylesConfig:
+        """The published code learns and measures on the same scenarios."""
+        if self.env.scenarios != "lewis" or self.env.split not in (None, "train"):
+            given = f"scenarios: {self.env.scenarios}, split: {self.env.split}"
+            raise wrong(
+                f"must be scenarios: lewis, split: train, as figures are of its held-out part; got {given}", "env"
+            )
+        return self

@@ -1,0 +1,181 @@
+"""One learner of a comparison: which reward it learns from, how truly that labels its games, and how it plays then.
+
+A trial is a value and its result a function of it (and of a judge's recorded answers), so that trials may run in any
+order and on any number of workers. Learning is on training scenarios, every reported figure of play on held-out ones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dond_marl.batch import Games
+from dond_marl.metrics import GROUPS, TEN, points_of_ten, scenario_groups
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import Scenarios, ScenarioSource, open_source
+from dond_marl.seats import Partner
+from league.first_weights import first_network, reference_for
+from league.style_agreement import Agreement, agreement
+from league.style_model import RewardModel
+from league.style_settings import Source, StylesConfig, judge_of
+from partners.judge import JudgeReward, Verdict
+from partners.judge_episodes import worked_episodes
+from partners.learned import NetworkPartner
+from partners.learners import Learner
+from partners.practice import Opponent, practice
+from partners.rewards import Own, Reward, for_seat, reward_of
+from partners.styles import Style, StyleReward, shows
+
+FIGURES = ("points", "joint", "deals", "turns", *map(str, Style))  # of held-out play, per game
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One learner; ``style`` is ``None`` for the learner of own points, which serves all styles."""
+
+    config: StylesConfig
+    source: Source
+    style: Style | None
+    number: int  # which of the ``seeds``
+
+
+class Played(NamedTuple):
+    """Held-out play of one learner: sums per figure, seat and group of scenarios ``[F, 2, GROUPS]``, and games."""
+
+    sums: NDArray[np.float64]
+    games: NDArray[np.float64]  # [2, GROUPS]
+
+    def mean(self, figure: str) -> float:
+        """Over both seats."""
+        return float((self.sums[FIGURES.index(figure)].sum(axis=1) / self.games.sum(axis=1)).mean())
+
+
+class TrialResult(NamedTuple):
+    """What came of a trial."""
+
+    trial: Trial
+    played: Played
+    practiced: Agreement | None  # of its reward with the definition, on the games it learned from
+    labelled: Agreement | None  # the same on its held-out games
+    tally: Counter[str]  # of its judge
+    decisions: int
+    seconds: float
+    weights: dict[str, NDArray[np.float32]]
+
+
+class Watched:
+    """A reward of yes (10) and no (0), and how often it was right about ``style`` so far."""
+
+    def __init__(self, reward: Reward, style: Style) -> None:
+        self.reward, self.style, self.seen = reward, style, Agreement()
+
+    def for_seat(self, seat: int) -> Reward:
+        """Only that seat's games are looked at."""
+
+        def watched(games: Games, earned: NDArray[np.float64], scenarios: Scenarios, /) -> NDArray[np.float64]:
+            paid = for_seat(self.reward, seat)(games, earned, scenarios)
+            said = np.where(paid == TEN, Verdict.YES, np.where(paid == 0, Verdict.NO, Verdict.NONE)).astype(np.int8)
+            self.seen = self.seen.plus(agreement(said[:, seat], shows(self.style, games)[:, seat]))
+            return paid
+
+        return watched
+
+    def __call__(self, games: Games, earned: NDArray[np.float64], scenarios: Scenarios, /) -> NDArray[np.float64]:
+        """Of both seats."""
+        return np.stack([self.for_seat(seat)(games, earned, scenarios)[:, seat] for seat in (0, 1)], axis=1)
+
+
+def run(trial: Trial) -> TrialResult:
+    """Learn and play. Raises what the judge and the occupants raise."""
+    began = time.perf_counter()
+    torch.set_num_threads(1)
+    config, told = trial.config, trial.config.training
+    seed = config.comparison.seed + trial.number
+    partner, source = seat_occupant(config.env.partner), config.env.open_source()
+    reward = reward_in(trial)
+    counted = _counted(reward)
+    watched = None if trial.style is None else Watched(reward, trial.style)
+    plan = replace(told.practice(config.env, source, seed), reward=reward if watched is None else watched)
+    network = first_network(told, config.env, hints=False, seed=seed)
+    learner = Learner(network, told.learner(told.num_train_steps), seed, reference_for(told, network))
+    games = 0
+    while learner.decisions < told.num_train_steps:
+        experience, score = practice(
+            learner.network, [Opponent(partner, 1.0)], plan, update=learner.updates, games_before=games
+        )
+        learner.update(experience)
+        games += score.games
+    played, labelled = held_out(NetworkPartner(learner.network), partner, trial, reward)
+    return TrialResult(
+        trial,
+        played,
+        None if watched is None else watched.seen,
+        labelled,
+        _counted(reward) - counted,
+        learner.decisions,
+        time.perf_counter() - began,
+        {f"network.{name}": value.numpy() for name, value in learner.network.state_dict().items()},
+    )
+
+
+def _counted(reward: Reward) -> Counter[str]:
+    """What a judge has counted so far; one judge serves every trial of its name in a process."""
+    return Counter(reward.judge.tally) if isinstance(reward, JudgeReward) else Counter()
+
+
+def reward_in(trial: Trial) -> Reward:
+    """What the learner is paid."""
+    told = trial.config.comparison
+    if trial.source == "own" or trial.style is None:
+        return Own()
+    if trial.source == "true":
+        return StyleReward(str(trial.style))
+    seed = told.seed + trial.number
+    if trial.source == "judge":
+        return reward_of(judge_of(told.judge, trial.style, told.examples, seed))
+    return JudgeReward(RewardModel(trial.style, worked_episodes(trial.style, told.examples, seed), seed))
+
+
+def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) -> tuple[Played, Agreement | None]:
+    """Play every held-out scenario once in each seat; and how truly ``reward`` labels those games."""
+    config = trial.config
+    source, table = evaluated_on()
+    groups = scenario_groups(table)
+    sums, counts = np.zeros((len(FIGURES), 2, GROUPS)), np.zeros((2, GROUPS))
+    labelled = None if trial.style is None else Agreement()
+    for seat in (0, 1):
+        pair = (member, partner) if seat == 0 else (partner, member)
+        games = rollout(
+            pair,
+            table,
+            config.env.rules(),
+            seed=config.comparison.seed + trial.number,
+            index=(0, seat),
+            prior=source.prior,
+            reveal_partner_utilities=config.env.reveal_partner_utilities,
+        )
+        earned = points_of_ten(games.scores, table.wholes)
+        figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
+        figures += [shows(style, games)[:, seat] for style in Style]
+        for place, figure in enumerate(figures):
+            sums[place, seat] = np.bincount(groups, weights=figure, minlength=GROUPS)
+        counts[seat] = np.bincount(groups, minlength=GROUPS)
+        if trial.style is not None and labelled is not None:
+            watched = Watched(reward, trial.style)
+            watched.for_seat(seat)(games, earned, table)
+            labelled = labelled.plus(watched.seen)
+    return Played(sums, counts), labelled
+
+
+def evaluated_on() -> tuple[ScenarioSource, Scenarios]:
+    """Scenarios that nobody learned on."""
+    source = open_source("lewis", split="heldout")
+    assert source.table is not None
+    return source, source.table

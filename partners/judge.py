@@ -1,0 +1,103 @@
+"""Somebody else's opinion as a reward: a judge says of every game whether the learner negotiated in a style.
+
+A judge may fail: a service is down, a budget is spent, an answer is neither yes nor no. Such a game is not paid 0,
+which would say *no*; it is paid the mean of the judged games beside it, which pushes neither way, and it is counted.
+Where most of them fail there is nothing to learn from, and learning stops: :class:`JudgeError`.
+
+Source: Kwon et al. 2023 (arXiv 2303.00001), section 3: a language model's yes or no in place of a reward function.
+There an episode without a readable answer is left out of the update.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.batch import Games
+from dond_marl.game import SEATS
+from dond_marl.metrics import TEN
+from dond_marl.scenarios import Scenarios
+from dond_marl.seats import Int8s
+from partners.styles import Style
+
+MOST_FAILED = 0.5  # share of a block's games that may go unjudged
+
+
+class Verdict(IntEnum):
+    """What a judge says of one game."""
+
+    NONE = -1  # nothing that can be read
+    NO = 0
+    YES = 1
+
+
+class JudgeError(RuntimeError):
+    """A judge that judges too little to learn from: how much, why, and what to do. Learning must stop."""
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Anyone who says of finished games whether a seat negotiated in a style."""
+
+    @property
+    def style(self) -> Style:
+        """What it is asked about."""
+        ...
+
+    @property
+    def tally(self) -> Counter[str]:
+        """Counts since it was made: ``yes``, ``no``, and ``unjudged_<cause>``; a judge may count more."""
+        ...
+
+    def verdicts(self, games: Games, seat: int) -> Int8s:
+        """A :class:`Verdict` on ``seat`` for each game, ``[N]``; the same game gets the same verdict.
+
+        Raises :class:`JudgeError`, and what only a person can mend.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReward:
+    """Ten points for a game that the judge says is in its style, none for another. In 0..10.
+
+    A game without a verdict is paid the mean of those with one in the same seat; see the module.
+    """
+
+    judge: Judge
+    asked: tuple[int, ...] = (0, 1)  # the seats whose pay is wanted: questions cost
+
+    def for_seat(self, seat: int) -> JudgeReward:
+        """The same, asked about one seat alone; the other's pay is 0 and means nothing."""
+        return JudgeReward(self.judge, (seat,))
+
+    def __call__(self, games: Games, earned: NDArray[np.float64], _scenarios: Scenarios, /) -> NDArray[np.float64]:
+        """Points of ten, ``[N, 2]``. Raises :class:`JudgeError` and what the judge raises."""
+        pay = np.zeros_like(earned)
+        for seat in self.asked if games.size else ():
+            verdicts = self.judge.verdicts(games, seat)
+            judged = verdicts != Verdict.NONE
+            if judged.mean() < 1 - MOST_FAILED:
+                raise JudgeError(_unjudged(self.judge, int((~judged).sum()), games.size, seat))
+            pay[:, seat] = np.where(judged, verdicts, verdicts[judged].mean()) * TEN
+        return pay
+
+
+def count_verdicts(tally: Counter[str], verdicts: Int8s) -> None:
+    """Add to a judge's ``tally`` how often it said yes and no."""
+    tally["yes"] += int((verdicts == Verdict.YES).sum())
+    tally["no"] += int((verdicts == Verdict.NO).sum())
+
+
+def _unjudged(judge: Judge, failed: int, games: int, seat: int) -> str:
+    why = ", ".join(f"{name} {times}" for name, times in sorted(judge.tally.items()) if name.startswith("unjudged_"))
+    return (
+        f"the judge of style {judge.style} said neither yes nor no of {failed} of {games} games of {SEATS[seat]} "
+        f"(so far: {why or 'uncounted'}); nothing can be learned from that. Mend the service, raise its "
+        "budget, or go on from the last checkpoint"
+    )

@@ -1,0 +1,120 @@
+"""Episodes as a judge is told them: in words, with both sides' values, and with the answer for a few worked ones.
+
+The seat that is judged is Alice, whichever seat it was. What is told is what happened and what was paid: without an
+agreement both earn 0 points, whatever was on the table. Numbers and acts alone are written, nobody's words, so that no
+name and no earlier text can speak to the judge.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.batch import Games
+from dond_marl.game import ITEMS, Act, Ending
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import open_source
+from dond_marl.seats import Bools, Rows
+from dond_marl.transcript import in_words
+from partners.styles import Style, leads, offers_of, shows
+
+JUDGED, OTHER = "Alice", "Bob"
+_PLAYED = 1_000  # games that worked episodes are picked from; of each style more than fifty show it
+# Who plays them: between them they repeat offers and vary them, give way and hold out.
+_PLAYERS = ("boulware", "conceder", "heuristic", "naive_tit_for_tat", "pushover", "random", "stubborn", "versatile")
+
+
+class Labelled(NamedTuple):
+    """Games with the answer for one of their seats each."""
+
+    games: Games
+    seat: int
+    labels: Bools  # [N] whether the seat negotiated in the style
+
+
+def worked_episodes(style: Style, number: int, seed: int = 0) -> Labelled:
+    """``number`` labelled games of seat_0 between scripted partners: yes, no, yes, ...; a function of its arguments.
+
+    They are played on training scenarios; 1 to 100 of them, so that there is enough of both answers.
+    """
+    games = played(seed, _PLAYED)
+    labels = shows(style, games)[:, 0]
+    yes, no = np.flatnonzero(labels), np.flatnonzero(~labels)
+    chosen = [(yes, no)[place % 2][place // 2] for place in range(number)]
+    return Labelled(rows(games, np.array(chosen, dtype=np.int64)), 0, labels[chosen])
+
+
+@lru_cache(maxsize=8)
+def played(seed: int, number: int, split: str = "train") -> Games:
+    """Games between scripted partners of many kinds, on scenarios of a ``split`` of ``lewis``."""
+    from partners.mixture import Mixture
+
+    source = open_source("lewis", split=split)
+    crowd = Mixture(of=_PLAYERS)
+    return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,), prior=source.prior)
+
+
+def rows(games: Games, index: Rows) -> Games:
+    """Some of the games, in the order of ``index``."""
+    arrays = {name: getattr(games, name)[index] for name in Games._fields if name not in ("scenarios", "rules")}
+    return games._replace(scenarios=games.scenarios.rows(index), **arrays)
+
+
+def told(games: Games, seat: int) -> list[str]:
+    """Each game in words, ``[N]``, with ``seat`` as Alice."""
+    names = (JUDGED, OTHER) if seat == 0 else (OTHER, JUDGED)
+    counts, utilities = games.scenarios.counts.tolist(), games.scenarios.utilities.tolist()
+    wholes, scores = games.scenarios.wholes.tolist(), games.scores.tolist()
+    acts, offers = games.act.tolist(), games.oA.tolist()
+    texts = []
+    for game in range(games.size):
+        lines = [f"Pool: {in_words(counts[game])}."]
+        lines += [_values(names[who], utilities[game][who], wholes[game][who]) for who in (seat, 1 - seat)]
+        for turn in range(int(games.turns[game])):
+            lines.append(f"{names[turn % 2]}: {_said(acts[game][turn], offers[game][turn], counts[game])}")
+        lines.append(_outcome(games, game))
+        lines += [f"{names[who]} earns {scores[game][who]} of {wholes[game][who]} points." for who in (seat, 1 - seat)]
+        texts.append("\n".join(lines))
+    return texts
+
+
+def reason(style: Style, games: Games, game: int, seat: int) -> str:
+    """Why one game is in the style or is not, as the answer to a worked episode: ``Yes, because ...``."""
+    yes, deal = bool(shows(style, games)[game, seat]), bool(games.deal[game])
+    answer = "Yes" if yes else "No"
+    if style in (Style.COMPETITIVE, Style.PUSH_OVER):
+        lead = int(leads(games)[game, seat])
+        how = {1: "more than", 0: "exactly as much as", -1: "less than"}[lead]
+        why = f"{JUDGED} earns {how} {OTHER}" if deal else f"there is no agreement, so {JUDGED} and {OTHER} both earn 0"
+        return f"{answer}, because {why}."
+    made, different = (int(of[game, seat]) for of in offers_of(games))
+    if made < 2:
+        why = f"{JUDGED} makes {'only one offer' if made else 'no offer'}"
+    elif different < made:
+        why = f"{JUDGED} offers the same split more than once"
+    else:
+        why = f"{JUDGED} makes {made} offers and never the same twice"
+    return f"{answer}, because {why}."
+
+
+def _values(name: str, utilities: list[int], whole: int) -> str:
+    each = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, utilities, strict=True))
+    return f"{name}'s values: {each} (everything: {whole} points)."
+
+
+def _said(act: int, oA: list[int], counts: list[int]) -> str:
+    """An act as an instruction of the game: its name, and who would get what."""
+    if act > Act.INSIST:
+        return {Act.AGREE: "agree", Act.DISAGREE: "disagree", Act.END: "end the talk"}[Act(act)]
+    kept = (oA[0], oA[1], oA[2])
+    left = (counts[0] - oA[0], counts[1] - oA[1], counts[2] - oA[2])
+    return f"{'propose' if act == Act.PROPOSE else 'insist'}: I keep {in_words(kept)}; you get {in_words(left)}"
+
+
+def _outcome(games: Games, game: int) -> str:
+    if games.deal[game]:
+        return "Outcome: agreement."
+    how = {Ending.TURN_LIMIT: " (time is up)", Ending.ILLEGAL: " (a rule was broken)"}
+    return f"Outcome: no agreement{how.get(Ending(int(games.ending[game])), '')}."

@@ -1,0 +1,120 @@
+"""A Hugging Face model on this machine as the judge's language model: yes or no, whichever it finds likelier.
+
+The two words are all that it can say, so that every answer can be read; no reason is written. It is read when the first
+question is asked, and nothing is sent anywhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dond_marl.seats import Doubles
+from partners.llm.client import Ask, Reply, SetupError, Usage
+from partners.parameters import check_whole_number
+
+if TYPE_CHECKING:
+    from partners.llm.hf_model import LocalModel
+
+_WORDS = ("Yes", "No")
+
+
+class YesNoClient:
+    """Answers ``Yes`` or ``No`` by the model in the folder ``model``; a client as :mod:`partners.llm.client` has it.
+
+    ``system``: said before the prompt where the model has a chat template. ``batch``: prompts read at once. ``tally``
+    counts ``replies`` and ``prompt_tokens``. Raises ``ValueError``.
+    """
+
+    remote = False
+
+    def __init__(self, model: str, system: str, *, batch: int = 8, device: str = "cpu") -> None:
+        if not isinstance(model, str) or not model.strip():
+            raise ValueError(f"model must be the path of a model's folder; got {model!r}")
+        check_whole_number("batch", batch, 1, 100_000)
+        self.model, self.system, self.batch, self.device = model, system, batch, device
+        self.tally: Counter[str] = Counter()
+
+    @cached_property
+    def identity(self) -> Mapping[str, object]:
+        """The model by the SHA-256 of its files, wherever they are, and what it is told."""
+        from partners.llm.hf_model import fingerprint
+
+        folder = Path(self.model).expanduser()
+        known = fingerprint(folder) if folder.is_dir() else self.model
+        return {"model": known, "system": self.system, "answers": list(_WORDS)}
+
+    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+        """``Yes`` or ``No`` to each prompt, with its probability. Raises :class:`SetupError`."""
+        prompts = [self._tokens(ask.prompt) for ask in asks]
+        likely = np.zeros(len(asks))
+        order = sorted(range(len(asks)), key=lambda row: len(prompts[row]))
+        for start in range(0, len(order), self.batch):
+            rows = order[start : start + self.batch]
+            likely[rows] = self._yes([prompts[row] for row in rows])
+        self.tally.update(replies=len(asks), prompt_tokens=sum(map(len, prompts)))
+        return [
+            Reply(f"{_WORDS[0] if yes > 0.5 else _WORDS[1]}. ({max(yes, 1 - yes):.4f})", usage=Usage(len(prompt), 1))
+            for yes, prompt in zip(likely.tolist(), prompts, strict=True)
+        ]
+
+    @cached_property
+    def _read(self) -> LocalModel:
+        from partners.llm.hf_model import load_model
+
+        return load_model(self.model, device=self.device)
+
+    @cached_property
+    def _answers(self) -> tuple[list[int], int, int]:
+        """What both words begin with, and the first token in which yes and no differ."""
+        space = "" if self._read.tokenizer.chat_template else " "  # a prompt ends with a colon, a chat with a new line
+        yes, no = self._read.encode([space + word for word in _WORDS])
+        differ = [place for place, (one, other) in enumerate(zip(yes, no, strict=False)) if one != other]
+        if not differ:
+            raise SetupError(f"the model {self.model} has no words for yes and no; name another")
+        return yes[: differ[0]], yes[differ[0]], no[differ[0]]
+
+    def _tokens(self, prompt: str) -> list[int]:
+        tokenizer = self._read.tokenizer
+        if tokenizer.chat_template:
+            messages = [{"role": "user", "content": f"{self.system}\n\n{prompt}"}]
+            text = str(tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+            ))  # fmt: skip
+            (tokens,) = self._read.encode([text])
+        else:
+            (tokens,) = self._read.encode([prompt])
+        tokens = [*tokens, *self._answers[0]]
+        longest = self._read.longest
+        if longest is not None and len(tokens) > longest:
+            raise SetupError(
+                f"the model {self.model} reads at most {longest} tokens, and a judge's question takes {len(tokens)}: "
+                "show it fewer examples, or name another"
+            )
+        return tokens
+
+    def _yes(self, prompts: Sequence[list[int]]) -> Doubles:
+        """The probability of yes against no after each prompt, ``[B]``."""
+        import torch
+
+        _, yes, no = self._answers
+        model, width = self._read.model, max(map(len, prompts))
+        tokens, read = np.zeros((2, len(prompts), width), dtype=np.int64)  # prompts stand at the right
+        for row, prompt in enumerate(prompts):
+            tokens[row, width - len(prompt) :] = prompt
+            read[row, width - len(prompt) :] = 1
+        places = np.maximum(read.cumsum(axis=1) - 1, 0)
+        given = {"input_ids": tokens, "attention_mask": read, "position_ids": places}
+        takes = inspect.signature(model.forward).parameters
+        with torch.inference_mode():
+            arrays = {name: torch.from_numpy(each).to(model.device) for name, each in given.items() if name in takes}
+            only_last = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
+            logits = model(**arrays, **only_last, use_cache=False).logits[:, -1, [yes, no]].double()
+            odds: Doubles = torch.softmax(logits, dim=1)[:, 0].cpu().numpy()
+        return odds

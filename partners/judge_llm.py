@@ -1,0 +1,246 @@
+"""A language model as the judge: a task description, a few worked episodes, the episode, the question; yes or no.
+
+Only an answer whose first word is *yes* or *no* counts. It goes through the clients of :mod:`partners.llm`, so that
+verdicts can be recorded and replayed, and no more is spent than the budget allows; equal episodes are asked about once.
+
+Source: Kwon et al. 2023 (arXiv 2303.00001), section 3 and appendix A.1, for the parts of the prompt and their order.
+The words are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from dond_marl.batch import Games
+from dond_marl.seats import Int8s
+from partners.judge import JudgeReward, Verdict, count_verdicts
+from partners.judge_episodes import JUDGED, OTHER, reason, told, worked_episodes
+from partners.judge_hf import YesNoClient
+from partners.llm.budget import Budget, Cost, Limits, Price
+from partners.llm.cache import CachedClient, Mode
+from partners.llm.client import Ask, Client, Failure, Reply
+from partners.llm.groq_client import RemoteClient
+from partners.llm.occupant import cached
+from partners.llm.reply import Legal
+from partners.llm.request import GROQ_MODEL, RemoteSettings
+from partners.parameters import check_whole_number
+from partners.styles import Style, style_named
+
+Provider = Literal["groq", "openai", "hf"]
+EXAMPLES = 3  # worked episodes, as in the paper
+SYSTEM = (
+    "You judge how people negotiate. Answer the last question with Yes or No as the first word, then give the reason "
+    "in one short sentence."
+)
+TASK = (
+    f"Two negotiators, {JUDGED} and {OTHER}, divide a pool of books, hats and balls. Each knows what the items are "
+    "worth to itself alone. They speak in turn: propose a split, insist on one, agree to the other's last offer, "
+    "disagree, or end the talk. With an agreement each earns what its items are worth to it; without one both earn 0 "
+    f"points. After each episode comes a question about {JUDGED}."
+)
+NUDGE = "Your last reply did not begin with Yes or No. Begin with one of these two words."
+_NO_ACT = Legal((0, 0, 0), ())  # the question is not about an act
+_FIRST_WORD = re.compile(r"\W*([^\W\d_]+)(\s*(?:/|\bor\b)\s*(?:yes|no)\b)?", re.IGNORECASE)
+
+
+def read_verdict(text: str) -> Verdict:
+    """What a reply says: its first word, whole, in any case. *Know* and *not* are no *no*, *yes or no* is nothing."""
+    found = _FIRST_WORD.match(text)
+    word = found[1].lower() if found and not found[2] else ""
+    return {"yes": Verdict.YES, "no": Verdict.NO}.get(word, Verdict.NONE)
+
+
+def header(style: Style, examples: int = EXAMPLES, seed: int = 0) -> str:
+    """What every question of a style begins with: the task, and ``examples`` worked episodes."""
+    worked = worked_episodes(style, examples, seed)
+    parts = [TASK]
+    for game, text in enumerate(told(worked.games, worked.seat)):
+        parts.append(f"{_asked(game + 1, text, style)}\nAnswer: {reason(style, worked.games, game, worked.seat)}")
+    return "\n\n".join(parts)
+
+
+def question(beginning: str, episode: str, style: Style, examples: int = EXAMPLES) -> str:
+    """The whole prompt about one episode, after :func:`header`."""
+    return f"{beginning}\n\n{_asked(examples + 1, episode, style)}\nAnswer:"
+
+
+class LLMJudge:
+    """Asks ``client()`` about each episode; made when the first is judged, so that naming a judge opens nothing.
+
+    ``examples``: worked episodes in the prompt, picked by ``seed``. ``re_asks``: how often an answer that is neither
+    yes nor no is asked for again. ``tally`` counts ``yes``, ``no``, ``episodes``, ``asked`` (different questions),
+    ``re_asked`` and ``unjudged_<cause>``, episodes: a client's :class:`Failure`, or ``unreadable``; beside them the
+    client's own counts, of requests.
+    """
+
+    def __init__(
+        self, style: Style, client: Callable[[], Client], *, examples: int = EXAMPLES, seed: int = 0, re_asks: int = 1
+    ) -> None:
+        self.style, self.examples, self.seed, self.re_asks = style, examples, seed, re_asks
+        self._open = client
+        self._counted: Counter[str] = Counter()
+
+    @cached_property
+    def client(self) -> Client:
+        """Whom it asks."""
+        return self._open()
+
+    @cached_property
+    def header(self) -> str:
+        """What its questions begin with."""
+        return header(self.style, self.examples, self.seed)
+
+    @property
+    def tally(self) -> Counter[str]:
+        """Its own counts, and its client's once that was asked."""
+        opened = "client" in self.__dict__
+        return self._counted + (self.client.tally if opened else Counter())
+
+    @property
+    def spent(self) -> Cost:
+        """Requests, tokens and money since it was made; what a cache answered costs nothing."""
+        client = self.__dict__.get("client")
+        if isinstance(client, CachedClient):
+            client = client.client
+        return client.budget.spent if isinstance(client, RemoteClient) else Cost()
+
+    def verdicts(self, games: Games, seat: int) -> Int8s:
+        """A :class:`Verdict` for each game, ``[N]``. Raises what the client raises."""
+        prompts = [question(self.header, text, self.style, self.examples) for text in told(games, seat)]
+        once = list(dict.fromkeys(prompts))
+        answers = dict(zip(once, self._answers(once), strict=True))
+        found = [answers[prompt] for prompt in prompts]
+        self._counted.update(episodes=len(prompts), asked=len(once))
+        self._counted.update(f"unjudged_{each}" for each in found if isinstance(each, str))
+        verdicts = np.array([Verdict.NONE if isinstance(each, str) else each for each in found], dtype=np.int8)
+        count_verdicts(self._counted, verdicts)
+        return verdicts
+
+    def close(self) -> None:
+        """Close its client's connections and cache; a later episode opens them again."""
+        client = self.__dict__.pop("client", None)
+        if isinstance(client, CachedClient):
+            client.cache.close()
+            client = client.client
+        if isinstance(client, RemoteClient):
+            client.close()
+
+    def _answers(self, prompts: Sequence[str]) -> list[Verdict | str]:
+        """The verdict on each prompt, or the cause why there is none."""
+        answers = [_read(reply) for reply in self.client.complete([Ask(prompt, _NO_ACT) for prompt in prompts])]
+        for attempt in range(1, 1 + self.re_asks):
+            again = [row for row, answer in enumerate(answers) if answer == "unreadable"]
+            if not again:
+                break
+            self._counted["re_asked"] += len(again)
+            # As a sample of its own: the same question would get the same answer.
+            asks = [Ask(f"{prompts[row]}\n\n{NUDGE}", _NO_ACT, attempt) for row in again]
+            for row, reply in zip(again, self.client.complete(asks), strict=True):
+                answers[row] = _read(reply)
+        return answers
+
+
+@dataclass(frozen=True)
+class JudgeSettings(RemoteSettings):
+    """How a remote model is asked for a verdict: under the judge's own system message, in free text."""
+
+    def identity(self) -> dict[str, object]:
+        """What shapes the answers."""
+        return {**super().identity(), "system": SYSTEM, "structure": "text"}
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        """The request of ``ask``."""
+        body = super().body(ask)
+        body["messages"] = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ask.prompt}]
+        body.pop("response_format", None)
+        return body
+
+
+def llm_judge(
+    style: str,
+    examples: int = EXAMPLES,
+    seed: int = 0,
+    provider: Provider = "groq",
+    model: str | None = None,
+    base_url: str | None = None,
+    key_env: str | None = None,
+    re_asks: int = 1,
+    max_tokens: int = 1024,
+    in_flight: int = 32,
+    requests_per_minute: int | None = None,
+    tokens_per_minute: int | None = None,
+    max_requests: int | None = None,
+    max_total_tokens: int | None = None,
+    max_usd: float | None = None,
+    max_seconds: float | None = None,
+    prompt_price: float | None = None,
+    completion_price: float | None = None,
+    cache: str | None = None,
+    cache_mode: Mode = "off",
+    batch: int = 8,
+    device: str = "cpu",
+) -> JudgeReward:
+    """Ten points where a language model says that the learner negotiated in ``style``.
+
+    ``examples`` (1..20) worked episodes are in the prompt, chosen by ``seed``. ``provider``: ``groq``, with the key in
+    ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol at ``base_url``, with a key in
+    ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder ``model``, read on ``device`` in
+    batches of ``batch`` questions. The rest is as for the occupant ``llm``; a limit that is reached leaves episodes
+    unjudged. Nothing is opened, read or sent before the first episode is judged. Raises ``ValueError``.
+    """
+    asked_about = style_named("style", style)
+    check_whole_number("examples", examples, 1, 20)
+    check_whole_number("seed", seed, 0, 2**31 - 1)
+    check_whole_number("re_asks", re_asks, 0, 10)
+    if provider not in get_args(Provider):
+        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {provider!r}")
+    if (provider == "openai") != (base_url is not None):
+        raise ValueError(f"provider openai needs a base_url, and no other takes one; got {provider} with {base_url!r}")
+    if provider == "hf" and model is None:
+        raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
+    limits = Limits(max_requests, max_total_tokens, max_usd, max_seconds)
+    if provider == "hf" and limits != Limits():
+        raise ValueError("limits of what may be spent are for services; a model of provider hf costs time alone")
+    if max_usd is not None and (prompt_price is None or completion_price is None):
+        raise ValueError("max_usd needs prompt_price and completion_price, in US dollars per million tokens")
+    if cache_mode not in ("record", "replay", "off") or (cache_mode != "off" and not isinstance(cache, str)):
+        raise ValueError(
+            f"cache_mode must be off, or record or replay with a cache, the path of a file; got {cache_mode!r} with "
+            f"cache {cache!r}"
+        )
+    local = YesNoClient("-" if model is None else model, SYSTEM, batch=batch, device=device)
+    settings = JudgeSettings(
+        model=GROQ_MODEL if model is None else model,
+        base_url=base_url,
+        key_env=key_env,
+        max_tokens=max_tokens,
+        in_flight=in_flight,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        price=Price(prompt_price or 0.0, completion_price or 0.0),
+    )
+
+    def client() -> Client:
+        asked = local if provider == "hf" else RemoteClient(settings, budget=Budget(limits))
+        return cached(asked, cache, cache_mode)
+
+    return JudgeReward(LLMJudge(asked_about, client, examples=examples, seed=seed, re_asks=re_asks))
+
+
+def _asked(number: int, episode: str, style: Style) -> str:
+    return f"Episode {number}\n{episode}\nQuestion: Is {JUDGED} a {style.word} negotiator?"
+
+
+def _read(reply: Reply) -> Verdict | str:
+    """What a reply says, or why it says nothing."""
+    if isinstance(reply.failure, Failure):
+        return reply.failure.value
+    verdict = read_verdict(reply.text)
+    return "unreadable" if verdict is Verdict.NONE else verdict

@@ -1,0 +1,105 @@
+"""Two worker processes against this process alone, on the same matches; and what a task costs on its way to one."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from league.backends.contract import Backend
+from league.backends.in_process import InProcess
+from league.backends.process import ProcessBackend
+from league.settings import EnvConfig
+from league.tasks import Block, MatchTask, Member, Place, Seated
+from scripts.bench.report import Row, Timed, rate
+
+WORKERS = 2
+TASKS = 8  # of one round
+LENGTH = 0.6  # seconds of a match, at least; the bar is set for 0.5
+SMALL = 400  # matches of one game each
+A_MOMENT = 1e-3  # seconds: once is enough
+BAR = 1.7
+NOWHERE = Place(Path())  # scripted members have no weights
+ENV = EnvConfig(scenarios="lewis", split="train")
+
+
+def rows(repeats: int, seconds: float) -> Iterator[Row]:
+    """How much faster two workers are than one process, what a task costs, and what a worker's start does."""
+    tasks = _matches(_games_of(LENGTH), TASKS)
+    with ProcessBackend(WORKERS) as workers, InProcess() as alone:
+        ours, theirs = _round(workers, tasks), _round(alone, tasks)
+        ours(), theirs()  # warm up
+        pairs = [(rate(ours, seconds), rate(theirs, seconds)) for _ in range(repeats)]
+    ratios = [mine / peer for mine, peer in pairs]
+    ratio = statistics.median(ratios)
+    yield Row(
+        "process backend, two workers",
+        f"rounds of {TASKS} matches of {LENGTH} s, heuristic against boulware; the ratio in {repeats} alternating "
+        f"repeats: {min(ratios):.2f} to {max(ratios):.2f}",
+        "matches/s",
+        WORKERS,
+        statistics.median(mine for mine, _ in pairs),
+        "in this process",
+        statistics.median(peer for _, peer in pairs),
+        ratio,
+        f"{BAR}x",
+        ratio >= BAR,
+    )
+    yield _cost(repeats)
+    yield _start(repeats)
+
+
+def _cost(repeats: int) -> Row:
+    """Milliseconds from a task to its result that are not spent on playing it."""
+    tasks, costs = _matches(1, SMALL), []
+    with ProcessBackend(1) as worker, InProcess() as alone:
+        ours, theirs = _round(worker, tasks), _round(alone, tasks)
+        ours(), theirs()  # warm up
+        for _ in range(repeats):
+            costs.append(1e3 * (1 / rate(ours, A_MOMENT) - 1 / rate(theirs, A_MOMENT)))
+    told = (
+        f"{SMALL} matches of one game by a worker, less the same in this process; {min(costs):.2f} to {max(costs):.2f}"
+    )
+    return Row("a task on its way", told, "ms", 1, statistics.median(costs), "", None, None, "none", None)
+
+
+def _start(repeats: int) -> Row:
+    """Seconds until a new worker has played the first match."""
+    tasks, taken = _matches(1, 1), []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        with ProcessBackend(1) as worker:
+            list(worker.run(tasks, NOWHERE))
+            taken.append(time.perf_counter() - began)
+    told = f"a new process plays one game; {min(taken):.2f} to {max(taken):.2f}"
+    return Row("a worker's start", told, "s", 1, statistics.median(taken), "", None, None, "none", None)
+
+
+def _round(backend: Backend, tasks: Sequence[MatchTask]) -> Timed:
+    return lambda: sum(1 for _ in backend.run(tasks, NOWHERE))
+
+
+def _games_of(seconds: float) -> int:
+    """How many games a match needs to take so long."""
+    (task,) = _matches(games := 2048, 1)
+    pace = rate(_round(InProcess(), [task]), 1.0)
+    return int(games * pace * seconds) + 1
+
+
+def _matches(games: int, number: int) -> list[MatchTask]:
+    members = (Seated(Member("heuristic", "heuristic")), Seated(Member("boulware", "boulware")))
+    block = Block(0, games)
+    return [
+        MatchTask(
+            round=0,
+            number=place,
+            members=members,
+            block=block,
+            env=ENV,
+            seed=0,
+            probability=1.0,
+            reason="the benchmark",
+        )
+        for place in range(number)
+    ]

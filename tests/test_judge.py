@@ -1,0 +1,397 @@
+"""Judges as a reward: what they are told, what counts as an answer, what it costs, and what happens when they fail."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.batch import Games
+from dond_marl.game import Rules
+from dond_marl.metrics import points_of_ten
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import open_source
+from league.train_command import main
+from partners.judge import JudgeError, JudgeReward, Verdict
+from partners.judge_episodes import reason, told, worked_episodes
+from partners.judge_episodes import rows as some_rows
+from partners.judge_llm import NUDGE, SYSTEM, LLMJudge, header, llm_judge, read_verdict
+from partners.judge_local import LocalJudge, local_judge, statements
+from partners.llm.cache import CacheMiss
+from partners.llm.client import SetupError
+from partners.mixture import Mixture
+from partners.network import NetworkShape, PolicyNetwork
+from partners.practice import Opponent, Practice, practice
+from partners.rewards import AskedPerSeat, reward_of
+from partners.styles import Style, shows
+from tests.loopback import Heard, Page, Service, completion
+
+torch.set_num_threads(1)
+LEWIS = open_source("lewis", split="train")
+SENTINEL = "gsk_TESTsentinel0123456789"
+
+
+def some_games(size: int = 60, seed: int = 3) -> Games:
+    crowd = Mixture(of=["boulware", "naive_tit_for_tat", "pushover", "random", "stubborn"])
+    return rollout((crowd, crowd), LEWIS.block(seed, 0, size), Rules(), seed=seed, prior="lewis")
+
+
+def paid(reward: JudgeReward, games: Games) -> np.ndarray:
+    return reward(games, points_of_ten(games.scores, games.scenarios.wholes), games.scenarios)
+
+
+# -- what a judge is told --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", Style)
+def test_a_prompt_is_the_task_three_worked_episodes_with_reasons_and_the_question(style):
+    text = header(style)
+    assert re.findall(r"^Episode (\d)$", text, re.M) == ["1", "2", "3"]
+    assert text.count(f"Question: Is Alice a {style.word} negotiator?\nAnswer: ") == 3
+    assert [answer[:3] for answer in re.findall(r"Answer: (.*)", text)] == ["Yes", "No,", "Yes"]
+    assert all(re.fullmatch(r"(Yes|No), because .*\.", answer) for answer in re.findall(r"Answer: (.*)", text))
+    assert text == header(style), "the same every time"
+    assert text != header(style, seed=1) and header(style, 1).count("Episode") == 1
+
+
+def test_an_episode_tells_what_happened_and_what_was_paid():
+    games = rollout((seat_occupant("tough"), seat_occupant("tough")), LEWIS.block(0, 4, 1), Rules(4), seed=0)
+    assert not games.deal[0]
+    first, second = told(games, 0)[0].split("\n"), told(games, 1)[0].split("\n")
+    assert [line.split(":")[0] for line in first] == [
+        *("Pool", "Alice's values", "Bob's values", "Alice", "Bob", "Alice", "Bob", "Outcome"),
+        *("Alice earns 0 of 10 points.", "Bob earns 0 of 10 points."),
+    ]
+    assert first[-3] == "Outcome: no agreement (time is up)."
+    assert first[3].startswith("Alice: propose: I keep ") and "; you get " in first[3]
+    swapped = [line.replace("Alice", "?").replace("Bob", "Alice").replace("?", "Bob") for line in second]
+    assert swapped[3:8] == first[3:8] and swapped[1:3] == first[2:0:-1], "the judged seat is Alice, whichever it was"
+
+
+def test_nobody_is_told_points_that_were_not_paid():
+    """The published code shows the points of selections that do not fit beside the word Disagreement."""
+    games = some_games(400)
+    for text, deal, scores in zip(told(games, 1), games.deal, games.scores.tolist(), strict=True):
+        assert f"Alice earns {scores[1]} of" in text and f"Bob earns {scores[0]} of" in text
+        assert ("Outcome: agreement." in text) == deal
+        assert deal or ("Alice earns 0 of" in text and "Bob earns 0 of" in text)
+
+
+@pytest.mark.parametrize("style", Style)
+def test_reasons_agree_with_the_definition_and_worked_episodes_are_labelled_by_it(style):
+    games = some_games(200)
+    for seat in (0, 1):
+        labels = shows(style, games)[:, seat]
+        for game in range(games.size):
+            why = reason(style, games, game, seat)
+            assert read_verdict(why) == labels[game]
+            alike = {"more than Bob": 1, "less than Bob": -1, "more than once": 2, "never the same twice": 3}
+            kinds = {Style.COMPETITIVE: 1, Style.PUSH_OVER: -1, Style.STUBBORN: 2, Style.VERSATILE: 3}
+            assert labels[game] == any(words in why for words, kind in alike.items() if kind == kinds[style])
+    worked = worked_episodes(style, 9, seed=4)
+    assert worked.labels.tolist() == [True, False] * 4 + [True]
+    assert (shows(style, worked.games)[:, worked.seat] == worked.labels).all()
+
+
+def test_worked_episodes_share_no_scenario_with_the_held_out_ones():
+    heldout = open_source("lewis", split="heldout").table
+    known = {row.tobytes() for row in np.concatenate([heldout.counts, heldout.utilities.reshape(-1, 6)], axis=1)}
+    for style in Style:
+        shown = worked_episodes(style, 60, seed=1).games.scenarios
+        assert not known & {row.tobytes() for row in np.concatenate([shown.counts, shown.utilities.reshape(-1, 6)], 1)}
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Yes, because Alice offers the same split more than once.", Verdict.YES),
+        ("yes", Verdict.YES),
+        (" **Yes**: no split came twice", Verdict.YES),
+        ("Yes, no doubt.", Verdict.YES),
+        ("No, because Bob says yes.", Verdict.NO),
+        ("NO!", Verdict.NO),
+        ("\n\nNo agreement was reached.", Verdict.NO),
+        ("Know what? Yes.", Verdict.NONE),  # the published code looks for the letters of no first
+        ("Not sure.", Verdict.NONE),
+        ("Nobody can tell.", Verdict.NONE),
+        ("Yesterday", Verdict.NONE),
+        ("Yes/No", Verdict.NONE),
+        ("yes or no", Verdict.NONE),
+        ("The answer is yes.", Verdict.NONE),
+        ("", Verdict.NONE),
+        ("1", Verdict.NONE),
+        ("否", Verdict.NONE),
+    ],
+)
+def test_only_a_first_word_of_yes_or_no_is_an_answer(text, verdict):
+    assert read_verdict(text) is verdict
+
+
+@given(st.text(max_size=40))
+def test_reading_a_verdict_raises_nothing(text):
+    assert read_verdict(text) in Verdict
+
+
+# -- a language model ------------------------------------------------------------------------------------------------
+
+TRUTH = {text: shows(Style.STUBBORN, some_games())[row, 0] for row, text in enumerate(told(some_games(), 0))}
+
+
+def episode_of(prompt: str) -> str:
+    """The last episode of a prompt, as it was told."""
+    return prompt.split("Episode 4\n")[1].split("\nQuestion:")[0]
+
+
+def honest(heard: Heard, _number: int) -> Page:
+    """A model that reads the episode and finds the repeated offer, as one would."""
+    lines = re.findall(r"^Alice: \w+: (I keep .*)$", episode_of(heard.prompt), re.M)
+    repeated = len(set(lines)) < len(lines)
+    return completion(f"{'Yes' if repeated else 'No'}, because I looked.", usage=(700, 9))
+
+
+JUDGES: list[LLMJudge] = []
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Starts services, and closes them and the judges that ask them."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "GROQ_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    opened: list[Service] = []
+
+    def start(answer) -> Service:
+        opened.append(Service(answer))
+        return opened[-1]
+
+    yield start
+    while JUDGES:
+        JUDGES.pop().close()
+    for service in opened:
+        service.close()
+
+
+def judge_at(service: Service, **told_more) -> JudgeReward:
+    return closing(llm_judge("stubborn", provider="openai", model="m", base_url=service.url, **told_more))
+
+
+def closing(reward: JudgeReward) -> JudgeReward:
+    JUDGES.append(reward.judge)
+    return reward
+
+
+def test_a_models_answers_are_paid_and_its_cost_is_counted(serve):
+    service = serve(honest)
+    reward = judge_at(service, prompt_price=1.0, completion_price=2.0, max_usd=1.0)
+    games = some_games()
+    twice = some_rows(games, np.repeat(np.arange(games.size), 2))
+    pay = paid(reward.for_seat(0), twice)
+    assert (pay[:, 0] == 10 * shows(Style.STUBBORN, twice)[:, 0]).all() and 0 < pay[:, 0].mean() < 10
+    assert not pay[:, 1].any()
+    tally, different = reward.judge.tally, len(TRUTH)
+    assert len(service.heard) == tally["asked"] == tally["requests"] == different < tally["episodes"] == 120
+    assert tally["yes"] + tally["no"] == 120
+    assert tally["prompt_tokens"] == 700 * different and tally["completion_tokens"] == 9 * different
+    body = service.heard[0].body
+    assert body["messages"][0]["content"] == SYSTEM and "response_format" not in body and body["temperature"] == 0
+    assert service.heard[0].prompt.endswith("Question: Is Alice a stubborn negotiator?\nAnswer:")
+
+
+def test_both_seats_are_asked_about_where_both_are_wanted(serve):
+    reward = judge_at(serve(honest))
+    games = some_games()
+    assert (paid(reward, games) == 10 * shows(Style.STUBBORN, games)).all()
+    assert isinstance(reward, AskedPerSeat) and not isinstance(reward_of("svo(45)"), AskedPerSeat)
+
+
+def test_recorded_verdicts_are_replayed_without_a_service_and_nothing_else_is(serve, tmp_path):
+    cache = {"cache": str(tmp_path / "verdicts.sqlite")}
+    games, service = some_games(), serve(honest)
+    recorded = paid(judge_at(service, **cache, cache_mode="record").for_seat(0), games)
+    asked = len(service.heard)
+    again = judge_at(service, **cache, cache_mode="record")
+    assert (paid(again.for_seat(0), games) == recorded).all() and len(service.heard) == asked
+    replayed = judge_at(service, **cache, cache_mode="replay")
+    assert (paid(replayed.for_seat(0), games) == recorded).all() and len(service.heard) == asked
+    with pytest.raises(CacheMiss, match="not in the cache"):
+        paid(replayed.for_seat(0), some_games(seed=4))
+    with pytest.raises(CacheMiss):  # another prompt is another question
+        paid(judge_at(service, **cache, cache_mode="replay", examples=2).for_seat(0), games)
+
+
+def test_an_answer_that_is_none_is_asked_for_again_and_then_counted(serve):
+    def evasive(heard: Heard, number: int) -> Page:
+        if NUDGE in heard.prompt:
+            return honest(heard, number) if "1 hat" in episode_of(heard.prompt)[:40] else completion("Perhaps.")
+        return completion("It depends.") if TRUTH[episode_of(heard.prompt)] else honest(heard, number)
+
+    reward, games = judge_at(serve(evasive)), some_games()
+    truth = shows(Style.STUBBORN, games)[:, 0]
+    pay = paid(reward.for_seat(0), games)[:, 0]
+    tally = reward.judge.tally
+    mended = (pay == 10) & truth
+    assert tally["re_asked"] == len({text for text, yes in TRUTH.items() if yes})
+    assert 0 < tally["unjudged_unreadable"] == truth.sum() - mended.sum()
+    assert (pay[~truth] == 0).all() and tally["yes"] == mended.sum() and tally["no"] == (~truth).sum()
+    unjudged = pay[truth & ~mended]
+    judged = np.r_[pay[~truth], pay[mended]]
+    assert unjudged == pytest.approx(judged.mean()) and 0 < unjudged[0] < 10, "neither a yes nor a no"
+
+
+@pytest.mark.parametrize(
+    ("pages", "why"),
+    [([Page(500)], "unjudged_server 60"), ([completion("Maybe.")], "unjudged_unreadable 60")],
+    ids=["down", "unreadable"],
+)
+def test_a_judge_that_fails_altogether_stops_everything_clearly(serve, pages, why):
+    reward = judge_at(serve(lambda heard, number: pages[0])).for_seat(0)
+    reward.judge.client.policy = type(reward.judge.client.policy)(max_attempts=1, breaker_after=1000)
+    with pytest.raises(JudgeError) as error:
+        paid(reward, some_games())
+    assert re.match(
+        r"the judge of style stubborn said neither yes nor no of 60 of 60 games of seat_0", str(error.value)
+    )
+    assert why in str(error.value) and "go on from the last checkpoint" in str(error.value)
+
+
+def test_a_spent_budget_is_no_verdict(serve):
+    service, games = serve(honest), some_games()
+    with pytest.raises(JudgeError, match="unjudged_budget"):
+        paid(judge_at(service, max_requests=3).for_seat(0), games)
+    assert len(service.heard) == 3
+    enough = judge_at(service, max_requests=len(TRUTH) - 2)
+    pay = paid(enough.for_seat(0), games)[:, 0]
+    assert enough.judge.tally["unjudged_budget"] >= 2 and np.isfinite(pay).all()
+    assert len(set(pay.tolist())) == 3, "yes, no, and the mean of the judged"
+
+
+def test_a_refused_key_is_told_at_once_and_never_shown(serve, monkeypatch):
+    monkeypatch.setenv("JUDGE_KEY", SENTINEL)
+    service = serve(lambda heard, number: Page(401))
+    reward = judge_at(service, key_env="JUDGE_KEY").for_seat(0)
+    with pytest.raises(SetupError, match="refused the key in") as error:
+        paid(reward, some_games())
+    assert service.heard[0].headers["authorization"] == f"Bearer {SENTINEL}"
+    assert SENTINEL not in str(error.value) + repr(reward) + repr(vars(reward.judge)) + str(reward.judge.tally)
+
+
+def test_naming_a_judge_opens_nothing(tmp_path):
+    spec = f"llm_judge(style=versatile, cache='{tmp_path / 'no' / 'cache'}', cache_mode=record)"
+    reward = reward_of(spec)
+    assert reward is reward_of(spec), "one judge, one budget"
+    assert list(tmp_path.iterdir()) == [] and reward.judge.tally == Counter()
+
+
+# -- learning from a judge -------------------------------------------------------------------------------------------
+
+
+def learned(reward: object) -> torch.Tensor:
+    network = PolicyNetwork(NetworkShape(max_turns=4, hidden=(8,)), seed=2)
+    plan = Practice(LEWIS, Rules(4), decisions=40, games=16, seed=5, reward=reward)
+    return practice(network, [Opponent(seat_occupant("tough"), 1.0)], plan, update=0, games_before=0)[0].reward
+
+
+def test_what_is_learned_from_a_recorded_judge_is_learned_again_to_the_bit(serve, tmp_path):
+    service = serve(honest)
+    cache = {"cache": str(tmp_path / "verdicts.sqlite")}
+    recorded = learned(judge_at(service, **cache, cache_mode="record"))
+    asked = len(service.heard)
+    replayed = learned(judge_at(service, **cache, cache_mode="replay"))
+    assert torch.equal(recorded, replayed) and len(service.heard) == asked
+    assert torch.equal(recorded, learned(reward_of("style(stubborn)"))), "this judge knows the definition"
+
+
+SETTINGS = """
+env: {scenarios: lewis, split: train, max_turns: 4, partner: tough}
+training: {rollout: 2, num_envs: 4, minibatch: 16, epochs: 1, hidden: [8], num_train_steps: 20, reward: "REWARD"}
+logging: {output_dir: "FOLDER", tensorboard: false}
+"""
+
+
+def trained(folder: Path, reward: str) -> int:
+    path = folder / "settings.yaml"
+    path.write_text(SETTINGS.replace("REWARD", reward).replace("FOLDER", str(folder / "runs")))
+    try:
+        return main(path, (), None)
+    finally:
+        if reward.startswith("llm_judge"):
+            reward_of(reward).judge.close()
+
+
+def test_a_training_with_a_judge_says_what_it_asked(serve, tmp_path, capsys):
+    service = serve(honest)
+    spec = f"llm_judge(style=stubborn, provider=openai, model=m, base_url='{service.url}')"
+    assert trained(tmp_path, spec) == 0
+    out = capsys.readouterr().out
+    line = next(line for line in out.splitlines() if line.startswith("judge of style stubborn in practice: "))
+    assert f"requests {len(service.heard)}" in line and "prompt_tokens" in line
+    assert trained(tmp_path, "local_judge(stubborn)") == 0
+    assert "judge of style stubborn in practice: no " in capsys.readouterr().out
+
+
+def test_a_training_whose_judge_is_missing_ends_with_one_line(serve, tmp_path, capsys):
+    assert trained(tmp_path, "llm_judge(style=stubborn)") == 1
+    told_of_key = capsys.readouterr().err
+    assert "GROQ_API_KEY" in told_of_key and "Traceback" not in told_of_key
+    gone = tmp_path / "gone.sqlite"
+    spec = f"llm_judge(style=stubborn, cache='{gone}', cache_mode=replay)"
+    assert trained(tmp_path, spec) == 1
+    assert capsys.readouterr().err == f"there is no cache {gone} to replay; record one first\n"
+    service = serve(lambda heard, number: completion("Hm."))
+    spec = f"llm_judge(style=stubborn, provider=openai, model=m, base_url='{service.url}', re_asks=0)"
+    assert trained(tmp_path, spec) == 1
+    assert re.fullmatch(r"the judge of style stubborn said neither .*\n", capsys.readouterr().err)
+
+
+# -- the local judge -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", Style)
+def test_the_local_judge_keeps_the_rules_that_fit_every_shown_episode(style):
+    worked = worked_episodes(style, 5, seed=2)
+    judge = LocalJudge(style, worked)
+    said = statements(worked.games, 0)
+    for name, true in said.items():
+        for wanted in (True, False):
+            fits = ((true == wanted) == worked.labels).all()
+            assert fits == any(rule.statement == name and rule.wanted == wanted for rule in judge.rules)
+    assert (judge.verdicts(worked.games, 0) == worked.labels).all()
+
+
+@pytest.mark.parametrize("style", Style)
+def test_more_episodes_bring_the_local_judge_to_the_definition(style):
+    games = some_games(400, seed=8)
+    truth = shows(style, games)[:, 0]
+
+    def accuracy(examples: int) -> float:
+        judges = [local_judge(style, examples, seed).judge for seed in range(6)]
+        return float(np.mean([(judge.verdicts(games, 0) == truth).mean() for judge in judges]))
+
+    few, many = accuracy(3), accuracy(60)
+    assert 0.5 < few < 0.97 < many
+
+
+def test_the_menu_has_the_definitions_on_it_and_says_nothing_twice():
+    games = some_games(400, seed=8)
+    for seat in (0, 1):
+        said = statements(games, seat)
+        for style in Style:
+            assert any((true == shows(style, games)[:, seat]).all() for true in said.values())
+        assert all(0 < true.mean() < 1 for true in said.values())
+        assert len({true.tobytes() for true in said.values()}) == len(said)
+
+
+def test_the_local_judge_is_a_function_of_each_game_alone():
+    games, judge = some_games(100), local_judge("versatile").judge
+    whole = judge.verdicts(games, 1)
+    order = np.arange(100)[::-1]
+    assert (judge.verdicts(some_rows(games, order), 1) == whole[order]).all()
+    assert (judge.verdicts(some_rows(games, order[:1]), 1) == whole[order[:1]]).all()
+    assert (pickle.loads(pickle.dumps(judge)).verdicts(games, 1) == whole).all()

@@ -1,0 +1,137 @@
+"""A Hugging Face model on this machine as a judge: its own probabilities of yes and no, whatever it is asked beside."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.metrics import points_of_ten
+from partners.judge import Verdict
+from partners.judge_episodes import played, told
+from partners.judge_hf import YesNoClient
+from partners.judge_llm import header, llm_judge, question, read_verdict
+from partners.llm.client import Ask, Client, SetupError
+from partners.llm.reply import Legal
+from partners.rewards import reward_of
+from partners.styles import Style
+
+torch.set_num_threads(1)
+LEGAL = Legal((0, 0, 0), ())
+CHAT = (
+    "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
+)
+
+
+def make(folder: Path, *, positions: int = 4096, chat: str | None = None) -> Path:
+    """A tiny model with weights of a fixed seed, one token per byte."""
+    from tokenizers import Tokenizer, decoders, pre_tokenizers
+    from tokenizers.models import BPE
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(BPE({letter: place for place, letter in enumerate(letters)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=letters[0])
+    fast.chat_template = chat
+    fast.save_pretrained(folder)
+    config = GPT2Config(
+        vocab_size=256, n_positions=positions, n_embd=16, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0
+    )
+    model = GPT2LMHeadModel(config)
+    drawn = np.random.default_rng(3)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.from_numpy(drawn.normal(0, 0.7, tuple(parameter.shape))))
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return make(tmp_path_factory.mktemp("model"))
+
+
+def asks(number: int = 12) -> list[Ask]:
+    beginning = header(Style.STUBBORN, 1)
+    return [Ask(question(beginning, text, Style.STUBBORN, 1), LEGAL) for text in told(played(2, number), 0)]
+
+
+def yes_by_hand(client: YesNoClient, prompt: str) -> float:
+    """Read one prompt alone, with nothing filled up."""
+    read = client._read
+    (tokens,) = read.encode([prompt + " "])
+    logits = read.model(torch.tensor([tokens])).logits[0, -1].double()
+    yes, no = read.encode(["Y", "N"])
+    return float(torch.softmax(logits[[yes[0], no[0]]], dim=0)[0].detach())
+
+
+def test_it_says_what_it_finds_likelier_whatever_it_is_asked_beside(folder):
+    client = YesNoClient(str(folder), "system", batch=5)
+    assert isinstance(client, Client)
+    replies = client.complete(asks())
+    for ask, reply in zip(asks(), replies, strict=True):
+        yes = yes_by_hand(client, ask.prompt)
+        assert read_verdict(reply.text) == (yes > 0.5)
+        assert float(re.search(r"\((.*)\)", reply.text)[1]) == pytest.approx(max(yes, 1 - yes), abs=2e-4)
+        assert reply.usage == (len(client._read.encode([ask.prompt])[0]) + 1, 1)
+    assert YesNoClient(str(folder), "system", batch=1).complete(asks()[::-1]) == replies[::-1]
+    assert client.tally["replies"] == 12 and client.tally["prompt_tokens"] == sum(r.usage[0] for r in replies)
+    assert client.complete([]) == []
+
+
+def test_a_model_that_chats_is_told_the_system_message(tmp_path):
+    client = YesNoClient(str(make(tmp_path, chat=CHAT)), "You judge.")
+    (tokens,) = [client._tokens("Well?")]
+    assert client._read.tokenizer.decode(tokens) == "<user>You judge.\n\nWell?<a>"
+    assert read_verdict(client.complete([Ask("Well?", LEGAL)])[0].text) is not Verdict.NONE
+
+
+def test_a_model_is_known_by_its_files_wherever_they_are(folder, tmp_path):
+    elsewhere = make(tmp_path / "moved")
+    assert YesNoClient(str(folder), "s").identity == YesNoClient(str(elsewhere), "s").identity
+    assert YesNoClient(str(folder), "t").identity != YesNoClient(str(elsewhere), "s").identity
+
+
+def test_it_judges_as_a_reward_recorded_and_replayed(folder, tmp_path):
+    games = played(4, 10)
+    earned = points_of_ten(games.scores, games.scenarios.wholes)
+    spec = f"llm_judge(style=stubborn, provider=hf, model='{folder}', cache='{tmp_path / 'cache'}', cache_mode=MODE)"
+    pays = []
+    for mode in ("record", "replay"):
+        reward = reward_of(spec.replace("MODE", mode))
+        pays.append(reward.for_seat(0)(games, earned, games.scenarios))
+        assert reward.judge.tally["cache_hits"] == (10 if mode == "replay" else 0)
+        assert reward.judge.tally["yes"] + reward.judge.tally["no"] == 10
+        reward.judge.close()
+    assert (pays[0] == pays[1]).all() and set(pays[0].ravel().tolist()) <= {0.0, 10.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "provider hf needs a model"),
+        ({"model": "x", "base_url": "http://127.0.0.1/v1"}, "no other takes one"),
+        ({"model": "x", "max_usd": 1.0, "prompt_price": 1, "completion_price": 1}, "costs time alone"),
+        ({"model": "x", "batch": 0}, "batch must be"),
+        ({"model": " "}, "model must be"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        llm_judge("stubborn", provider="hf", **options)
+
+
+def test_a_missing_or_too_small_model_is_told_in_one_line(tmp_path):
+    games = played(4, 2)
+    gone = llm_judge("stubborn", provider="hf", model=str(tmp_path / "gone"))
+    with pytest.raises(SetupError, match="there is no model folder") as error:
+        gone.judge.verdicts(games, 0)
+    assert "\n" not in str(error.value)
+    small = llm_judge("stubborn", provider="hf", model=str(make(tmp_path / "small", positions=64)))
+    with pytest.raises(SetupError, match="reads at most 64 tokens, and a judge's question takes"):
+        small.judge.verdicts(games, 0)

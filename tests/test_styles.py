@@ -1,0 +1,217 @@
+"""Styles by hand-made games, and what the published code of their paper got wrong, each as a test of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.batch import Games, Table
+from dond_marl.game import MAX_COUNT, Act, Rules, Scenario
+from dond_marl.metrics import TEN, points_of_ten
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import open_source, pack
+from dond_marl.seats import Traits, decide
+from partners.network import NetworkShape, PolicyNetwork
+from partners.practice import Opponent, Practice, practice
+from partners.rewards import Own, reward_of
+from partners.styles import Style, StyleReward, leads, offers_of, shows
+
+torch.set_num_threads(1)
+LEWIS = open_source("lewis", split="train")
+P, I, AGREE, NO, END = Act.PROPOSE, Act.INSIST, Act.AGREE, Act.DISAGREE, Act.END  # noqa: E741  # short for the stories
+# 1 book, 2 hats, 3 balls, worth 10 to each: (1, 0, 0) is worth 4 to seat_0 and 0 to seat_1.
+TABLE = Scenario((1, 2, 3), ((4, 0, 2), (0, 2, 2)))
+A, B, C = (1, 0, 0), (1, 1, 0), (0, 0, 3)
+
+
+def game(*said: tuple, scenario: Scenario = TABLE, rules: Rules = Rules(10, "rejects")) -> Games:
+    """One game in which the seats say ``said`` in turn: an act, or an offer (act, what the speaker keeps)."""
+    table = Table(pack([scenario]), rules, illegal="forfeit")
+    for act in said:
+        kind, oA = act if isinstance(act, tuple) else (act, (0, 0, 0))
+        table.step(decide(np.array([kind]), np.array([oA])))
+    return table.games()
+
+
+def styles(games: Games, seat: int) -> set[str]:
+    return {str(style) for style in Style if shows(style, games)[0, seat]}
+
+
+STORIES = {
+    # seat_0 keeps the book and the balls (10 points), seat_1 is left with two hats (4 points).
+    "takes it all": (((P, (1, 0, 3)), AGREE), {"competitive"}, {"push_over"}),
+    "gives it all": (((P, (0, 0, 0)), AGREE), {"push_over"}, {"competitive"}),
+    # the book for 4 against all else for 10
+    "one offer is neither versatile nor stubborn": (((P, A), AGREE), {"push_over"}, {"competitive"}),
+    "agreeing to one's own loss": (((P, A), (P, (1, 2, 3)), AGREE), {"push_over"}, {"competitive"}),
+    "two offers, two splits": (((P, A), (P, C), (P, B), (P, C), END), {"versatile"}, {"stubborn"}),
+    # A, B, A
+    "back to the first": (((P, A), (P, C), (P, B), (P, B), (P, A), END), {"stubborn"}, {"versatile"}),
+    "insisting is the same offer": (((P, A), (P, C), (I, A), (P, B), END), {"stubborn"}, {"versatile"}),
+    "insisting on another split": (((P, A), (P, C), (I, B), NO, END), {"versatile"}, set()),
+    "a refusal is no offer": (((P, A), NO, NO, NO, NO, NO, END), set(), set()),
+    "silence": ((END,), set(), set()),
+    "stubborn to success": (((P, (1, 0, 3)), NO, (P, (1, 0, 3)), AGREE), {"stubborn", "competitive"}, {"push_over"}),
+    "claims that fit": (((P, (1, 0, 3)), (P, (0, 2, 0)), END), {"competitive"}, {"push_over"}),
+    # The book and a ball for 6 and the rest for 8, twice.
+    "two styles": (((P, (1, 0, 1)), NO, (P, (1, 0, 1)), AGREE), {"stubborn", "push_over"}, {"competitive"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_story_shows_these_styles(story):
+    said, first, second = STORIES[story]
+    assert styles(game(*said), 0) == first
+    assert styles(game(*said), 1) == second
+
+
+def test_equal_points_are_nobodys_lead_whatever_the_pool_is_worth():
+    equal = Scenario((1, 2, 3), ((4, 0, 2), (0, 5, 0)))  # the book to one, a hat to the other: 4 of 10, 5 of 10
+    assert leads(game((P, (1, 1, 3)), AGREE, scenario=equal)).tolist() == [[1, -1]]
+    assert leads(game((P, (0, 0, 3)), AGREE, scenario=equal)).tolist() == [[-1, 1]]
+    tied = Scenario((3, 1, 1), ((1, 0, 0), (0, 3, 3)))  # 1 of 3 and 2 of 6 as shares; 1 and 3 as points
+    assert leads(game((P, (3, 1, 0)), AGREE, scenario=tied)).tolist() == [[1, -1]]
+    assert leads(game((P, (1, 1, 1)), (P, (2, 0, 1)), NO, END, scenario=tied)).tolist() == [[0, 0]]
+    third = Scenario((3, 0, 1), ((1, 0, 0), (2, 0, 0)))  # 1 of 3 to 4 of 6; never a tie by rounding
+    assert leads(game((P, (1, 0, 0)), AGREE, scenario=third)).tolist() == [[-1, 1]]
+    fair = Scenario((2, 0, 0), ((1, 0, 0), (9, 0, 0)))  # one each: half of either whole, 1 point and 9
+    assert leads(game((P, (1, 0, 0)), AGREE, scenario=fair)).tolist() == [[0, 0]]
+    worthless = Scenario((1, 0, 0), ((0, 0, 0), (1, 0, 0)))
+    assert leads(game((P, (0, 0, 0)), AGREE, scenario=worthless)).tolist() == [[-1, 1]]
+
+
+@dataclass(frozen=True)
+class Chatter:
+    """Offers one of a few splits at random, insists now and then, agrees and refuses; long games with repeats."""
+
+    traits: ClassVar[Traits] = Traits()
+
+    def act(self, turns):
+        kind = np.searchsorted([0.55, 0.8, 0.86, 0.96], turns.noise[:, 0])
+        kind = np.where(turns.act_mask[np.arange(turns.size), kind], kind, Act.PROPOSE)
+        return decide(kind, (turns.noise[:, 1:4] * 1.6).astype(int) * np.minimum(turns.counts, 1))
+
+
+def chatter(seed: int, max_turns: int = 10, size: int = 300) -> Games:
+    source = open_source("uniform")
+    return rollout((Chatter(), Chatter()), source.block(seed, 0, size), Rules(max_turns, "rejects"), seed=seed)
+
+
+def by_hand(games: Games, row: int, seat: int) -> set[str]:
+    """The definitions again, from the acts of one game, as a reader would check them."""
+    splits = [
+        tuple(games.oA[row, turn].tolist())
+        for turn in range(seat, int(games.turns[row]), 2)
+        if games.act[row, turn] in (Act.PROPOSE, Act.INSIST)
+    ]
+    shown = set()
+    if len(set(splits)) < len(splits):
+        shown.add("stubborn")
+    elif len(splits) >= 2:
+        shown.add("versatile")
+    own, other = (int(games.scores[row, who]) * int(games.scenarios.wholes[row, 1 - who]) for who in (seat, 1 - seat))
+    if games.deal[row] and own != other:
+        shown.add("competitive" if own > other else "push_over")
+    return shown
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12))
+def test_thousands_of_games_at_once_are_labelled_as_one_by_one(seed, max_turns):
+    games = chatter(seed, max_turns, size=40)
+    for row in range(games.size):
+        for seat in (0, 1):
+            assert {str(s) for s in Style if shows(s, games)[row, seat]} == by_hand(games, row, seat)
+
+
+def test_the_styles_exclude_each_other_as_their_meanings_do():
+    games = chatter(5, size=2000)
+    label = {style: shows(style, games) for style in Style}
+    assert all(0.02 < each.mean() < 0.98 for each in label.values()), "a label that is always or never says nothing"
+    assert not (label[Style.VERSATILE] & label[Style.STUBBORN]).any()
+    assert (label[Style.COMPETITIVE] == label[Style.PUSH_OVER][:, ::-1]).all(), "one leads where the other trails"
+    made, different = offers_of(games)
+    assert ((different >= 0) & (different <= made) & (made <= 5)).all()
+    assert ((made > 0) == (different > 0)).all()
+
+
+def test_the_largest_splits_are_told_apart():
+    scenario = Scenario((MAX_COUNT,) * 3, ((1, 1, 1), (1, 1, 1)))
+    every = [(MAX_COUNT, 0, 0), (0, MAX_COUNT, 0), (0, 0, MAX_COUNT), (9, 10, 0), (MAX_COUNT,) * 3]
+    said = [act for split in every for act in ((P, split), (P, (0, 0, 0)))]
+    assert {"versatile"} == styles(game(*said, scenario=scenario), 0) - {"competitive"}
+    assert {"stubborn"} == styles(game(*said, scenario=scenario), 1) - {"push_over"}
+
+
+# -- what the published code got wrong (its files as of commit 3114a1f) ------------------------------------------------
+
+
+@pytest.mark.parametrize("style", Style)
+def test_reward_and_evaluation_are_one_definition(style):
+    """There, versatile has two: offers A, B, A earn nothing in training and count as a success in evaluation."""
+    games = chatter(11)
+    earned = points_of_ten(games.scores, games.scenarios.wholes)
+    paid = reward_of(f"style({style})")(games, earned, games.scenarios)
+    assert (paid == TEN * shows(style, games)).all() and 0 < paid.mean() < TEN
+    back_to_the_first = game((P, A), (P, C), (P, B), (P, C), (P, A), END)
+    assert not shows(Style.VERSATILE, back_to_the_first)[0, 0]
+
+
+def test_nobody_leads_or_trails_without_a_deal():
+    """There, selections that do not add up to the pool are paid, and styles by points are won without a deal."""
+    both_claim_the_book = game((P, (1, 0, 3)), (P, (1, 2, 0)), END)
+    assert not both_claim_the_book.deal[0] and styles(both_claim_the_book, 0) == styles(both_claim_the_book, 1) == set()
+    games = chatter(12)
+    for style in (Style.COMPETITIVE, Style.PUSH_OVER):
+        assert not shows(style, games)[~games.deal].any() and (~games.deal).sum() > 50
+
+
+def test_a_refusal_is_no_agreement():
+    """There, a last act is searched for the letters of *agree*, which *disagree* has too."""
+    for rules in (Rules(10), Rules(10, "rejects")):
+        said = [(P, (1, 0, 3)), NO] + ([END] if rules.disagree == "rejects" else [])
+        assert styles(game(*said, rules=rules), 0) == set()
+
+
+def test_proposing_and_insisting_do_not_make_two_splits_of_one():
+    assert styles(game((P, A), (P, C), (I, A), (I, C), END), 0) == {"stubborn"}
+    assert styles(game((P, A), (P, C), (I, A), (I, C), END), 1) == {"stubborn"}
+
+
+def test_an_act_that_was_not_allowed_was_not_made():
+    games = game((P, A), (P, C), (P, (1, 0, 4)))  # four balls of three
+    assert offers_of(games).made.tolist() == [[1, 1]] and styles(games, 0) == styles(games, 1) == set()
+
+
+def experience_of(reward, size: int = 100):
+    network = PolicyNetwork(NetworkShape(hidden=(16,)), seed=2)
+    plan = Practice(LEWIS, Rules(), decisions=300, games=size, seed=5, reward=reward)
+    return practice(network, [Opponent(seat_occupant("heuristic"), 1.0)], plan, update=0, games_before=0)
+
+
+def test_reported_figures_stay_own_points_where_a_style_is_paid():
+    """There, advantage, Pareto share and joint reward of the log are computed from overwritten rewards."""
+    (own, own_score), (paid, score) = experience_of(Own()), experience_of(StyleReward("push_over"))
+    assert score._replace(paid=0) == own_score._replace(paid=0)
+    assert score.paid == pytest.approx(float(paid.reward.sum()) * TEN / score.games) != score.points
+    assert set(paid.reward.unique().tolist()) == {0.0, 1.0} != set(own.reward.unique().tolist())
+
+
+def test_a_learner_explores_while_it_learns_a_style():
+    """There, the likeliest act is played in training too, so that nothing else is ever tried."""
+    experience, _ = experience_of(StyleReward("stubborn"))
+    likeliest = experience.log_prob.exp() > 0.5
+    assert likeliest.float().mean() < 0.1, "a new network has no act this likely: it samples"
+    first = experience.place < experience.reward.shape[1]
+    assert len(experience.act[first].unique()) >= 3
+
+
+@pytest.mark.parametrize("reward", ["style(versatile)", "style(kind=versatile)", "style(kind='versatile')"])
+def test_a_style_is_named_as_rewards_are(reward):
+    assert reward_of(reward) == StyleReward("versatile")
