@@ -22,6 +22,7 @@ from league.curves import YARDSTICK, CurvePoint
 from league.findings_report import print_findings
 from league.runner import Outcome, Progress
 from league.tasks import MatchResult
+from partners.rewards import OWN
 
 if TYPE_CHECKING:
     from league.train_task import TrainResult
@@ -225,6 +226,9 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     standings = cross.ladder(confidence, outcome.responses)
     console.print("\nladder")
     console.print(ladder_table(standings, console.width))
+    for learner in outcome.config.learners:
+        if learner.reward != OWN:
+            console.print(Text(f"{learner.name} was paid {learner.reward}, its snapshots too; points are own points"))
     console.print("\ncross-play: points of ten of the row against the column", soft_wrap=True)
     for table in crossplay_tables(cross, standings, confidence, console.width):
         console.print(table)

@@ -11,6 +11,7 @@ import torch
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line
 from dond_marl.seats import Partner
+from hints.providers import HinterError
 from league.blobs import pack, read_blob, read_network
 from league.first_weights import first_network, reference_for
 from league.learner_settings import LearnerConfig
@@ -19,6 +20,7 @@ from league.tasks import LearnerState, Place, Seated, open_source, seated
 from league.train_settings import HintsConfig
 from league.training import schedule_of
 from partners.checkpoint import describe
+from partners.judge import JudgeError
 from partners.learned import NetworkPartner
 from partners.learners import Learner
 from partners.mixture import Mixture
@@ -106,13 +108,19 @@ def train(task: TrainTask, place: Place) -> TrainResult:
             deals += score.deals * score.games
     except OccupantError as error:
         assert error.__cause__ is not None
-        name, cause = task.learner.name, one_line(error.__cause__)
-        return TrainResult(task, task.state, None, float("nan"), float("nan"), name, cause)
+        return _failed(task, error.__cause__)
+    except (JudgeError, HinterError) as error:  # of whoever is asked what a game is worth
+        return _failed(task, error)
     tensors, counts = learner.state()
     content, played = pack(tensors, describe(network)), games - task.state.games
     blob = hashlib.sha256(content).hexdigest()
     state = LearnerState(blob, counts["updates"], counts["decisions"], games, task.state.life)
     return TrainResult(task, state, content, points / played, deals / played)
+
+
+def _failed(task: TrainTask, error: BaseException) -> TrainResult:
+    """What comes of a practice that could not be finished: the learner stays as it was."""
+    return TrainResult(task, task.state, None, float("nan"), float("nan"), task.learner.name, one_line(error))
 
 
 def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:
