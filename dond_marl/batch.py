@@ -105,6 +105,10 @@ class Table:
             game_noise=no_noise(size) if game_noise is None else game_noise,
         )
 
+    def partner_utilities(self) -> Int8s:
+        """What the other seat of each open game values, ``[open, 3]``: for whoever is allowed to know it."""
+        return self._values[1 - self.seat].T
+
     def step(self, decisions: Decisions) -> None:
         """Every open game's seat to move says its decision. Raises :class:`IllegalAct` before anything changes."""
         act, oA = self._checked(decisions)

@@ -71,17 +71,14 @@ class Solver:
         return values
 
     def _solve(self, numbers: NDArray[np.int64], left: int) -> Level:
-        """Expectimax: the values of states, given those of the seat's next turn."""
+        """Expectimax: the values of states, given those of the seat's next turn, which are solved block by block."""
         moves, n = self.moves, self.moves.width
-        states, following = moves.unpack(numbers), None
+        states = moves.unpack(numbers)
         values, say = _talk_stops(moves, states, left)
-        if left > 2:
-            parts = [np.unique(steps.following) for _, steps in moves.steps(states, left)]
-            following = self.solved(np.concatenate([numbers[:0], *parts]), left - 2)
         for block, steps in moves.steps(states, left) if left > 1 else ():
             worth = steps.paid
             if len(steps.following):
-                assert following is not None
+                following = self.solved(steps.following, left - 2)
                 reached = following.values[_places(following, steps.following)]
                 worth = worth + np.bincount(steps.origin, reached, worth.size).reshape(worth.shape)
             best = worth.max(axis=1)

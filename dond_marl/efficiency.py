@@ -1,9 +1,9 @@
 """What played games reach of what their scenarios had to give (:mod:`dond_marl.solve`).
 
 Only scores are needed, not who got which item: splits that pay the same are equally good. Each game has its own
-optimum, so its own ratio to it, and figures are means of these ratios. Three measures of a deal, each over the largest
-value that any split of the scenario gives it (the utilitarian, Nash and egalitarian collective utility of Chevaleyre et
-al. 2006, *Issues in Multiagent Resource Allocation*, section 5):
+optimum, so its own ratio to it. Three measures of a deal, each over the largest value that any split of the scenario
+gives it (the utilitarian, Nash and egalitarian collective utility of Chevaleyre et al. 2006, *Issues in Multiagent
+Resource Allocation*, section 5):
 
 welfare       joint score over W*
 nash          product of both shares over P*; a mean of products, not the product of both seats' means
@@ -11,8 +11,6 @@ egalitarian   smaller share over the largest smaller share: the fairness of a ga
               not be Pareto-optimal; the egalitarian set asks for the largest larger share besides
 
 No deal is 0 in all three. A ratio is ``nan``, and left out of means, where there was nothing to gain (an optimum of 0).
-Shares of *deals* are ratios of two counts that both vary with the scenarios, and get intervals that know it
-(:func:`dond_marl.metrics.mean_of_cells`).
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.metrics import GROUPS, TEN, Estimate, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.metrics import TEN, points_of_ten, scenario_groups
 from dond_marl.scenarios import Scenarios
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
@@ -61,26 +59,6 @@ class Efficiency(NamedTuple):
         return len(self.deal)
 
 
-class Reached(NamedTuple):
-    """Means of :class:`Efficiency` with intervals over scenarios. ``n`` counts the games, or deals, averaged over."""
-
-    deals: Estimate  # share of games
-    points: tuple[Estimate, Estimate]  # per seat, points of ten per game
-    joint: Estimate  # points of ten per game
-    best_joint: Estimate  # W*, points of ten per game: what ``joint`` cannot exceed
-    welfare: Estimate  # over games
-    nash: Estimate  # over games
-    egalitarian: Estimate  # over games
-    agreed_joint: Estimate  # points of ten per deal
-    agreed_welfare: Estimate  # over deals
-    gap: Estimate  # between the seats' shares, points of ten per deal
-    pareto: Estimate  # share of deals, and so on
-    hits_nash: Estimate
-    hits_egalitarian: Estimate
-    hits_utilitarian: Estimate
-    envy_free: Estimate
-
-
 def efficiency_of(games: Games) -> Efficiency:
     """What each of N played games reached."""
     return efficiency(games.scenarios, games.scores, games.deal)
@@ -114,35 +92,6 @@ def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> 
         hits_egalitarian=marks[2],
         hits_utilitarian=marks[3],
         envy_free=deal & (2 * scores.astype(np.int64) >= whole).all(axis=1),
-    )
-
-
-def reached(games: Efficiency, confidence: float = 0.95) -> Reached:
-    """What games reached on average, every game weighing the same; ``confidence`` is two-sided, in (0, 1)."""
-    everywhere, joint = np.ones(games.size, dtype=bool), games.points.sum(axis=1)
-
-    def mean(values: Doubles | Bools, among: Bools = everywhere) -> Estimate:
-        counted = among & ~np.isnan(values)
-        sums = np.bincount(games.groups, weights=np.where(counted, values, 0), minlength=GROUPS)
-        number = np.bincount(games.groups[counted], minlength=GROUPS)
-        return mean_of_cells(sums[None].astype(np.float64), number[None].astype(np.float64), confidence)
-
-    return Reached(
-        deals=mean(games.deal),
-        points=(mean(games.points[:, 0]), mean(games.points[:, 1])),
-        joint=mean(joint),
-        best_joint=mean(games.best_joint),
-        welfare=mean(games.welfare),
-        nash=mean(games.nash),
-        egalitarian=mean(games.egalitarian),
-        agreed_joint=mean(joint, games.deal),
-        agreed_welfare=mean(games.welfare, games.deal),
-        gap=mean(np.abs(games.points[:, 0] - games.points[:, 1]), games.deal),
-        pareto=mean(games.pareto, games.deal),
-        hits_nash=mean(games.hits_nash, games.deal),
-        hits_egalitarian=mean(games.hits_egalitarian, games.deal),
-        hits_utilitarian=mean(games.hits_utilitarian, games.deal),
-        envy_free=mean(games.envy_free, games.deal),
     )
 
 

@@ -7,7 +7,9 @@ lie in [0, 1].
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +72,33 @@ def encode(turns: Turns, layout: BaseLayout) -> Floats:
             np.multiply(values.T, np.float32(1 / scales[name]), out=columns[start : start + width])
         start += width
     return columns.T
+
+
+class ObservationEncoder:
+    """:func:`encode` for one observation of the environment: the same bits, in an eighth of the time."""
+
+    def __init__(self, layout: BaseLayout) -> None:
+        self.width, starts, start = layout.width, {}, 0
+        for name, width in layout.pieces:
+            starts[name], start = start, start + width
+        self._act, self._offer = starts["last_partner_act"], starts["last_partner_offer_for_me"]
+        self._turns, self._partner = starts["turns_remaining"], starts.get("partner_utilities")
+        self._scales = np.ones(self.width, dtype=np.float32)
+        self._scales[0:3] = self._scales[self._offer : self._turns] = np.float32(1 / layout.max_count)
+        self._scales[3 : self._act] = np.float32(1 / MAX_VALUE)
+        self._scales[self._turns] = np.float32(1 / layout.max_turns)
+
+    def __call__(self, seen: Mapping[str, Any]) -> Floats:
+        """The base features of an observation, ``[width]`` float32 in [0, 1]."""
+        row = np.zeros(self.width, dtype=np.float32)
+        row[0:3], row[3:6] = seen["counts"], seen["my_utilities"]
+        if self._partner is not None:
+            row[self._partner : self._partner + 3] = seen["partner_utilities"]
+        row[self._act + int(seen["last_partner_act"])] = 1.0
+        row[self._offer : self._turns] = seen["last_partner_offer_for_me"]
+        row[self._turns] = seen["turns_remaining"]
+        row *= self._scales
+        return row
 
 
 _ACTS = np.array([list(Act)], dtype=np.int8).T

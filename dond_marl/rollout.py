@@ -94,7 +94,10 @@ def _told(whisper: Whisper, turns: Turns, table: Table, noise: Noise) -> Floats:
     """The hint features of this turn."""
     size = table.open
     own = no_noise(size) if whisper.deterministic else np.take(noise.of_hint(table.taken), table.live, axis=0)
-    return whisper.tell(turns._replace(noise=own, game_noise=no_noise(size)))
+    told = turns._replace(noise=own, game_noise=no_noise(size))
+    if whisper.privileged:
+        told = told._replace(partner_utilities=table.partner_utilities())
+    return whisper.tell(told)
 
 
 def see(table: Table, noise: Noise, *, deterministic: bool) -> Turns:

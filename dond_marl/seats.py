@@ -181,6 +181,11 @@ class Whisper(Protocol):
         """Whether it reads no noise."""
         ...
 
+    @property
+    def privileged(self) -> bool:
+        """Whether it is shown the other seat's values, which its seat does not see."""
+        ...
+
     def tell(self, turns: Turns) -> Floats:
         """The hint features of each row, ``[B, 10]``; zeros where it tells nothing. Its noise is its own."""
         ...

@@ -1,112 +1,49 @@
 """The game for libraries that take no ``Dict`` actions or observations: the same turns in flat arrays.
 
-=======================  ===========================================================================================
-``actions="flat"``       ``MultiDiscrete([5, n+1, n+1, n+1])``: act type, then ``oA``; ``n`` is ``max_count``.
-``actions="discrete"``   One ``Discrete`` number per act, as :mod:`dond_marl.splits` numbers them.
-``observations="box"``   One float32 vector in [0, 1], as :mod:`dond_marl.features` lays it out.
-``"dict"``               Actions, or observations, as the environment has them.
-=======================  ===========================================================================================
+=========================  =========================================================================================
+``actions="flat"``         ``MultiDiscrete([5, n+1, n+1, n+1])``: act type, then ``oA``; ``n`` is ``max_count``.
+``actions="discrete"``     One ``Discrete`` number per act, as :mod:`dond_marl.splits` numbers them.
+``observations="box"``     One float32 vector in [0, 1], as :mod:`dond_marl.features` lays it out.
+``observations="masked"``  ``{"observation": that vector, "action_mask": int8}``, as PettingZoo's classic games have it,
+                           for discrete actions.
+``"dict"``                 Actions, or observations, as the environment has them.
+=========================  =========================================================================================
 
 :func:`view` takes the AEC environment, the parallel one or a :class:`SingleAgentView` (also out of ``gymnasium.make``)
 and keeps its API. ``info["action_mask"]`` has the shape of the view's action space, so ``space.sample(mask)`` is legal;
 ``action_masks()`` gives the same as one bool vector, as sb3-contrib asks; it raises :class:`OrderError` where there is
 no game and nothing may be said. Illegal acts forfeit unless the environment was built with an ``illegal`` of its own:
-such libraries sample without masks. In the parallel view the inactive seat's action is ignored: learners over
-SuperSuit's vectors must use ``info["active_agent"]`` to leave those steps out, see :mod:`dond_marl.parallel`.
+such libraries sample without masks. In the parallel view the inactive seat's action is ignored, and its flat or
+discrete mask leaves it one action, the first: a learner that masks learns no play from such steps. One that does not
+must leave them out over SuperSuit's vectors by ``info["active_agent"]``, see :mod:`dond_marl.parallel`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
-from numpy.typing import NDArray
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
+from dond_marl.action_forms import ActionForm, DiscreteActions, FlatActions, as_bools
 from dond_marl.env import NegotiationEnv, OrderError
-from dond_marl.features import BaseLayout, encode
-from dond_marl.game import ITEMS, SEATS, Act, as_integer
+from dond_marl.features import BaseLayout, ObservationEncoder
+from dond_marl.game import SEATS
 from dond_marl.parallel import ParallelNegotiationEnv, Results
 from dond_marl.seats import Bools
 from dond_marl.single_agent import SingleAgentView
-from dond_marl.spaces import Info, InvalidAction, Observation, of_agent, told, wholes
-from dond_marl.splits import action_at, action_count, grid
-from dond_marl.turn import turn_of_observation
+from dond_marl.spaces import Info, Observation, of_agent
+from dond_marl.splits import action_count
+
+__all__ = ["AECView", "ActionView", "ObservationView", "ParallelView", "SeatView", "as_bools", "view"]
 
 ActionView = Literal["flat", "discrete", "dict"]
-ObservationView = Literal["box", "dict"]
-
-
-class ActionForm(Protocol):
-    """A way to write the actions of the game."""
-
-    def space(self) -> spaces.Space[Any]:
-        """A new action space."""
-        ...
-
-    def read(self, action: object) -> object:
-        """The action as the environment takes it. Raises :class:`InvalidAction`."""
-        ...
-
-    def mask(self, mask: Any) -> Any:
-        """From the environment's mask to the one that ``space().sample`` takes."""
-        ...
-
-
-class FlatActions:
-    """``[act type, oA]``. The mask is one array per entry, which says all there is to say: caps do not hang on acts."""
-
-    def __init__(self, max_count: int) -> None:
-        self._sizes = [len(Act), *[max_count + 1] * len(ITEMS)]
-
-    def space(self) -> spaces.Space[Any]:
-        """A new ``MultiDiscrete``."""
-        return spaces.MultiDiscrete(self._sizes)
-
-    def read(self, action: object) -> object:
-        """The ``Dict`` action. Raises :class:`InvalidAction`."""
-        given = wholes(action, len(self._sizes))
-        if given is None or not all(0 <= n < size for n, size in zip(given, self._sizes, strict=True)):
-            raise InvalidAction(
-                f"a flat action is 4 whole numbers, the act type and oA, each less than {self._sizes}; "
-                f"got {told(action)}"
-            )
-        return {"act_type": given[0], "oA": given[1:]}
-
-    def mask(self, mask: Any) -> tuple[NDArray[np.int8], ...]:
-        """Four ``int8`` arrays: the acts, and each entry of ``oA``."""
-        return (mask["act_type"], *mask["oA"])
-
-
-class DiscreteActions:
-    """Every act as one number, with a mask entry each."""
-
-    def __init__(self, max_count: int) -> None:
-        self._max_count, self._count = max_count, action_count(max_count)
-
-    def space(self) -> spaces.Space[Any]:
-        """A new ``Discrete``."""
-        return spaces.Discrete(self._count)
-
-    def read(self, action: object) -> object:
-        """The ``Dict`` action. Raises :class:`InvalidAction`."""
-        given = as_integer(action)
-        if given is None or not 0 <= given < self._count:
-            raise InvalidAction(f"a numbered action is one whole number in 0..{self._count - 1}; got {told(action)}")
-        act, oA = action_at(given, self._max_count)
-        return {"act_type": int(act), "oA": oA}
-
-    def mask(self, mask: Any) -> NDArray[np.int8]:
-        """``int8[2K + 3]``, K offers."""
-        offers = grid(self._max_count)
-        first, second, third = (mask["oA"][item][offers[:, item]] for item in range(len(ITEMS)))
-        within = first & second & third
-        return np.concatenate([within, within, mask["act_type"][Act.AGREE :]])
+ObservationView = Literal["box", "masked", "dict"]
 
 
 class Glasses:
@@ -118,13 +55,20 @@ class Glasses:
                 f"a view has actions {' or '.join(get_args(ActionView))} and observations "
                 f"{' or '.join(get_args(ObservationView))}; got actions={actions!r}, observations={observations!r}"
             )
+        if observations == "masked" and actions != "discrete":
+            raise ValueError(
+                f"masked observations hold the mask of discrete actions; got actions={actions!r}. Take the masks from "
+                "info['action_mask'] or action_masks(), or say actions='discrete'"
+            )
         game.prefer_illegal("forfeit")
         forms: dict[str, type[FlatActions | DiscreteActions]] = {"flat": FlatActions, "discrete": DiscreteActions}
         self.game = game
         self.form: ActionForm | None = forms[actions](game.max_count) if actions in forms else None
-        self.layout: BaseLayout | None = None
-        if observations == "box":
-            self.layout = BaseLayout(game.max_count, game.rules.max_turns, game.reveal_partner_utilities)
+        self.masked = observations == "masked"
+        self.encode: ObservationEncoder | None = None
+        if observations != "dict":
+            layout = BaseLayout(game.max_count, game.rules.max_turns, game.reveal_partner_utilities)
+            self.encode = ObservationEncoder(layout)
 
     def action_space(self, space: Any) -> Any:
         """The view's action space, given the environment's."""
@@ -134,13 +78,20 @@ class Glasses:
     def observation_space(self, space: Any) -> Any:
         """The view's observation space, given the environment's."""
         _check_dict(space, "observations")
-        return space if self.layout is None else spaces.Box(0.0, 1.0, (self.layout.width,), np.float32)
+        if self.encode is None:
+            return space
+        box = spaces.Box(0.0, 1.0, (self.encode.width,), np.float32)
+        if not self.masked:
+            return box
+        numbers = action_count(self.game.max_count)
+        return spaces.Dict({"observation": box, "action_mask": spaces.Box(0, 1, (numbers,), np.int8)})
 
-    def see(self, observation: Observation) -> Any:
-        """The view's observation; ``[width]`` in a box."""
-        if self.layout is None:
+    def see(self, observation: Observation, told: Info) -> Any:
+        """The view's observation; ``[width]`` in a box. ``told``: the view's info of the same seat and moment."""
+        if self.encode is None:
             return observation
-        return encode(turn_of_observation(observation, self.game.rules), self.layout)[0]
+        row = self.encode(observation)
+        return {"observation": row, "action_mask": told["action_mask"].copy()} if self.masked else row
 
     def say(self, action: object) -> object:
         """The environment's action."""
@@ -149,6 +100,13 @@ class Glasses:
     def tell(self, info: Info) -> Info:
         """The info with the view's mask."""
         return info if self.form is None else {**info, "action_mask": self.form.mask(info["action_mask"])}
+
+    def tell_idle(self, info: Info) -> Info:
+        """The info of a seat whose action is not read: in the forms of a view its mask leaves it one action.
+
+        So it is drawn with certainty, and gives a masked learner that learns from every step nothing to learn.
+        """
+        return info if self.form is None else {**info, "action_mask": self.form.idle()}
 
     def expect_game(self, infos: Info) -> None:
         """Raise :class:`OrderError` unless a game is going on; ``infos`` is empty before the view's first reset."""
@@ -188,6 +146,7 @@ class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ship
     def __init__(self, env: Any, actions: ActionView, observations: ObservationView) -> None:
         super().__init__(env)
         self._wear(env, Glasses(env.unwrapped, actions, observations))
+        self._told: dict[str, Info] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a new game."""
@@ -201,10 +160,11 @@ class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ship
 
     def observe(self, agent: str) -> Any:
         """What ``agent`` sees now."""
-        return self.glasses.see(self.env.observe(agent))
+        return self.glasses.see(self.env.observe(agent), self._told[agent])
 
     def _tell(self) -> None:
         self.infos = {agent: self.glasses.tell(info) for agent, info in self.env.infos.items()}
+        self._told = {**self._told, **self.infos}  # also of seats that have left
 
 
 class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
@@ -231,8 +191,9 @@ class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # Pe
         return seen, rewards, ended, cut, infos
 
     def _shown(self, seen: dict[str, Any], infos: dict[str, Info]) -> tuple[dict[str, Any], dict[str, Info]]:
-        self.infos = {agent: self.glasses.tell(info) for agent, info in infos.items()}
-        return {agent: self.glasses.see(observation) for agent, observation in seen.items()}, dict(self.infos)
+        tell, idle = self.glasses.tell, self.glasses.tell_idle
+        self.infos = {a: tell(info) if info["active_agent"] in (a, None) else idle(info) for a, info in infos.items()}
+        return {a: self.glasses.see(shown, self.infos[a]) for a, shown in seen.items()}, dict(self.infos)
 
 
 class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -263,7 +224,7 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _shown(self, seen: Any, info: Info) -> tuple[Any, Info]:
         self._told = self.glasses.tell(info)
-        return self.glasses.see(seen), dict(self._told)
+        return self.glasses.see(seen, self._told), dict(self._told)
 
 
 def view(env: Any, actions: ActionView = "flat", observations: ObservationView = "box") -> Any:
@@ -280,14 +241,6 @@ def view(env: Any, actions: ActionView = "flat", observations: ObservationView =
         "a view takes an environment of dond_marl, wrapped or not: deal_or_no_dialog_v0.env() or .parallel_env(), a "
         f"SingleAgentView, or gymnasium.make('DealOrNoDialog-v0'); got {type(env).__name__}"
     )
-
-
-def as_bools(mask: Any) -> Bools:
-    """A mask of any view as one bool vector, in the order of the action space's parts."""
-    if isinstance(mask, Mapping):
-        mask = (mask["act_type"], *mask["oA"])
-    joined: Bools = np.concatenate(mask).astype(bool) if isinstance(mask, tuple) else np.asarray(mask, dtype=bool)
-    return joined
 
 
 def _check_dict(space: object, what: str) -> None:

@@ -108,16 +108,26 @@ def exploitability(
 ) -> Exploitability:
     """How much a seat could gain by not playing as ``member`` does (one seat's part of NashConv: Lanctot et al. 2017).
 
-    Self-play is exact where the member knows its probabilities, otherwise played once on every scenario of the prior.
+    Where the best response is not exact, ``member`` itself is played besides ``responses``.
     """
     alone = {"itself": member, **(responses or {})}  # at least as much as it leaves itself
     response = response_value(member, source, rules, seat, alone)
-    if has_odds(member, rules):
-        scenarios = prior_scenarios(source)
-        return Exploitability(
-            response, float(policy_value((member, member), scenarios, rules, source.prior).points[:, seat].mean())
-        )
-    return Exploitability(response, played_value((member, member), source, rules, seat))
+    return Exploitability(response, self_play_values(member, source, rules)[seat])
+
+
+def self_play_values(member: Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float]:
+    """What ``member`` gets in each seat against itself, points of ten, over :func:`prior_scenarios`.
+
+    Exact where the member is deterministic or knows its probabilities, otherwise played once on each of them.
+    """
+    scenarios = prior_scenarios(source)
+    if has_odds(member, rules) and not member.traits.deterministic:
+        points = policy_value((member, member), scenarios, rules, source.prior).points
+    else:
+        games = rollout((member, member), scenarios, rules, seed=0, index=(0,), prior=source.prior)
+        points = points_of_ten(games.scores, scenarios.wholes)
+    first, second = points.mean(axis=0).tolist()
+    return first, second
 
 
 class Safety(NamedTuple):

@@ -12,16 +12,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hints.adapter import HintAdapter, LayoutError
     from hints.injector import HintInjectorEnv
-    from hints.providers import ExpertHinter, RandomHinter
+    from hints.providers import ExpertHinter, HinterError, RandomHinter
     from hints.schedule import HintSchedule
 
-__all__ = ["ExpertHinter", "HintAdapter", "HintInjectorEnv", "HintSchedule", "LayoutError", "RandomHinter"]
+__all__ = [
+    "ExpertHinter",
+    "HintAdapter",
+    "HintInjectorEnv",
+    "HintSchedule",
+    "HinterError",
+    "LayoutError",
+    "RandomHinter",
+]
 
 _HOMES = {
     "ExpertHinter": "hints.providers",
     "HintAdapter": "hints.adapter",
     "HintInjectorEnv": "hints.injector",
     "HintSchedule": "hints.schedule",
+    "HinterError": "hints.providers",
     "LayoutError": "hints.adapter",
     "RandomHinter": "hints.providers",
 }

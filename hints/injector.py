@@ -31,7 +31,12 @@ KEY = "hint_features"
 
 
 def HintInjectorEnv(
-    env: Any, hinter: Hinter | str = "random", cadence_k: int = 1, seats: Collection[int] | None = None
+    env: Any,
+    hinter: Hinter | str = "random",
+    cadence_k: int = 1,
+    seats: Collection[int] | None = None,
+    *,
+    privileged: bool = False,
 ) -> Any:
     """``env`` with hints in its infos, under the API it has.
 
@@ -40,14 +45,15 @@ def HintInjectorEnv(
     of a seat, its first included. ``seats``: which seats are told, of 0 and 1; ``None`` for all (of a
     ``SingleAgentView``, the agent's). To play one seat against a partner, wrap the view rather than what it views:
     hints for a partner, which reads none, would be asked in vain. Two wrappers can tell two seats different things.
+    ``privileged``: the hinter is shown the other seat's values; say so beside every figure that comes of it.
 
     The wrapper's ``schedule.tally`` counts hints by cause. Raises ``TypeError`` for another environment or hinter,
     ``ValueError`` for settings out of range.
     """
     if isinstance(env, AECEnv) and isinstance(env.unwrapped, NegotiationEnv):
-        return AECHintInjector(env, hinter, cadence_k, seats)
+        return AECHintInjector(env, hinter, cadence_k, seats, privileged)
     if isinstance(env, gymnasium.Env) and isinstance(env.unwrapped, SingleAgentView):
-        return SeatHintInjector(env, hinter, cadence_k, seats)
+        return SeatHintInjector(env, hinter, cadence_k, seats, privileged)
     raise TypeError(
         "HintInjectorEnv takes the AEC environment of dond_marl (deal_or_no_dialog_v0.env()) or a SingleAgentView, "
         f"wrapped or not; got {type(env).__name__}"
@@ -57,9 +63,11 @@ def HintInjectorEnv(
 class AECHintInjector(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """Hints for the seats of the AEC environment; made by :func:`HintInjectorEnv`."""
 
-    def __init__(self, env: Any, hinter: Hinter | str, cadence_k: int, seats: Collection[int] | None) -> None:
+    def __init__(
+        self, env: Any, hinter: Hinter | str, cadence_k: int, seats: Collection[int] | None, privileged: bool = False
+    ) -> None:
         super().__init__(env)
-        self.schedule = HintSchedule(_hinter(hinter), cadence_k)
+        self.schedule = HintSchedule(_hinter(hinter), cadence_k, privileged=privileged)
         self._prompter = _Prompter(env.unwrapped, self.schedule, seats)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -81,11 +89,16 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
     """Hints for the agent of a :class:`SingleAgentView`; made by :func:`HintInjectorEnv`."""
 
     def __init__(
-        self, env: gymnasium.Env[Any, Any], hinter: Hinter | str, cadence_k: int, seats: Collection[int] | None
+        self,
+        env: gymnasium.Env[Any, Any],
+        hinter: Hinter | str,
+        cadence_k: int,
+        seats: Collection[int] | None,
+        privileged: bool = False,
     ) -> None:
-        RecordConstructorArgs.__init__(self, hinter=hinter, cadence_k=cadence_k, seats=seats)
+        RecordConstructorArgs.__init__(self, hinter=hinter, cadence_k=cadence_k, seats=seats, privileged=privileged)
         gymnasium.Wrapper.__init__(self, env)
-        self.schedule = HintSchedule(_hinter(hinter), cadence_k)
+        self.schedule = HintSchedule(_hinter(hinter), cadence_k, privileged=privileged)
         self._view: SingleAgentView = env.unwrapped  # type: ignore[assignment]  # HintInjectorEnv looked
         self._prompter = _Prompter(self._view.game, self.schedule, seats)
 
@@ -131,7 +144,7 @@ class _Prompter:
         turn = turn_of(
             state,
             prior=game.source.prior,
-            reveal_partner_utilities=game.reveal_partner_utilities,
+            reveal_partner_utilities=game.reveal_partner_utilities or self._schedule.privileged,
             noise=None if self._schedule.deterministic else self._noise.of_hint(len(state.history)),
         )
         told: Floats = self._schedule.tell(turn)[0]

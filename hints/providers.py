@@ -1,7 +1,7 @@
 """Who makes hints: chance, and partners that are asked what they would say.
 
-Source: specification, section 2.2, providers ``random`` and ``expert``. A hint that cannot be had is never repaired: it
-is unavailable, all zeros, and its cause is told to whoever counts.
+Source: specification, section 2.2, providers ``random``, ``expert`` and ``llm``. A hint that cannot be had is never
+repaired: it is unavailable, all zeros, and its cause is told to whoever counts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Cause, Decisions, Hints, Int8s, Partner, Traits, Turns, constant
+
+
+class HinterError(RuntimeError):
+    """What only a person can mend, such as a refused key: it stops whoever asked, as no later hint would be better."""
 
 
 class Advice(NamedTuple):
@@ -56,15 +60,15 @@ class RandomHinter:
 
 
 class ExpertHinter:
-    """What ``partner`` would say here, with its own confidence: the probability of its choice.
+    """What ``partner`` would say here, with its own confidence: the probability of its choice, or what it says of it.
 
-    Source: specification, section 2.2, provider ``expert``. Without a ``partner`` (its checkpoint is missing) it hints
-    what ``fallback`` (the greedy heuristic) would say: available, cause MISSING; a partner's own decisions with that
-    cause count the same. Any other stated fallback of the partner is an unavailable hint of that cause; so are an act
-    outside the mask or the caps (ILLEGAL), a confidence outside 0..1 or an answer of the wrong shape (UNPARSABLE), and
-    an exception (UNREACHABLE, for every row asked at once), which is shown as a ``RuntimeWarning``.
+    Source: specification, section 2.2, providers ``expert`` and ``llm``. Without a ``partner`` (its checkpoint is
+    missing) it hints what ``fallback`` (the greedy heuristic) would say: available, cause MISSING; a partner's own
+    decisions with that cause count the same. Any other stated fallback of the partner is an unavailable hint of that
+    cause; so are an act outside the mask or the caps (ILLEGAL), a confidence outside 0..1 or an answer of the wrong
+    shape (UNPARSABLE), and an exception (UNREACHABLE, for every row asked at once), shown as a ``RuntimeWarning``.
 
-    Raises ``ValueError`` when there is nobody to ask.
+    Raises ``ValueError`` when there is nobody to ask. A :class:`HinterError` of the partner is passed on.
     """
 
     def __init__(self, partner: Partner | None, fallback: Partner | None = None) -> None:
@@ -75,6 +79,11 @@ class ExpertHinter:
                 "expert of your checkpoint, or the heuristic as fallback"
             )
         self._asked, self._missing = asked, partner is None
+
+    @property
+    def partner(self) -> Partner:
+        """Who is asked."""
+        return self._asked
 
     @property
     def traits(self) -> Traits:
@@ -89,6 +98,8 @@ class ExpertHinter:
         """One hint per row, with its cause."""
         try:
             said = self._asked.act(turns)
+        except HinterError:
+            raise
         except Exception as error:  # noqa: BLE001  # whatever the partner does wrong, the hinted seat plays on
             warnings.warn(
                 f"{type(self._asked).__name__}, asked for hints, failed: {type(error).__name__}: {error}; "

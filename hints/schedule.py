@@ -14,34 +14,47 @@ from dond_marl.game import Act
 from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, no_hints
 from hints.providers import Adviser, is_legal, neutral_unless
 
+_WITHHELD = 7  # which of the hint's uniforms decides whether it is withheld; hinters read the first ones
+
 
 class HintSchedule:
     """``hinter`` on its schedule, a :class:`dond_marl.seats.Whisper`: asked on every ``cadence_k``-th own step.
 
-    The seat's own steps count from 0, so it is always told before its first act. ``tally`` counts hints since it was
-    made: ``"asked"``, ``"available"``, and by cause ``"missing"`` (greedy hints in place of a missing expert's,
-    available), ``"unreachable"``, ``"unparsable"``, ``"illegal"``, ``"budget"``, ``"unstated"`` (all unavailable).
-    Tallies add up with ``+``.
+    The seat's own steps count from 0, so it is always told before its first act. ``dropout``: the probability that a
+    hint that is due is withheld, each for itself by the noise of the hint, and not even asked; a seat that learns so
+    does not come to lean on its hints. ``privileged``: the hinter is shown the other seat's values.
 
-    Raises ``ValueError`` unless ``cadence_k`` is an integer >= 1, ``TypeError`` for a hinter that is none.
+    ``tally`` counts hints since it was made: ``"asked"``, ``"available"``, and by cause ``"missing"`` (greedy hints in
+    place of a missing expert's, available), ``"unreachable"``, ``"unparsable"``, ``"illegal"``, ``"budget"``,
+    ``"unstated"`` (all unavailable); and those ``"withheld"``. Tallies add up with ``+``.
+
+    Raises ``ValueError`` unless ``cadence_k`` is an integer >= 1 and ``dropout`` in 0..1, ``TypeError`` for a hinter
+    that is none.
     """
 
-    def __init__(self, hinter: Hinter, cadence_k: int = 1) -> None:
+    def __init__(self, hinter: Hinter, cadence_k: int = 1, *, dropout: float = 0.0, privileged: bool = False) -> None:
         if isinstance(cadence_k, bool) or not isinstance(cadence_k, int | np.integer) or cadence_k < 1:
             raise ValueError(
                 f"cadence_k says on every how many own steps a hint is asked, an integer >= 1; got {cadence_k!r}"
             )
         if isinstance(hinter, type) or not isinstance(hinter, Hinter):
             raise TypeError(f"a hinter is an object with hint(turns); got {hinter!r}")
+        if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout <= 1:
+            raise ValueError(f"dropout is the probability that a hint is withheld, in 0..1; got {dropout!r}")
         self.hinter = hinter
         self.cadence_k = int(cadence_k)
+        self.dropout, self.privileged = float(dropout), privileged
         self.tally: Counter[str] = Counter()
 
     @property
     def deterministic(self) -> bool:
-        """Whether the hinter declares that it reads no noise."""
+        """Whether the hinter declares that it reads no noise, and none of its hints is withheld."""
         traits: Traits = getattr(self.hinter, "traits", Traits())
-        return traits.deterministic
+        return traits.deterministic and not self.dropout
+
+    def whole(self) -> HintSchedule:
+        """The same hinter on the same schedule, nothing withheld and nothing counted yet: to measure who learned."""
+        return HintSchedule(self.hinter, self.cadence_k, privileged=self.privileged)
 
     def due(self, turns: Turns) -> bool:
         """Whether the seat to move is told something at this turn."""
@@ -51,6 +64,16 @@ class HintSchedule:
         """The hint features of each row, ``[B, 10]`` in [0, 1]; zeros off the schedule and where no hint can be had."""
         if not self.due(turns):
             return no_hints(turns.size)
+        if not self.dropout:
+            return self._asked(turns)
+        features = np.zeros((turns.size, HINT_WIDTH), dtype=np.float32)
+        kept = np.flatnonzero(turns.noise[:, _WITHHELD] >= self.dropout)
+        self.tally["withheld"] += turns.size - len(kept)
+        if len(kept):
+            features[kept] = self._asked(turns.rows(kept))
+        return features
+
+    def _asked(self, turns: Turns) -> Floats:
         if isinstance(self.hinter, Adviser):
             hints, cause = self.hinter.advise(turns)
         else:

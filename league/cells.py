@@ -155,19 +155,19 @@ class Cells:
         return rows
 
     def _add(self, block: _Block, played: Played) -> None:
-        rows, scores = self._place(played.legs), np.stack(list(played.scores))
-        points = np.take(scores, block.order, axis=1) * block.tenths  # [legs, K, 2], a scenario's games side by side
-        by_group = np.add.reduceat(points, block.groups_start, axis=1).transpose(0, 2, 1)
+        rows, scores = self._place(played.legs), np.stack(list(played.scores)).transpose(0, 2, 1)
+        points = scores[:, :, block.order] * block.tenths.T  # [legs, 2, K], a scenario's games side by side
+        by_group = np.add.reduceat(points, block.groups_start, axis=2)
         self._sums[rows[:, None, None], np.arange(2)[:, None], block.groups] += by_group.astype(np.float32)
         self._games[rows[:, None], block.groups] += block.games_in_group.astype(np.float32)
         new = np.zeros(len(rows), dtype=TOTALS)
         new["games"] = new["squared_weights"] = len(block.order)
         new["deals"], new["turns"] = played.deals, played.turns
         new["nash"], new["most"] = block.nash, block.most
-        new["points"], new["squares"] = points.sum(axis=1), (points**2).sum(axis=1)
+        new["points"], new["squares"] = points.sum(axis=2), np.einsum("lsk,lsk->ls", points, points)
         if len(block.starts) < len(block.order):
-            sums = np.add.reduceat(points, block.starts, axis=1)
-            between = (sums**2 / block.games[:, None]).sum(axis=1)
+            sums = np.add.reduceat(points, block.starts, axis=2)
+            between = np.einsum("lsk,lsk,k->ls", sums, sums, 1 / block.games)
             new["within"] = np.maximum(new["squares"] - between, 0.0)
             new["repeats"] = len(block.order) - len(block.starts)
         for name in SUMS:

@@ -124,7 +124,7 @@ class Config(Section):
     @property
     def hinted(self) -> bool:
         """Whether anybody whispers in any stage."""
-        return any(stage.hints.mode != "none" for stage in self.curriculum)
+        return any(stage.hinted for stage in self.curriculum)
 
     @property
     def rounds(self) -> int:

@@ -46,7 +46,9 @@ def describe(config: Config, stage: StageConfig) -> str:
             f"hints by {stage.hints.mode} every {stage.hints.cadence_k} own steps{privileged_note(stage.hints)}"
         )
     for name, learner in stage.learners.items():
-        said = {key: value for key, value in learner.model_dump(exclude={"learns"}).items() if value is not None}
+        said = {k: value for k, value in learner.model_dump(exclude={"learns", "hints"}).items() if value is not None}
+        if learner.hints is not None:
+            said["hints"] = f"by {learner.hints.mode}"
         told += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in said.items()]
     ends = []
     if stage.until is not None:

@@ -7,7 +7,7 @@ from dond_marl.metrics import Estimate
 from dond_marl.scenarios import Scenarios, ScenarioSource, open_source
 from league.evaluate import BOTH, evaluate
 from league.score import Result, score
-from league.training import Training, schedule_of
+from league.training import Training
 from partners.learned import NetworkPartner
 
 SCORED_SCENARIOS = 1_000  # where the source has no held-out part
@@ -33,7 +33,7 @@ def final_score(training: Training, *, greedy: bool) -> tuple[str, Result]:
         seed=training.config.training.seed,
         prior=source.prior,
         reveal_partner_utilities=env.reveal_partner_utilities,
-        whisper=schedule_of(training.config.hints, withhold=False),
+        whisper=None if training.whisper is None else training.whisper.whole(),
     )
     return source.label, result
 

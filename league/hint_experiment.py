@@ -143,9 +143,7 @@ def _learn(
     config: ExperimentConfig, arm: Arm, training: Training, source: ScenarioSource, best: float
 ) -> Iterator[Mark]:
     """Train to the end, measuring at the start, every so often, and at the end."""
-    whole = None if training.whisper is None else HintSchedule(  # nothing is withheld while it is measured
-        training.whisper.hinter, training.whisper.cadence_k, privileged=training.whisper.privileged
-    )  # fmt: skip
+    whole = None if training.whisper is None else training.whisper.whole()
     due = 0
     while True:
         decisions = training.learner.decisions

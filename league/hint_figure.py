@@ -5,6 +5,7 @@ Matplotlib is an optional extra; it is loaded only when a figure is drawn.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = (10.4, 4.9)  # inches
-COLOURS = {"none": "#000000", "random": "#59636e", "expert": "#0072b2", "llm": "#d55e00"}  # Okabe and Ito 2008
+COLOURS = {"none": "#000000", "random": "#97a1ab", "expert": "#0072b2", "llm": "#d55e00"}  # Okabe and Ito 2008
 _LINES = ("-", (0, (4, 2)), (0, (1, 1.4)), "-.")  # by dropout, in the order of the experiment
 
 
@@ -60,16 +61,25 @@ def _panel(axes: Axes, found: Experiment, value: Callable[[Mark], float], title:
         axes.plot(drawn.decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=_label(arm))
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     axes.set_xlabel("own decisions", color=INK)
-    axes.set_ylim(0, 1.0)
+    axes.set_ylim(_floor(found), 1.0)
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.xaxis.set_major_formatter(lambda number, _: f"{number / 1000:g}k")
     axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
     axes.tick_params(colors=FAINT, labelsize=9)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(GRID)
+
+
+def _floor(found: Experiment) -> float:
+    """Where the axis begins: a tenth below the least of what was measured after the first tenth of the budget."""
+    last = max(mark.decisions for mark in found.marks)
+    late = [mark for mark in found.marks if mark.decisions >= 0.1 * last]
+    least = min(min(mark.told, mark.alone) for mark in late)
+    return max(0.0, math.floor(10 * least) / 10 - 0.1)
 
 
 def _label(arm: Arm) -> str:

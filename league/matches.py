@@ -3,6 +3,9 @@
 A learner has changed since the last round, so it meets as many as ``league.opponents`` allows; members that never
 change need to meet once, and more often only to narrow an interval: at most ``league.pairs`` such matches a round,
 those first that have met least. A match is played in both seat orders on the scenarios of the round.
+
+Members that cost something to ask (language models, people) stay out of that: they play ``league.costly`` matches a
+round, those first that are expected to tell most for what they cost.
 """
 
 from __future__ import annotations
@@ -12,17 +15,23 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.occupants import parse_spec
+from league.cells import Payoffs
 from league.config import Config
 from league.history import History
+from league.payoffs import POPOVICIU, STRENGTH
 from league.tasks import Member
 
 Pair = tuple[str, str, str]  # two members and the reason
+COSTLY = ("human", "llm")
 
 
 def pairs_of(config: Config, history: History) -> list[Pair]:
     """The matches of the next round, each pair once, in the order of importance."""
-    members = history.members
-    games = history.cross.payoffs().games.sum(axis=1)  # [N, N] both seats
+    members, payoffs = history.members, history.cross.payoffs()
+    games = payoffs.games.sum(axis=1)  # [N, N] both seats
+    costly = [i for i, member in enumerate(members) if asks_for_pay(member)]
+    games[costly], games[:, costly] = np.inf, np.inf  # met least by nobody
     chosen: dict[tuple[int, int], str] = {}
 
     def add(i: int, j: int, reason: str) -> bool:
@@ -31,7 +40,10 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
         chosen.setdefault(pair, reason)
         return new
 
-    pool, live = gate_pool(members), [i for i, member in enumerate(members) if member.live]
+    pool, live = (
+        [i for i in gate_pool(members) if i not in costly],
+        [i for i, member in enumerate(members) if member.live],
+    )
     for i in live:
         for j in pool if _gated(config, members[i].name) else ():
             add(i, j, "gate: what the learner scores")
@@ -50,6 +62,8 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
         if left <= 0:
             break
         left -= add(i, j, f"coverage: {games[i, j]:,.0f} games so far")
+    for i, j, reason in _worth_their_cost(payoffs, costly, 2 * config.league.block_size)[: config.league.costly]:
+        add(i, j, reason)
     return [(members[i].name, members[j].name, reason) for (i, j), reason in chosen.items()]
 
 
@@ -60,19 +74,46 @@ def gate_pool(members: Iterable[Member]) -> list[int]:
     return pool or [i for i, member in listed if member.role == "fixed" and member.split == "train"]
 
 
+def asks_for_pay(member: Member) -> bool:
+    """Whether an answer of this member costs money or somebody's time."""
+    return member.spec is not None and parse_spec(member.spec)[0] in COSTLY
+
+
+def _worth_their_cost(payoffs: Payoffs, costly: list[int], games: int) -> list[tuple[int, int, str]]:
+    """Pairs with a costly member, those first whose match narrows most variance of a mean per game that is paid for.
+
+    After ``n`` games of variance ``v`` the mean of a cell has variance ``v / (n + STRENGTH)``; a match adds ``games``.
+    A game between two costly members costs twice.
+    """
+    met = payoffs.games.sum(axis=1)
+    spread = np.where(payoffs.games > 1, np.nan_to_num(payoffs.variance), POPOVICIU).mean(axis=1)
+    told = spread / (met + STRENGTH) - spread / (met + games + STRENGTH)
+    found = []
+    for i in costly:
+        for j in range(len(met)):
+            if j == i or (j in costly and j < i):
+                continue
+            cost = games * (1 + (j in costly))
+            gain = float(told[i, j] + told[j, i])
+            narrowed = f"{gain:.3f} squared points for {cost:,} games that are paid for"
+            found.append((gain / cost, i, j, f"information: {narrowed}, {met[i, j]:,.0f} so far"))
+    found.sort(key=lambda one: -one[0])
+    return [(i, j, reason) for _, i, j, reason in found]
+
+
 def _gated(config: Config, name: str) -> bool:
     return any(learner.name == name and learner.gate is not None for learner in config.learners)
 
 
 def _least_met(games: NDArray[np.float64]) -> list[int]:
     order: list[int] = np.argsort(games, kind="stable").tolist()
-    return order
+    return order[: int(np.isfinite(games).sum())]
 
 
 def _pairs_least_met(games: NDArray[np.float64], live: list[int]) -> Iterator[tuple[int, int]]:
     """Pairs of members that do not learn, those that have met least first, equal ones in the members' order."""
     first, second = np.triu_indices(len(games))
-    still = ~(np.isin(first, live) | np.isin(second, live))
+    still = ~(np.isin(first, live) | np.isin(second, live)) & np.isfinite(games[first, second])
     first, second = first[still], second[still]
     order = np.argsort(games[first, second], kind="stable")
     yield from zip(first[order].tolist(), second[order].tolist(), strict=True)

@@ -12,6 +12,7 @@ from league.branches import GROUPS_OF, OWN_GROUP, Kind, meetings, prospects
 from league.config import Config
 from league.history import History
 from league.learner_settings import LearnerConfig, branches_of
+from league.matches import asks_for_pay
 from league.payoffs import complete
 from league.tasks import Member, Seated
 
@@ -54,8 +55,11 @@ def meetings_of(
 
 
 def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member]) -> bool:
-    """A learner practices against the split ``train`` alone; a main exploiter against mains and what they were."""
-    if member.split != "train":
+    """A learner practices against the split ``train`` alone, never against members that cost something to ask.
+
+    A main exploiter practices against mains and what they were.
+    """
+    if member.split != "train" or asks_for_pay(member):
         return False
     if learner.role != "main_exploiter" or member.name == learner.name:
         return True

@@ -85,7 +85,7 @@ def _training(
             state=states[learner.name],
             meetings=meetings_of(config, changed, history, seats),
             env=stage.env.over(config.env),
-            hints=stage.hints,
+            hints=stage.hints_of(learner.name),
             seed=config.league.seed,
             total_decisions=learner.decisions * config.league.rounds,
         )

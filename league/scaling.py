@@ -137,7 +137,7 @@ class _League:
         self.at: list[float] = [0.0] * rounds  # when each was committed
         self.spent = dict.fromkeys(("busy", "planning", "handing", "writing", "network"), 0.0)
         self.stale: list[float] = []
-        self.random = generator(0, "scaling", workers, shape.learners, shape.matches, lag)
+        self.chance = generator(0, "scaling", workers, shape.learners, shape.matches, lag)
 
     def run(self) -> Load:
         """Play all rounds."""
@@ -182,7 +182,7 @@ class _League:
             Task(number, learner, self.costs.practice[learner % len(self.costs.practice)])
             for learner in range(self.shape.learners)
         ]
-        drawn = self.random.choice(self.costs.matches, self.shape.matches)
+        drawn = self.chance.choice(self.costs.matches, self.shape.matches)
         starts = np.arange(0, len(drawn), self.together)
         tasks += [Task(number, None, seconds) for seconds in np.add.reduceat(drawn, starts).tolist()]
         self.left[number] = len(tasks)

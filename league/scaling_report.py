@@ -2,8 +2,8 @@
 
 Two leagues are simulated. The one that is asked about keeps its size. The other grows with the workers, a learner for
 each, and each learner leaves snapshots; it is simulated as the league is, and with changes: it is planned with a lag of
-two rounds, what is common to all learners is worked out once per round, ``TOGETHER`` matches are one task, nobody
-practices against more than ``MOST_MET`` in a round, and of the past only ``MOST_MEMBERS`` are kept.
+two rounds, what is common to all learners is worked out once per round, all practice takes as long, against at most
+``MOST_MET`` others, ``TOGETHER`` matches are one task, and no more than ``MOST_MEMBERS`` take part, or all who learn.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MANY = 128  # workers; with more, fewer rounds are simulated
 FEWER_ROUNDS = 4
 KEPT, GROWN, CHANGED = "this league", "grown with the workers", "grown, and changed"
 CHANGES = (
-    f"planned two rounds behind, payoffs worked out once a round, {TOGETHER} matches a task, practice against "
-    f"{MOST_MET} at most, no more than {MOST_MEMBERS} members or as many as learn"
+    f"planned two rounds behind, payoffs worked out once a round, practice of equal length and against {MOST_MET} at "
+    f"most, {TOGETHER} matches a task, no more than {MOST_MEMBERS} members or as many as learn"
 )
 
 
@@ -49,24 +49,33 @@ def simulated(
     for number in workers:
         tell(f"{number} workers")
         rounds = ROUNDS if number <= MANY else FEWER_ROUNDS
-        larger = grown(shape, sized, number)
+        larger = grown(costs, shape, sized, number)
         loads[KEPT].append(simulate(costs, shape, number, rounds=rounds))
         loads[GROWN].append(simulate(costs, larger, number, rounds=rounds))
         fewer = larger._replace(
+            decisions=(round(sum(larger.decisions) / len(larger.decisions)),),
             members=min(larger.members, max(MOST_MEMBERS, larger.learners)),
             opponents=min(larger.opponents, MOST_MET),
             met=min(larger.met, MOST_MET),
         )
-        once = costs._replace(plan=(costs.plan[0], costs.plan[1] + costs.plan[2], 0.0))
+        once = costs._replace(
+            plan=(costs.plan[0], costs.plan[1] + costs.plan[2], 0.0),
+            practice=(sum(costs.practice) / len(costs.practice),),
+        )
         loads[CHANGED].append(simulate(once, fewer, number, lag=2, together=TOGETHER, rounds=rounds))
     return loads
 
 
-def grown(shape: Shape, sized: Sized, workers: int) -> Shape:
-    """A league with a learner for every worker, besides the members that do not learn."""
+def grown(costs: Costs, shape: Shape, sized: Sized, workers: int) -> Shape:
+    """A league with a learner for every worker, besides the members that do not learn.
+
+    All make the same number of decisions a second, whoever's time they take.
+    """
+    rate = alone(costs, shape)
     members = shape.members - shape.learners + LINEAGE * workers
     return shape._replace(
         learners=workers,
+        decisions=tuple(round(rate * seconds) for seconds in costs.practice),
         members=members,
         matches=workers * min(sized.opponents, members) + sized.pairs,
         opponents=members,
@@ -148,29 +157,22 @@ def draw(path: Path, costs: Costs, shape: Shape, loads: Mapping[str, Sequence[Lo
         workers = [load.workers for load in rows]
         plain = {"color": color, "marker": marker, "markersize": 4.5, "linewidth": 1.6}
         speed.plot(workers, [load.decisions for load in rows], label=name, **plain)
-        time.plot(workers, [100 * load.busy for load in rows], label=f"workers, {name}", **plain)
-        time.plot(workers, [100 * load.head for load in rows], linestyle=":", label=f"head, {name}", **plain)
+        time.plot(workers, [100 * load.busy for load in rows], **plain)
+        time.plot(workers, [100 * load.head for load in rows], linestyle=":", **plain)
         stale.plot(workers, [load.stale for load in rows], label=name, **plain)
         ledger.plot(workers, [load.rows for load in rows], label=name, **plain)
-    rows = loads[GROWN]
-    ideal = [rows[0].decisions / rows[0].workers * load.workers for load in rows]
-    speed.plot(
-        [load.workers for load in rows],
-        ideal,
-        color="#59636e",
-        linewidth=1,
-        linestyle="--",
-        label="every core at practice",
-    )
+    numbers = [load.workers for load in loads[KEPT]]
+    most = [alone(costs, shape) * number for number in numbers]
+    speed.plot(numbers, most, color="#59636e", linewidth=1, linestyle="--", label="every core at practice")
     titles = {
         speed: "own decisions of all learners per second",
-        time: "share of the time at work, %",
+        time: "share of the time at work, %: workers (lines), head (dotted)",
         stale: "seconds since an opponent's weights were committed",
-        ledger: "rows of matches per second",
+        ledger: "rows of matches in the ledger per second",
     }
     for axes, title in titles.items():
         axes.set_xscale("log", base=2)
-        axes.set_xticks(WORKERS, [str(number) for number in WORKERS])
+        axes.set_xticks(numbers, [str(number) for number in numbers])
         axes.minorticks_off()
         axes.set_title(title, loc="left", fontsize=11)
         axes.set_xlabel("workers")
@@ -179,5 +181,4 @@ def draw(path: Path, costs: Costs, shape: Shape, loads: Mapping[str, Sequence[Lo
         if axes is not time:
             axes.set_yscale("log")
     speed.legend(frameon=False, fontsize=9)
-    time.legend(frameon=False, fontsize=8, ncols=1)
     figure.savefig(path, dpi=150)

@@ -144,6 +144,12 @@ class LeagueConfig(Section):
     floor: float = Field(default=0.1, gt=0, le=1, description="a number above 0, up to 1: of practice spread evenly")
     opponents: int = Field(default=64, ge=1, le=10_000, description="an integer above 0, matches of a learner a round")
     pairs: int = Field(default=64, ge=0, le=1_000_000, description="an integer of at least 0, other matches a round")
+    costly: int = Field(
+        default=4,
+        ge=0,
+        le=10_000,
+        description="an integer of at least 0, matches a round with members that cost something",
+    )
     meta_solver: MetaSolver = "max_welfare"
     evaluate: bool = Field(default=True, description="true or false: the mains on held-out scenarios at the end")
     responses: Literal["known", "exact"] = Field(

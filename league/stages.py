@@ -50,10 +50,11 @@ class StageLearner(Section):
     matchmaking: Matchmaking | None = None
     reward: RewardName | None = None
     decisions: int | None = Field(default=None, ge=1, le=10**9, description="an integer above 0, per round")
+    hints: HintsConfig | None = None
 
     def over(self, learner: LearnerConfig) -> LearnerConfig:
         """The learner's settings in the stage."""
-        said = self.model_dump(exclude={"learns"})
+        said = self.model_dump(exclude={"learns", "hints"})
         return learner.model_copy(update={key: value for key, value in said.items() if value is not None})
 
 
@@ -82,6 +83,17 @@ class StageConfig(Section):
         """A learner's settings in this stage; ``None`` where it does not learn."""
         changed = self.learners.get(learner.name, StageLearner())
         return changed.over(learner) if changed.learns else None
+
+    def hints_of(self, learner: str) -> HintsConfig:
+        """Who whispers to a learner in this stage."""
+        told = self.learners.get(learner, StageLearner()).hints
+        return self.hints if told is None else told
+
+    @property
+    def hinted(self) -> bool:
+        """Whether anybody is whispered to."""
+        everybody = (self.hints, *(learner.hints for learner in self.learners.values()))
+        return any(hints is not None and hints.mode != "none" for hints in everybody)
 
 
 PLAIN = StageConfig(name="league")  # of a league without a curriculum

@@ -170,14 +170,12 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     return Training(config, source, partner, learner, schedule_of(config.hints), references=known)
 
 
-def schedule_of(hints: HintsConfig, *, withhold: bool = True) -> HintSchedule | None:
-    """Who whispers to the learner, ``None`` for nobody; ``withhold``: some of its hints, as in training."""
+def schedule_of(hints: HintsConfig) -> HintSchedule | None:
+    """Who whispers to the learner while it learns, ``None`` for nobody."""
     hinter = hinter_of(hints)
     if hinter is None:
         return None
-    return HintSchedule(
-        hinter, hints.cadence_k, dropout=hints.dropout if withhold else 0.0, privileged=hints.privileged
-    )
+    return HintSchedule(hinter, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:

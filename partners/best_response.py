@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dond_marl.belief_states import Moves, States
-from dond_marl.best_response import SHORT, Solver, exact_by_answers
+from dond_marl.best_response import SHORT, Solver, check_exact, exact_by_answers
 from dond_marl.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
@@ -58,18 +58,32 @@ class BestResponse:
                 act[rows[some]], oA[rows[some]] = mind.says(part.rows(some), context)
         return decide(act, oA)
 
+    def value(self, seat: int, rules: Rules, prior: str) -> float:
+        """What it is worth in ``seat``, expected points of ten over the ``contexts`` that it was given.
+
+        What is solved for that need not be solved again for playing. Raises ``ValueError`` where it was given none or
+        where ``to`` is not deterministic.
+        """
+        check_exact(self.to, rules)
+        if self._given is None:
+            raise ValueError(f"{self!r} was given no contexts: what it is worth depends on a distribution of scenarios")
+        return self._memory_of(rules, prior, revealed=False).given_value(seat)
+
     def _remembered(self, turns: Turns, revealed: bool) -> _Memory:
-        key = turns.rules, turns.prior, revealed
+        return self._memory_of(turns.rules, turns.prior, revealed)
+
+    def _memory_of(self, rules: Rules, prior: str, revealed: bool) -> _Memory:
+        key = rules, prior, revealed
         if key not in self._memory or self._memory[key].size > REMEMBERED:
-            self._memory[key] = _Memory(self.to, turns, self._given, revealed)
+            self._memory[key] = _Memory(self.to, rules, prior, self._given, revealed)
         return self._memory[key]
 
 
 class _Memory:
     """What is known of the views met so far, under one set of rules and one prior."""
 
-    def __init__(self, to: Partner, turns: Turns, given: Contexts | None, revealed: bool) -> None:
-        self._to, self._rules, self._prior, self._revealed = to, turns.rules, turns.prior, revealed
+    def __init__(self, to: Partner, rules: Rules, prior: str, given: Contexts | None, revealed: bool) -> None:
+        self._to, self._rules, self._prior, self._revealed = to, rules, prior, revealed
         self._minds: list[_Sure | _Guess] = []
         self._places: dict[bytes, tuple[int, int]] = {}  # of a view: which mind, which of its contexts
         if given is not None and not revealed:
@@ -78,6 +92,12 @@ class _Memory:
     @property
     def size(self) -> int:
         return len(self._places)
+
+    def given_value(self, seat: int) -> float:
+        """What the contexts that were given are worth."""
+        mind = self._minds[0]
+        assert isinstance(mind, _Sure)
+        return mind.value(seat)
 
     def minds(self, turns: Turns) -> list[tuple[_Sure | _Guess, Index, Index]]:
         """Which of them knows which rows, and their contexts there."""
@@ -114,6 +134,10 @@ class _Sure:
     def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
         self._moves = Moves(contexts, Replies(to, rules, contexts.theirs, prior))
         self._solver = Solver(self._moves)
+
+    def value(self, seat: int) -> float:
+        """Expected points of ten over its contexts."""
+        return float(self._solver.values(seat) @ self._moves.contexts.shares)
 
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""

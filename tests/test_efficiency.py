@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dond_marl.data import DIALOGUE_SPLITS, load_dialogue_scenarios, load_dialogues
-from dond_marl.efficiency import Efficiency, ImpossibleScore, check_joint, efficiency, efficiency_of, reached
+from dond_marl.efficiency import Efficiency, ImpossibleScore, check_joint, efficiency, efficiency_of
 from dond_marl.game import Rules, Scenario, rest, worth
 from dond_marl.metrics import GROUPS, mean_of_cells, scenario_groups
 from dond_marl.occupants import seat_occupant
@@ -19,17 +19,23 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios import Scenarios, lewis_space, open_source, pack
 from dond_marl.solve import solve
 from dond_marl.splits import grid
+from league.outcomes import Figures, figures, outcomes_from
 
 # 1 book, 1 hat, 3 balls. On the Pareto frontier seat_0 has all balls (tests/test_solve.py draws it):
 # 3, 10 (largest sum)   5, 6 (largest smaller share)   8, 4 (largest product, 32)   10, 0
 THREE_OPINIONS = Scenario((1, 1, 3), ((2, 5, 1), (4, 6, 0)))
-MARKS = ("pareto", "hits_nash", "hits_egalitarian", "hits_utilitarian", "envy_free")
+SHARES = ("deals", "pareto", "hits_nash", "hits_utilitarian", "envy_free")
 
 
 def played(scenarios: list[Scenario], scores: list[tuple[int, int] | None]) -> Efficiency:
     """Games that closed at these scores, ``None`` for no deal."""
     points = np.array([pair or (0, 0) for pair in scores], dtype=np.int16).reshape(-1, 2)
     return efficiency(pack(scenarios), points, np.array([pair is not None for pair in scores]))
+
+
+def means_of(games: Efficiency, confidence: float = 0.95) -> Figures:
+    """Their means, own points being those of seat_0."""
+    return figures(outcomes_from(games, 0), confidence)
 
 
 # --- Worked by hand -------------------------------------------------------------------------------------------------
@@ -76,7 +82,7 @@ def test_a_ratio_to_nothing_is_not_a_number_and_does_not_enter_the_means():
     games = played([selfish, worthless, THREE_OPINIONS], [(7, 0), None, (8, 4)])
     assert games.welfare[0] == 1 and math.isnan(games.welfare[1])
     assert np.isnan(games.nash).tolist() == np.isnan(games.egalitarian).tolist() == [True, True, False]
-    means = reached(games)
+    means = means_of(games)
     assert (means.nash.mean, means.nash.n) == (1, 1)
     assert (means.welfare.mean, means.welfare.n) == (pytest.approx((1 + 12 / 13) / 2), 2)
     assert (means.deals.mean, means.deals.n) == (pytest.approx(2 / 3), 3)
@@ -187,7 +193,7 @@ def test_a_share_of_deals_is_a_ratio_over_scenarios_worked_by_hand():
     table = [THREE_OPINIONS] * 2 + [other] * 3 + [third]
     assert len(set(scenario_groups(pack(table)).tolist())) == 3
     games = played(table, [(8, 4), (7, 4), (5, 8), None, None, (5, 5)])
-    share = reached(games).pareto
+    share = means_of(games).pareto
     assert (share.mean, share.n) == (0.5, 4)
     # Residuals, Pareto-optimal deals less half of the deals: 0, 1/2, -1/2, each over 4 deals; variance
     # 3/2 (1/64 + 1/64) = 3/64; Student's 97.5 % quantile for 2 degrees of freedom is 4.3027.
@@ -197,15 +203,16 @@ def test_a_share_of_deals_is_a_ratio_over_scenarios_worked_by_hand():
 def test_no_deal_counts_as_nothing_reached_and_not_as_a_deal():
     deals = [(8, 4), (5, 8)]
     table = [THREE_OPINIONS, Scenario((1, 1, 1), ((5, 3, 2), (2, 3, 5)))]
-    alone, diluted = reached(played(table, deals)), reached(played(table * 2, [*deals, None, None]))
-    for name in ("pareto", "hits_nash", "hits_utilitarian", "envy_free", "agreed_joint", "agreed_welfare", "gap"):
+    games = played(table * 2, [*deals, None, None])
+    alone, diluted = means_of(played(table, deals)), means_of(games)
+    for name in ("pareto", "hits_nash", "hits_utilitarian", "hits_max_min", "envy_free", "joint_agreed", "gap"):
         before, after = getattr(alone, name), getattr(diluted, name)
         assert (after.mean, after.n) == (pytest.approx(before.mean), 2), name
     for name in ("welfare", "nash", "egalitarian", "joint", "deals"):
         before, after = getattr(alone, name), getattr(diluted, name)
         assert (after.mean, after.n) == (pytest.approx(before.mean / 2), 4), name
-    assert diluted.best_joint.mean == alone.best_joint.mean == 13
-    assert alone.gap.mean == 3.5 and [points.mean for points in alone.points] == [6.5, 6]
+    assert games.best_joint.tolist() == [13] * 4
+    assert alone.gap.mean == 3.5 and [alone.points.mean, alone.left.mean] == [6.5, 6]
 
 
 def test_means_over_games_are_those_of_the_cells_of_the_league():
@@ -214,15 +221,15 @@ def test_means_over_games_are_those_of_the_cells_of_the_league():
     groups = scenario_groups(games.scenarios)
     sums = np.bincount(groups, weights=found.points[:, 1], minlength=GROUPS)
     counted = np.bincount(groups, minlength=GROUPS).astype(float)
-    assert reached(found, 0.9).points[1] == mean_of_cells(sums[None], counted[None], 0.9)
+    assert means_of(found, 0.9).left == mean_of_cells(sums[None], counted[None], 0.9)
 
 
 def test_nothing_played_or_nothing_agreed_says_so():
-    nothing = reached(played([], []))
+    nothing = means_of(played([], []))
     assert nothing.deals.n == nothing.pareto.n == 0 and math.isnan(nothing.welfare.mean)
-    refused = reached(played([THREE_OPINIONS] * 2, [None, None]))
+    refused = means_of(played([THREE_OPINIONS] * 2, [None, None]))
     assert refused.welfare.mean == refused.deals.mean == 0
-    assert refused.pareto.n == 0 and math.isnan(refused.pareto.mean) and math.isnan(refused.agreed_joint.low)
+    assert refused.pareto.n == 0 and math.isnan(refused.pareto.mean) and math.isnan(refused.joint_agreed.low)
 
 
 # --- What cannot be --------------------------------------------------------------------------------------------------
@@ -266,7 +273,7 @@ def test_the_best_splits_of_mixed_scales_are_no_bug_by_rounding():
     scores = np.einsum("nsi,nsi->ns", both, scenarios.utilities, dtype=np.int16)
     games = efficiency(scenarios, scores, np.ones(2000, dtype=bool))
     assert (games.welfare == 1).all() and games.hits_utilitarian.all()
-    check_joint(reached(games).joint.mean, scenarios)
+    check_joint(means_of(games).joint.mean, scenarios)
 
 
 # --- Human games -----------------------------------------------------------------------------------------------------
@@ -284,18 +291,18 @@ def test_what_humans_reached_is_what_is_known_of_them(data_dir):
     deal = (taken.sum(axis=1) == scenarios.counts).all(axis=1)
     scores = np.einsum("nsi,nsi->ns", taken, scenarios.utilities, dtype=np.int16) * deal[:, None]
     games = efficiency(scenarios, scores.astype(np.int16), deal)
-    means = reached(games)
-    percent = {name: round(100 * getattr(means, name).mean, 1) for name in ("deals", *MARKS)}
+    means = means_of(games)
+    percent = {name: round(100 * getattr(means, name).mean, 1) for name in SHARES}
     assert percent == {
         "deals": 77.9,
         "pareto": 77.0,
         "hits_nash": 55.2,
-        "hits_egalitarian": 57.8,
         "hits_utilitarian": 58.1,
         "envy_free": 93.8,
     }
     # "Hits max-min", 71.4 %, asks for the largest smaller share only, whatever the other seat got.
-    assert round(100 * (games.egalitarian[deal] == 1).mean(), 1) == 71.4
-    assert round(means.points[0].mean, 2) == 5.82 and round(means.agreed_joint.mean, 2) == 14.94
+    assert round(100 * means.hits_max_min.mean, 1) == round(100 * (games.egalitarian[deal] == 1).mean(), 1) == 71.4
+    assert round(100 * games.hits_egalitarian[deal].mean(), 1) == 57.8
+    assert round(means.points.mean, 2) == 5.82 and round(means.joint_agreed.mean, 2) == 14.94
     assert means.pareto.low < 0.77 < means.pareto.high and means.pareto.n == deal.sum()
     check_joint(means.joint.mean, scenarios)

@@ -30,6 +30,7 @@ dict_observations = pytest.mark.filterwarnings(
 wrapped = pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version:UserWarning")
 
 VIEWS = [(actions, seen) for actions in ("flat", "discrete", "dict") for seen in ("box", "dict")]
+VIEWS.append(("discrete", "masked"))
 
 
 @dict_actions

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Table
-from dond_marl.features import BaseLayout, encode
+from dond_marl.env import NegotiationEnv
+from dond_marl.features import BaseLayout, ObservationEncoder, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios import open_source, pack
 from dond_marl.seats import decide
+from dond_marl.turn import turn_of_observation
 
 
 def test_features_of_a_worked_position():
@@ -53,3 +55,21 @@ def test_every_feature_lies_in_zero_to_one(max_count):
         assert (features[:, 6:11].sum(axis=1) == 1).all()
         act = (rng.random((turns.size, 5)) * turns.act_mask).argmax(axis=1)
         table.step(decide(act, rng.integers(0, turns.counts + 1)))
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+@pytest.mark.parametrize("max_turns", [1, 7, 10, 100])
+def test_one_observation_is_encoded_to_the_bits_of_a_batch_of_one(reveal, max_turns):
+    env = NegotiationEnv(max_turns=max_turns, disagree="rejects", max_count=7, reveal_partner_utilities=reveal)
+    layout = BaseLayout(7, max_turns, reveal)
+    encode_one = ObservationEncoder(layout)
+    env.action_space("seat_0").seed(3)
+    for game in range(40):
+        env.reset(seed=game)
+        while not env.negotiation.over:
+            for agent in env.possible_agents:
+                seen = env.observe(agent)
+                row = encode_one(seen)
+                assert row.dtype == np.float32 and row.shape == (layout.width,) == (encode_one.width,)
+                assert row.tobytes() == encode(turn_of_observation(seen, env.rules), layout)[0].tobytes()
+            env.step(env.action_space("seat_0").sample(env.infos[env.agent_selection]["action_mask"]))

@@ -341,3 +341,19 @@ def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path)
     for name, value in shipped.items():
         assert first[f"network.{name}"].equal(value) and last[f"reference.{name}"].equal(value)
     assert not last["network.head.weight"].equal(shipped["head.weight"])
+
+
+def test_members_that_cost_something_play_few_matches_and_those_that_tell_most():
+    config = league_of(
+        "members: [heuristic, {kind: human, interface: 'league.play_screen:Terminal'}, random]\n"
+        "league: {costly: 1, block_size: 2}\nlearners: [{name: main, matchmaking: uniform among all}]"
+    )
+    history, scenarios = History(members_of(config), 0.5), few(2)
+    person = config.members[1].name
+    met = [pair for pair in pairs_of(config, history) if person in pair[:2]]
+    assert len(met) == 1 and met[0][2].startswith("information:")
+    history.add_round(0, scenarios, played([(person, "main", 5), (person, "heuristic", 5)], scenarios), [])
+    (pair,) = [pair for pair in pairs_of(config, history) if person in pair[:2]]
+    assert "random" in pair[:2]  # of whom least is known
+    practice = meetings_of(config, config.learners[0], history, seats_of(history))
+    assert {meeting.opponent.name for meeting in practice} == {"main", "heuristic", "random"}

@@ -294,7 +294,7 @@ def test_a_refused_key_ends_the_run_in_one_line(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     with pytest.raises(OccupantError, match=r"there is no key in \$GROQ_API_KEY: export") as caught:
-        rollout((llm(), Heuristic()), SCENARIOS, seed=0)
+        rollout((llm("groq"), Heuristic()), SCENARIOS, seed=0)
     assert isinstance(caught.value.__cause__, SetupError)
     service = Service(lambda heard, number: Page(401))
     try:
@@ -310,9 +310,9 @@ def test_a_refused_key_ends_the_run_in_one_line(monkeypatch):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"provider": "hal"}, "provider must be"),
-        ({"provider": "openai"}, "with a base_url"),
-        ({"base_url": "http://h/v1"}, "with a base_url"),
+        ({"provider": "hal"}, "provider must be one of auto, groq, openai, hf"),
+        ({"provider": "openai"}, "needs a base_url"),
+        ({"base_url": "http://h/v1"}, "no other takes one"),
         ({"max_usd": 1.0}, "needs prompt_price"),
         ({"cache_mode": "record"}, "needs a cache"),
         ({"prompt_path": "nowhere.txt"}, "cannot be read"),
@@ -325,7 +325,7 @@ def test_a_name_with_settings_that_cannot_be_is_refused_before_any_request(given
 
 
 def test_a_partner_by_name_says_what_it_is_and_stays_in_its_process():
-    partner = llm(model="m", samples=2)
+    partner = llm("groq", "m", samples=2)
     assert partner.traits.remote
     assert json.dumps(partner.client.identity)
     with pytest.raises(TypeError, match="lives in one process"):

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import linprog
 
-from league.evolution import alpha_rank, replicator
+from league.evolution import alpha_rank, replicator, replicators
 from league.meta_game import (
+    Equilibria,
     Game,
     MetaGameError,
     deviation_gains,
@@ -18,6 +20,7 @@ from league.meta_game import (
     max_welfare_cce,
     nash_bargaining_cce,
 )
+from league.programs import Deviations
 
 
 def game(first: list[list[float]], second: list[list[float]]) -> Game:
@@ -196,3 +199,58 @@ def test_the_best_equilibrium_of_20_members_is_found_at_once():
     rng = np.random.default_rng(0)
     joint = max_welfare_cce(Game(10 * rng.random((20, 20)), 10 * rng.random((20, 20))))
     assert joint.gap < 1e-8 and joint.welfare > 18
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_few_pairs_at_a_time_give_what_all_pairs_at_once_give(seed):
+    """The linear program written out in full: every pair a variable, every deviation a row."""
+    rng = np.random.default_rng(seed)
+    shape = rng.integers(1, 8, 2)
+    played = Game(*rng.integers(0, 11, (2, *shape)).astype(float))
+    gains = deviation_gains(played)
+    deviations = Deviations(*played)
+    assert deviations.of(deviations.pairs) == pytest.approx(gains / 10)
+    prices = rng.random(len(gains))
+    assert deviations.priced(prices) == pytest.approx(prices @ gains / 10)
+    welfare = (played.first + played.second).ravel()
+    whole = linprog(-welfare, A_ub=gains, b_ub=np.zeros(len(gains)), A_eq=np.ones((1, len(welfare))), b_eq=[1.0])
+    assert max_welfare_cce(played).welfare == pytest.approx(-whole.fun, abs=1e-6)
+    strictest = linprog(
+        np.append(np.zeros(len(welfare)), 1.0),
+        A_ub=np.hstack([gains, -np.ones((len(gains), 1))]),
+        b_ub=np.zeros(len(gains)),
+        A_eq=np.append(np.ones(len(welfare)), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * len(welfare) + [(None, None)],
+    )
+    assert np.concatenate(deviation_rating(played)).max() == pytest.approx(strictest.fun, abs=1e-6)
+
+
+def test_what_was_found_of_one_game_helps_with_the_next_and_changes_nothing():
+    rng = np.random.default_rng(3)
+    tables = 10 * rng.random((2, 12, 12))
+    fresh, known = Game(*tables), Equilibria(Game(*(tables + rng.normal(0, 0.1, tables.shape))))
+    nash_bargaining_cce(known)
+    helped = Equilibria(fresh, known.pairs)
+    assert nash_bargaining_cce(helped).values == pytest.approx(nash_bargaining_cce(fresh).values, abs=1e-5)
+    assert np.concatenate(deviation_rating(helped)) == pytest.approx(np.concatenate(deviation_rating(fresh)), abs=1e-8)
+
+
+def test_200_members_are_solved_in_little_memory():
+    rng = np.random.default_rng(0)
+    take = rng.normal(0, 1, 200)
+    first = 5 + take[:, None] - 0.6 * take + rng.normal(0, 0.3, (200, 200))
+    played = Game(first, first.T)
+    joint = max_welfare_cce(played)
+    assert joint.gap < 1e-8 and joint.chances.sum() == pytest.approx(1)
+    strictest = deviation_rating(played)
+    assert np.concatenate(strictest).max() <= 1e-8
+
+
+def test_many_games_drift_as_each_does_alone():
+    rng = np.random.default_rng(0)
+    games = [Game(*(10 * rng.random((2, 4, 5)))) for _ in range(8)]
+    for one, alone in zip(replicators(games, steps=500), (replicator(game, steps=500) for game in games), strict=True):
+        assert one.first == pytest.approx(alone.first, abs=1e-12) and one.gap == pytest.approx(alone.gap, abs=1e-12)
+        assert one.values == pytest.approx(alone.values)

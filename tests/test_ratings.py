@@ -1,4 +1,4 @@
-"""Ratings: what a member takes and leaves, duplicate match points, and their intervals over scenarios."""
+"""What a member takes and leaves, and intervals over scenarios for any rating."""
 
 from __future__ import annotations
 
@@ -12,30 +12,11 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS
 from dond_marl.scenarios import lewis_space, pack
-from league.cells import Cells, Played
+from league.cells import Cells, Payoffs, Played
 from league.meta_game import deviation_rating, game_of
-from league.ratings import (
-    RELIABLE,
-    RIDGE,
-    Session,
-    bootstrap,
-    duplicate_rating,
-    match_points,
-    rated_duplicates,
-    scenario_weights,
-    sessions,
-    take_give,
-)
-from league.tasks import FACTS, Leg
+from league.ratings import RELIABLE, RIDGE, bootstrap, distinctness, scenario_weights, take_give
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
-OTHER = Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))
-
-
-def leg(first: str, second: str, scores: list[tuple[int, int]]) -> Leg:
-    facts = np.zeros(len(scores), dtype=FACTS)
-    facts["scores"] = scores
-    return Leg((first, second), facts)
 
 
 def test_take_and_give_worked_by_hand():
@@ -77,6 +58,54 @@ def test_a_member_that_met_nobody_has_no_rating_and_is_expected_to_be_like_every
     assert fit.predicted()[2, 0, 0] == pytest.approx(5)
 
 
+def table_of(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Takes and gives with what every pair has of its own besides."""
+    take, give = rng.normal(0, 1.5, (2, size))
+    mean = 5 + np.array([0.4, -0.4])[:, None] + take[:, None, None] + give + rng.normal(0, 0.5, (size, 2, size))
+    return np.clip(mean, 0, 10)
+
+
+def played_as(mean: np.ndarray, rng: np.random.Generator, games: float) -> Payoffs:
+    """Payoffs as they look after so many games of each cell."""
+    everywhere, variance = np.full(mean.shape, games), np.full(mean.shape, 4.0)
+    return Payoffs(mean + rng.normal(0, 2 / games**0.5, mean.shape), everywhere, variance, variance / games, variance)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_five_clones_of_a_member_move_nobodys_take_or_give(seed):
+    rng, index = np.random.default_rng(seed), np.array([*range(12), *[0] * 5])
+    mean = table_of(rng, 12)
+    games = np.full(mean.shape, 400.0)
+    cloned = mean[np.ix_(index, (0, 1), index)]
+    counted = distinctness(Payoffs(cloned, np.full(cloned.shape, 400.0), *[np.zeros(cloned.shape)] * 3))
+    assert counted == pytest.approx([1 / 6, *[1] * 11, *[1 / 6] * 5])
+    before, after = take_give(mean, games), take_give(cloned, np.full(cloned.shape, 400.0), counted)
+    naive = take_give(cloned, np.full(cloned.shape, 400.0))
+    assert np.abs(after.take - before.take[index]).max() <= 1e-9
+    assert np.abs(after.give - before.give[index]).max() <= 1e-9
+    assert np.abs(naive.take - before.take[index]).max() > 0.02  # it does not go without saying
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clones_are_known_though_chance_makes_them_look_different(seed):
+    rng, index = np.random.default_rng(seed), np.array([*range(12), *[0] * 5])
+    mean = table_of(rng, 12)
+    cloned = played_as(mean[np.ix_(index, (0, 1), index)], rng, 20_000)
+    before = take_give(mean, np.full(mean.shape, 20_000.0))
+    after = take_give(cloned.mean, cloned.games, distinctness(cloned))
+    assert np.abs(after.take - before.take[index]).max() <= 0.02
+    assert np.abs(after.give - before.give[index]).max() <= 0.02
+    few = distinctness(played_as(mean[np.ix_(index, (0, 1), index)], rng, 100))
+    assert few[[0, *range(12, 17)]].sum() == pytest.approx(1, abs=0.5)  # though noise is as large as what tells apart
+    assert few[1:12].min() > 0.8
+
+
+def test_members_that_share_no_cell_are_not_alike():
+    mean, nothing = np.full((3, 2, 3), np.nan), np.zeros((3, 2, 3))
+    mean[0, 0, 1] = 5.0
+    assert distinctness(Payoffs(mean, nothing, nothing, nothing, nothing)).tolist() == [1, 1, 1]
+
+
 def test_seats_played_in_one_order_only_do_not_confuse_the_fit():
     mean, games = np.full((2, 2, 2), np.nan), np.zeros((2, 2, 2))
     mean[0, 0, 1], games[0, 0, 1] = 6.0, 10.0
@@ -87,10 +116,12 @@ def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> 
     """Members that score ``effects`` plus what the scenario brings to a seat, a row's luck common to all."""
     cells, space = Cells(len(effects)), lewis_space()
     scenarios = space.rows(rng.choice(space.size, size))
-    luck = rng.normal(0, 1.5, (size, 2))
-    for a, b in itertools.product(range(len(effects)), repeat=2):
+    luck, scores = rng.normal(0, 1.5, (size, 2)), []
+    legs = list(itertools.product(range(len(effects)), repeat=2))
+    for a, b in legs:
         points = 5 + np.array([effects[a], effects[b]]) + luck + rng.normal(0, 1, (size, 2))
-        cells.add(scenarios, Played([(a, b)], [np.clip(np.round(points), 0, 10).astype(np.int16)], [size], [size]))
+        scores.append(np.clip(np.round(points), 0, 10).astype(np.int16))
+    cells.add(scenarios, Played(legs, scores, [size] * len(legs), [size] * len(legs)))
     return cells
 
 
@@ -135,59 +166,6 @@ def test_the_same_generator_gives_the_same_interval_and_one_scenario_gives_none(
     single.add(pack([SCENARIO]), Played([(0, 1)], [np.array([(6, 4)], dtype=np.int16)], [1], [2]))
     rated = bootstrap(lambda mean: np.nanmean(mean, axis=(1, 2)), single, np.random.default_rng(0), confidence=0.9)
     assert rated.value.tolist() == [6, 4] and np.isnan(rated.low).all() and np.isnan(rated.high).all()
-
-
-# Duplicate match points.
-
-
-def test_match_points_worked_by_hand():
-    # Three entrants, two scenarios: 7, 5, 5 and 0, 8, 8. Each other entrant beaten is half the share, a tie a quarter.
-    shares = match_points(np.array([[7, 0], [5, 8], [5, 8]], dtype=np.int16))
-    assert shares.tolist() == [[1, 0], [0.25, 0.75], [0.25, 0.75]]
-
-
-@given(st.integers(2, 12), st.integers(1, 20), st.integers(0, 1000))
-def test_match_points_are_shared_out_and_blind_to_how_much_better(entrants, size, seed):
-    points = np.random.default_rng(seed).integers(0, 11, (entrants, size)).astype(np.int16)
-    shares = match_points(points)
-    assert shares.min() >= 0 and shares.max() <= 1
-    assert shares.sum(axis=0) == pytest.approx(np.full(size, entrants / 2))
-    assert (match_points(points**3) == shares).all()
-
-
-def test_members_compare_only_in_the_same_seat_on_the_same_block_against_the_same_partner():
-    place = {"ann": 0, "bob": 1, "eve": 2}
-    legs = [
-        leg("ann", "eve", [(8, 2), (6, 4)]),
-        leg("bob", "eve", [(5, 5), (7, 3)]),
-        leg("eve", "ann", [(9, 1), (9, 1)]),  # nobody else met ann in seat_0, or eve in seat_1
-    ]
-    (only,) = sessions(pack([SCENARIO, OTHER]), legs, place)
-    assert only.entrants == (0, 1) and only.shares.tolist() == [[1, 0], [0, 1]]
-    skill = duplicate_rating([only], 3)
-    assert skill[0] == skill[1] and np.isnan(skill[2])  # a win each
-    better = np.zeros(GROUPS)
-    better[only.groups[0]], better[only.groups[1]] = 2, 1
-    weighed = duplicate_rating([only], 3, better)
-    assert weighed[0] > weighed[1]
-
-
-def test_who_does_better_with_the_same_cards_rates_higher_whatever_the_cards():
-    # Every session has its own luck; eve beats bob beats ann in two of three scenarios.
-    rng, played = np.random.default_rng(0), []
-    for _ in range(30):
-        points = rng.normal(0, 3, (1, 60)) + np.array([[0.0], [0.6], [1.2]]) + rng.normal(0, 1, (3, 60))
-        groups = rng.integers(GROUPS, size=60)
-        played.append(Session((0, 1, 2), match_points(np.round(100 * points).astype(np.int16)), groups))
-    rated = rated_duplicates(played, 3, rng, replicates=10, confidence=0.8)
-    ann, bob, eve = rated.value
-    assert ann < bob < eve
-    assert rated.low[2] > rated.high[0] and (rated.low <= rated.high).all()
-
-
-def test_no_session_rates_nobody():
-    rated = rated_duplicates([], 2, np.random.default_rng(0), replicates=2, confidence=0.9)
-    assert np.isnan(rated.value).all() and np.isnan(rated.low).all()
 
 
 def test_weights_of_scenarios_are_positive_with_mean_1():

@@ -164,6 +164,8 @@ def test_the_api_decides_the_view_and_anything_else_is_refused():
             view(foreign)
     with pytest.raises(ValueError, match="flat or discrete or dict"):
         view(deal_or_no_dialog_v0.env(), "round")
+    with pytest.raises(ValueError, match=r"mask of discrete actions; got actions='flat'.*say actions='discrete'"):
+        view(deal_or_no_dialog_v0.env(), "flat", "masked")
 
 
 @pytest.mark.parametrize(
@@ -210,6 +212,46 @@ def test_a_view_can_be_copied_and_pickled_in_the_middle_of_a_game(make, form):
     for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
         assert (twin.action_masks() == env.action_masks()).all()
         twin.reset(seed=3)
+
+
+def test_masked_observations_hold_the_box_and_the_mask_as_pettingzoos_classic_games_do():
+    env, box = at_the_table("discrete", "masked"), at_the_table("discrete", "box")
+    for act in (number(Act.PROPOSE, 1, 0, 2), number(Act.INSIST, 1, 2, 2), number(Act.END)):
+        for agent in ("seat_0", "seat_1"):
+            seen = env.observe(agent)
+            assert seen in env.observation_space(agent) and (seen["observation"] == box.observe(agent)).all()
+            assert (seen["action_mask"] == env.infos[agent]["action_mask"]).all()
+        assert set(np.flatnonzero(seen["action_mask"]).tolist()) >= {number(Act.DISAGREE), number(Act.END)}
+        seen["action_mask"][:] = 0  # the caller's own
+        assert env.action_masks().any()
+        env.step(act)
+        box.step(act)
+    for agent in env.agent_iter():  # seats that have left are still seen
+        assert env.last()[0] in env.observation_space(agent)
+        env.step(None)
+    assert env.observe("seat_0") in env.observation_space("seat_0")
+
+
+@pytest.mark.parametrize("form", ["flat", "discrete"])
+def test_in_the_parallel_view_the_seat_that_is_not_to_move_has_one_action(form):
+    """A masked learner that is handed both seats then learns nothing from steps in which nothing is decided."""
+    env = view(deal_or_no_dialog_v0.parallel_env(disagree="rejects"), form, "masked" if form == "discrete" else "box")
+    seen, infos = env.reset(seed=1)
+    nothing = [0, 0, 0, 0] if form == "flat" else 0
+    for turn in range(9):
+        active, idle = f"seat_{turn % 2}", f"seat_{1 - turn % 2}"
+        assert env.action_masks(idle).sum() == (4 if form == "flat" else 1)
+        assert env.action_masks(active).sum() > 4
+        for _ in range(3):
+            assert np.all(env.action_space(idle).sample(infos[idle]["action_mask"]) == nothing)
+        if form == "discrete":
+            assert (seen[idle]["action_mask"] == infos[idle]["action_mask"]).all()
+        said = env.action_space(active).sample(infos[active]["action_mask"])
+        seen, _, ended, _, infos = env.step({active: said, idle: nothing})
+        if ended[active]:
+            break
+    env.reset(seed=2)
+    assert env.action_masks().sum() > 4
 
 
 class HalfAnEnvironment(AECEnv):

@@ -28,7 +28,7 @@ LOOK = 0.2  # seconds between two looks at the caller
 LOST = 8  # actors that may be lost over one task
 STILLBORN = 3  # actors in a row that may be lost before they are ready
 START = 120.0  # seconds without any actor after which a cluster has no room for us
-FAREWELL = 2.0  # seconds for actors to leave by themselves
+FAREWELL = 0.5  # seconds for actors to leave by themselves
 
 
 class _Actor:

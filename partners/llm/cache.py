@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn, Self
 
+from hints.providers import HinterError
 from partners.llm.client import Ask, Client, Failure, Reply, Usage
 
 Mode = Literal["record", "replay", "off"]
@@ -42,7 +43,7 @@ CREATE TABLE IF NOT EXISTS replies (
 """
 
 
-class CacheError(RuntimeError):
+class CacheError(HinterError):
     """A cache that cannot be used: which file, and what to do."""
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from hints.providers import HinterError
 from partners.llm.reply import Legal
 from partners.parameters import check_number, check_share, check_whole_number
 
@@ -60,7 +61,7 @@ class Reply(NamedTuple):
     usage: Usage = Usage()
 
 
-class SetupError(RuntimeError):
+class SetupError(HinterError):
     """What no retry mends: a missing or refused key, an unknown model. One line that says what to do."""
 
 

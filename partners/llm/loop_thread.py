@@ -47,6 +47,15 @@ def _close(
     if thread is threading.current_thread():
         return  # collected by its own loop: it stops, and the rest is the collector's
     thread.join()
+    if asyncio._get_running_loop() is None:
+        _end(loop, at_close)
+    else:  # collected while this thread runs a loop of its own, which no other loop may run in
+        elsewhere = threading.Thread(target=_end, args=(loop, at_close))
+        elsewhere.start()
+        elsewhere.join()
+
+
+def _end(loop: asyncio.AbstractEventLoop, at_close: Callable[[], Coroutine[Any, Any, None]]) -> None:
     loop.run_until_complete(_wind_up(at_close))
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.run_until_complete(loop.shutdown_default_executor())

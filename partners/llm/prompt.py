@@ -124,13 +124,18 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
             "p": _csv(turns.partner_utilities[row]) if turns.partner_utilities[row].any() else HIDDEN,
             "history_str": _history(acts[row].tolist(), offers[row], turns.counts[row], turns.seat, history_cap),
             "max_turns": str(turns.rules.max_turns),
-            "disagree_rule": _disagree_rule(turns.rules),
+            "disagree_rule": disagree_rule(turns.rules),
             "whole": str(int(whole[row])),
             "offer_points": str(int(points[row])) if claimed[row] else NONE_YET,
             "legal_acts": ", ".join(f"{int(act)} {act.name}" for act in Act if turns.act_mask[row, act]),
         }
         for row in range(turns.size)
     ]
+
+
+def fixed_parts(template: Template) -> list[str]:
+    """What stands between the variables of ``template``, the same in every prompt; some are empty."""
+    return _NAME.split(template.text)[::2]
 
 
 def nudged(prompt: str, reason: Reason) -> str:
@@ -147,7 +152,8 @@ def _token(turns: Turns, row: int) -> str:
     return Act(int(turns.last_partner_act[row])).name if turns.taken else NONE_YET
 
 
-def _disagree_rule(rules: Rules) -> str:
+def disagree_rule(rules: Rules) -> str:
+    """What DISAGREE does, in words."""
     if rules.disagree == "ends":
         return "walk away. It ends the game without a deal: both get 0."
     return "refuse the offer on the table; it can no longer be agreed to, and the game goes on."

@@ -1,0 +1,183 @@
+"""This game as a game of OpenSpiel, for its algorithms: import this module, then ``pyspiel.load_game(NAME)``.
+
+Parameters: ``max_turns``, ``disagree``, and ``split``, the part of the ``lewis`` scenarios that chance deals from with
+equal probability. Acts are numbered as in the discrete view (:mod:`dond_marl.splits`), player k is ``seat_k``, returns
+are own points. The observation tensor is the box view's; the information state, a text, is what a seat has seen and
+heard so far. Needs the package ``open_spiel``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from dond_marl.features import BaseLayout, ObservationEncoder
+from dond_marl.game import SEATS, Act, Action, Rules, State, Triple, apply, may_agree
+from dond_marl.openspiel_seat import ask
+from dond_marl.scenarios import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, open_source
+from dond_marl.seats import Partner
+from dond_marl.spaces import observe
+from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
+from dond_marl.transcript import transcript_lines
+
+NAME = "python_deal_or_no_dialog"
+DEFAULTS: dict[str, Any] = {"max_turns": 10, "disagree": "ends", "split": "train"}
+TYPE = pyspiel.GameType(
+    short_name=NAME,
+    long_name="Deal or No Deal over dialogue acts",
+    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+    chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+    information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+    utility=pyspiel.GameType.Utility.GENERAL_SUM,
+    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+    max_num_players=len(SEATS),
+    min_num_players=len(SEATS),
+    provides_information_state_string=True,
+    provides_information_state_tensor=False,
+    provides_observation_string=True,
+    provides_observation_tensor=True,
+    parameter_specification=DEFAULTS,
+)
+
+
+class DealGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no types
+    """The rules, and where the scenarios come from. Raises ``ValueError`` for parameters that make no game."""
+
+    def __init__(self, params: dict[str, Any] | None = None) -> None:
+        given = {**DEFAULTS, **(params or {})}
+        self.rules, self.split = Rules(given["max_turns"], given["disagree"]), given["split"]
+        info = pyspiel.GameInfo(
+            num_distinct_actions=action_count(LEWIS_MAX_COUNT),
+            max_chance_outcomes=_scenarios(self.split).size,
+            num_players=len(SEATS),
+            min_utility=0.0,
+            max_utility=float(LEWIS_WHOLE),
+            max_game_length=self.rules.max_turns,
+        )
+        super().__init__(TYPE, info, given)
+
+    def new_initial_state(self) -> DealState:
+        """Before the deal."""
+        return DealState(self)
+
+    def make_py_observer(self, kind: Any = None, params: dict[str, Any] | None = None) -> DealObserver:
+        """Who looks; with perfect recall it tells the whole talk."""
+        if params:
+            raise ValueError(f"observations take no parameters; got {params}")
+        return DealObserver(self.rules, recalls=kind is not None and kind.perfect_recall)
+
+
+class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no types
+    """``table`` is the negotiation as a value of :mod:`dond_marl.game`, ``None`` before the deal."""
+
+    def __init__(self, game: DealGame) -> None:
+        super().__init__(game)
+        self.rules, self.split = game.rules, game.split  # little: OpenSpiel copies all of it with the state
+        self.table: State | None = None
+
+    def current_player(self) -> int:
+        """The seat to move."""
+        if self.table is None:
+            return int(pyspiel.PlayerId.CHANCE)
+        return int(pyspiel.PlayerId.TERMINAL) if self.table.over else self.table.mover
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Every scenario with its probability."""
+        return _deals(self.split)
+
+    def _legal_actions(self, player: int) -> list[int]:
+        assert self.table is not None
+        return _legal(self.table.scenario.counts, may_agree(self.table, player))
+
+    def _apply_action(self, action: int) -> None:
+        if self.table is None:
+            self.table = State(_scenarios(self.split).scenario(action), self.rules)
+        else:
+            self.table = apply(self.table, action_of(action))
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        if player == pyspiel.PlayerId.CHANCE:
+            return f"scenario {action}"
+        said = action_of(action)
+        return f"{said.act_type.name} {said.oA}" if said.act_type <= Act.INSIST else said.act_type.name
+
+    def is_terminal(self) -> bool:
+        """Whether the game is over."""
+        return self.table is not None and self.table.over
+
+    def returns(self) -> list[float]:
+        """Own points of both players; zeros until the end."""
+        outcome = None if self.table is None else self.table.outcome
+        return [0.0, 0.0] if outcome is None else [float(points) for points in outcome.scores]
+
+    def __str__(self) -> str:
+        """Everything, for people."""
+        return "before the deal" if self.table is None else "\n".join(transcript_lines(self.table))
+
+
+class DealObserver:
+    """What a player sees: the tensor of the box view, and a text; with ``recalls`` the text holds the whole talk."""
+
+    def __init__(self, rules: Rules, *, recalls: bool) -> None:
+        self._encode = ObservationEncoder(BaseLayout(LEWIS_MAX_COUNT, rules.max_turns))
+        self._recalls = recalls
+        self.tensor = np.zeros(self._encode.width, dtype=np.float32)
+        self.dict = {"observation": self.tensor}
+
+    def set_from(self, state: DealState, player: int) -> None:
+        """Write what ``player`` sees into ``tensor``; zeros before the deal."""
+        self.tensor[:] = 0.0 if state.table is None else self._encode(observe(state.table, player))
+
+    def string_from(self, state: DealState, player: int) -> str:
+        """What ``player`` sees, in words and numbers."""
+        table = state.table
+        if table is None:
+            return "before the deal"
+        own = f"{SEATS[player]}, pool {table.scenario.counts}, own values {table.scenario.utilities[player]}"
+        if self._recalls:
+            said = [f"{action.act_type.name} {action.oA}" for action in table.history]
+            return f"{own}: {'; '.join(said)}"
+        seen = observe(table, player)
+        offered, last = tuple(seen["last_partner_offer_for_me"].tolist()), Act(seen["last_partner_act"]).name
+        return f"{own}, partner {last}, offered {offered}, {seen['turns_remaining']} turns left"
+
+
+def answer(partner: Partner, state: DealState, seed: int = 0) -> int:
+    """The number of what ``partner`` says in ``state``. ``seed``: the game's chance, the same in all turns of one."""
+    assert state.table is not None
+    said = ask(partner, state.table, seed=seed, prior="lewis")
+    return int(action_index(np.array(said.act_type), np.array(said.oA), LEWIS_MAX_COUNT))
+
+
+def action_of(number: int) -> Action:
+    """The numbered act as a value of the game."""
+    act, oA = action_at(number, LEWIS_MAX_COUNT)
+    a, b, c = oA.tolist()
+    return Action(Act(int(act)), (a, b, c))
+
+
+@lru_cache(maxsize=3)
+def _scenarios(split: str) -> Scenarios:
+    table = open_source("lewis", split=split).table
+    assert table is not None
+    return table
+
+
+@lru_cache(maxsize=3)
+def _deals(split: str) -> list[tuple[int, float]]:
+    size = _scenarios(split).size
+    return [(deal, 1 / size) for deal in range(size)]
+
+
+@lru_cache(maxsize=1024)
+def _legal(counts: Triple, agree: bool) -> list[int]:
+    mask = legal_action_mask(np.array([counts], dtype=np.int8), np.array([agree]), LEWIS_MAX_COUNT)[0]
+    numbers: list[int] = np.flatnonzero(mask).tolist()
+    return numbers
+
+
+if NAME not in pyspiel.registered_names():  # a reloaded module
+    pyspiel.register_game(TYPE, DealGame)

@@ -1,0 +1,85 @@
+"""The way back: a policy that another library trained on a view sits in a seat.
+
+Whoever trained on ``view(..., observations="box")`` has a function from observations and masks to actions.
+:class:`PolicyPartner` asks it for whole batches of turns, so the policy can play in a league, be evaluated and be
+hinted like any other partner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.features import BaseLayout, encode
+from dond_marl.game import ITEMS, Act
+from dond_marl.seats import Bools, Cause, Decisions, Floats, Traits, Turns, constant
+from dond_marl.splits import action_at, action_count, legal_action_mask
+
+Policy = Callable[[Floats, Bools], Any]
+_DEFAULT = BaseLayout(max_count=4, max_turns=10)
+_PURE = Traits(deterministic=True, memoryless=True, learned=True)
+
+
+@dataclass(frozen=True)
+class PolicyPartner:
+    """Plays what ``policy(observations, masks)`` answers.
+
+    It is given the view's observations, ``float32[B, W]``, and ``action_masks()``, ``bool[B, M]``, and returns the
+    view's actions: ``[B, 4]`` whole numbers for ``actions="flat"``, ``[B]`` for ``"discrete"``. ``layout`` is that of
+    the environment it learned in, by default games of up to 4 items of a type and 10 turns. An answer that the rules
+    forbid is replaced by END and counted as such: on the view it would have forfeited.
+
+    Raises ``ValueError`` for games that do not fit the layout, and for answers outside the action space.
+    """
+
+    policy: Policy
+    actions: Literal["flat", "discrete"] = "flat"
+    layout: BaseLayout = _DEFAULT
+    traits: Traits = _PURE
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row."""
+        self._check_room(turns)
+        masks = view_masks(turns, self.layout.max_count, self.actions)
+        act, oA = self._read(np.asarray(self.policy(encode(turns, self.layout), masks)), turns.size)
+        offers = act <= Act.INSIST
+        legal = np.where(offers, (oA <= turns.caps).all(axis=1), turns.act_mask[np.arange(turns.size), act])
+        return Decisions(
+            np.where(legal, act, np.int8(Act.END)),
+            np.where((legal & offers)[:, None], oA, np.int8(0)),
+            constant(1.0, np.float32, turns.size),
+            np.where(legal, np.int8(Cause.FREE), np.int8(Cause.ILLEGAL)),
+        )
+
+    def _read(self, said: NDArray[Any], size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """Act types ``[B]`` and offers ``[B, 3]``."""
+        flat, n = self.actions == "flat", self.layout.max_count
+        sizes = np.array([len(Act), *[n + 1] * len(ITEMS)]) if flat else np.array(action_count(n))
+        if said.shape != (size, *sizes.shape) or said.dtype.kind not in "iu" or ((said < 0) | (said >= sizes)).any():
+            raise ValueError(
+                f"{self.actions} actions of {size} games are whole numbers of shape {(size, *sizes.shape)}, each less "
+                f"than {sizes.tolist()}; the policy answered {said.dtype} of shape {said.shape}"
+            )
+        if flat:
+            return said[:, 0].astype(np.int8), said[:, 1:].astype(np.int8)
+        return action_at(said, n)
+
+    def _check_room(self, turns: Turns) -> None:
+        most, layout = int(turns.counts.max(initial=0)), self.layout
+        if most > layout.max_count or turns.rules.max_turns > layout.max_turns:
+            raise ValueError(
+                f"the policy learned games of up to {layout.max_count} items of a type and {layout.max_turns} turns; "
+                f"these have {most} and {turns.rules.max_turns}. Give PolicyPartner the layout that it learned with"
+            )
+
+
+def view_masks(turns: Turns, max_count: int, actions: Literal["flat", "discrete"] = "flat") -> Bools:
+    """What ``action_masks()`` says, ``[B, 5 + 3 * (max_count + 1)]`` for flat actions, ``[B, 2K + 3]`` for discrete."""
+    if actions == "discrete":
+        return legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], max_count)
+    within = np.arange(max_count + 1) <= turns.caps[:, :, None]
+    return np.concatenate([turns.act_mask, within.reshape(turns.size, -1)], axis=1)

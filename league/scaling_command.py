@@ -1,0 +1,106 @@
+"""What ``scripts/simulate.py`` does with its arguments: measured costs, simulated leagues, a table, files, a check."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.text import Text
+
+from league.bargaining_plane import PlotError, check_drawable
+from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.config import Config, load_config
+from league.run_directory import write_whole
+from league.scaling import Costs, Shape
+from league.scaling_report import WORKERS, Sized, draw, print_loads, simulated
+from league.show import console_for_people
+
+
+class Request(NamedTuple):
+    """What to simulate, and where to write it."""
+
+    config: Path
+    set: Sequence[str]
+    costs: Path | None  # measured before
+    json: Path | None
+    plot: Path | None
+    check: bool
+    most: int = WORKERS[-1]
+
+
+class UsageError(ValueError):
+    """Arguments that cannot be used, in one line."""
+
+
+def main(given: Request) -> int:
+    """Measure, simulate and report; the exit code is 0, 1 (a run), 2 (the arguments) or 130 (interrupted)."""
+    try:
+        console = console_for_people()
+        config: Config = load_config(given.config, given.set)
+        if not config.learners:
+            raise UsageError(f"{given.config}: nobody learns in this league; simulate one with learners")
+        if given.most < 1:
+            raise UsageError(f"--most must be an integer above 0, workers; got {given.most}")
+        if given.plot is not None:
+            check_drawable(given.plot)
+        costs, shape = _measured(console, given, config)
+        with console.status("") as status:  # shown on a terminal only
+            sized = Sized(config.league.opponents, config.league.pairs)
+            loads = simulated(costs, shape, sized, [n for n in WORKERS if n <= given.most], tell=status.update)
+        print_loads(console, costs, shape, loads)
+        if given.json is not None:
+            document = {
+                "costs": costs._asdict(),
+                "shape": shape._asdict(),
+                "loads": {name: [load._asdict() for load in rows] for name, rows in loads.items()},
+            }
+            write_whole(given.json, json.dumps(document, indent=1) + "\n")
+        if given.plot is not None:
+            draw(given.plot, costs, shape, loads)
+        if given.check:
+            _check(console, config, costs, shape)
+    except (*USER_ERRORS, UsageError, PlotError) as error:
+        return _failed(str(error), USAGE_ERROR)
+    except RUN_ERRORS as error:
+        return _failed(str(error), RUN_ERROR)
+    except KeyboardInterrupt:
+        return _failed("\ninterrupted", INTERRUPTED)
+    return 0
+
+
+def _measured(console: Console, given: Request, config: Config) -> tuple[Costs, Shape]:
+    """The costs, measured now or read from a file of before."""
+    if given.costs is None:
+        from league.scaling_costs import measured  # loads PyTorch
+
+        with console.status("") as status:
+            return measured(config, tell=lambda what: status.update(f"measuring {what}"))
+    try:
+        told = json.loads(given.costs.read_text(encoding="utf-8"))
+        costs, shape = (_fields(told[part]) for part in ("costs", "shape"))
+        return Costs(**costs), Shape(**shape)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"--costs {given.costs}: no file that --json wrote ({error})") from None
+
+
+def _fields(told: Mapping[str, Any]) -> dict[str, Any]:  # what a JSON file says
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in told.items()}
+
+
+def _check(console: Console, config: Config, costs: Costs, shape: Shape) -> None:
+    """The small end, for real."""
+    from league.scaling_check import compared
+
+    console.print("\nseconds a round, on worker processes of this machine")
+    for one in compared(config, costs, shape):
+        told = f"{one.workers} workers: simulated {one.simulated:.2f}, real {one.real:.2f} ({one.off:+.0%})"
+        console.print(Text(told), soft_wrap=True)
+
+
+def _failed(message: str, code: int) -> int:
+    print(message, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    return code

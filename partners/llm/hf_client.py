@@ -1,0 +1,216 @@
+"""A language model on this machine: it can say nothing but legal lines, and knows how likely each of them is.
+
+All prompts of a turn are asked in padded batches, walked through the tree of legal lines (:mod:`legal_lines`). The
+confidence in a reply is the model's own probability of the line among the legal ones, not a number that it makes up.
+The model is read when the first prompt is asked, and not before; nothing is ever sent anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dond_marl.seats import Doubles
+from partners.llm.client import Ask, Reply, SetupError, Usage
+from partners.llm.legal_lines import Lines, TokenError, legal_lines
+from partners.llm.reply import Legal, reply_line
+from partners.parameters import check_number, check_whole_number
+
+if TYPE_CHECKING:
+    from partners.llm.hf_model import LocalModel
+
+_GOLDEN = 0.6180339887498949  # multiples of it, less their whole part, fill [0, 1) evenly
+_DIGITS = 6  # of a confidence: more would show the rounding of a batch's width
+_MOST_POOLS = 4096
+_SCORED_LINES = 4096  # scored together: each takes a row of the model's memory
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """Which model, and how it is asked. Raises ``ValueError``.
+
+    ``model``: a folder with ``config.json`` and ``*.safetensors``, or a name in the local Hugging Face cache; with
+    ``download`` also one on the hub, at ``revision``. ``temperature``: of sampling, 0 for the likeliest answer.
+    ``batch``: prompts read at once. ``remembered``: answers kept in memory, as the same question comes up often.
+    """
+
+    model: str
+    temperature: float = 0.0
+    batch: int = 64
+    remembered: int = 100_000
+    device: str = "cpu"
+    download: bool = False
+    revision: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or not self.model.strip():
+            raise ValueError(f"model must be the path of a model's folder; got {self.model!r}")
+        check_number("temperature", self.temperature, 0, 2)
+        check_whole_number("batch", self.batch, 1, 100_000)
+        check_whole_number("remembered", self.remembered, 0, 10**9)
+        if self.revision is not None and not self.download:
+            raise ValueError("revision says what to fetch from the hub, so it needs download")
+
+
+class LocalClient:
+    """Asks a model of Hugging Face on this machine.
+
+    ``find`` makes sure that the model's folder is there and gives its path, when it is first needed; by default it is
+    ``settings.model``. ``tally`` counts ``replies``, ``remembered`` ones, ``prompt_tokens`` and ``completion_tokens``.
+    A pickle holds the settings; the copy reads the model anew.
+    """
+
+    remote = False
+
+    def __init__(self, settings: LocalSettings, find: Callable[[], Path] | None = None) -> None:
+        self.settings = settings
+        self.tally: Counter[str] = Counter()
+        self._find = find
+        self._read: LocalModel | None = None
+        self._lines: dict[Legal, Lines] = {}
+        self._known: dict[tuple[bytes, Legal, int], Reply] = {}
+        self._fingerprint: str | None = None
+
+    def __reduce__(self) -> tuple[type[LocalClient], tuple[LocalSettings, Callable[[], Path] | None]]:
+        """Its settings: a model is read anew faster than it is sent."""
+        return type(self), (self.settings, self._find)
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        """The model by the SHA-256 of its files, wherever they are, and every parameter that shapes its answers."""
+        if self._fingerprint is None:
+            from partners.llm.hf_model import fingerprint
+
+            source = self._source()
+            self._fingerprint = fingerprint(Path(source)) if Path(source).is_dir() else source
+        return {"model": self._fingerprint, "constrained": True, "temperature": self.settings.temperature}
+
+    def ready(self) -> LocalModel:
+        """The model, read (and made, if it is one that this project makes) if it was not yet.
+
+        Raises :class:`SetupError`.
+        """
+        if self._read is None:
+            from partners.llm.hf_model import load_model
+
+            told = self.settings
+            self._read = load_model(self._source(), download=told.download, revision=told.revision, device=told.device)
+        return self._read
+
+    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+        """One reply per ask, in order; always a legal line. Raises :class:`SetupError`."""
+        keys = [(_digest(ask.prompt), ask.legal, ask.sample if self.settings.temperature else 0) for ask in asks]
+        new = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._known}
+        self.tally.update(replies=len(asks), remembered=len(asks) - len(new))
+        replies = dict(zip(new, self._complete(list(new.values())), strict=True))
+        found = [replies[key] if key in replies else self._known[key] for key in keys]
+        if len(self._known) + len(replies) > self.settings.remembered:
+            self._known.clear()
+        self._known.update(list(replies.items())[: self.settings.remembered])
+        return found
+
+    def scores(self, asks: Sequence[Ask]) -> list[Doubles]:
+        """The exact probability of every legal action, in the order of :meth:`Legal.actions`, for each ask.
+
+        At ``temperature`` 0 all of it is on the line that is said. Raises :class:`SetupError`.
+        """
+        from partners.llm.constrained import score
+
+        if not asks:
+            return []
+        read, prompts, lines = self._posed(asks)
+        found = [np.zeros(len(told.actions)) for told in lines]
+        if not self.settings.temperature:
+            for probs, (line, _) in zip(found, self._chosen(read, prompts, lines, [0] * len(asks)), strict=True):
+                probs[line] = 1.0
+            return found
+        sizes = [len(told.actions) for told in lines]
+        for rows in _batches([len(prompt) for prompt in prompts], self.settings.batch, sizes):
+            scored = score(
+                read.model, [prompts[row] for row in rows], [lines[row] for row in rows],
+                self.settings.temperature,
+            )  # fmt: skip
+            for row, probs in zip(rows, scored, strict=True):
+                found[row] = probs
+        return found
+
+    def _complete(self, asks: Sequence[Ask]) -> list[Reply]:
+        if not asks:
+            return []
+        read, prompts, lines = self._posed(asks)
+        chosen = self._chosen(read, prompts, lines, [ask.sample for ask in asks])
+        replies = []
+        for prompt, told, (line, probability) in zip(prompts, lines, chosen, strict=True):
+            usage = Usage(len(prompt), told.lengths[line])
+            self.tally.update(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+            replies.append(Reply(reply_line(told.actions[line], round(probability, _DIGITS)), usage=usage))
+        return replies
+
+    def _chosen(
+        self, read: LocalModel, prompts: list[list[int]], lines: list[Lines], samples: list[int]
+    ) -> list[tuple[int, float]]:
+        """The line that is said after each prompt, and its probability."""
+        from partners.llm.constrained import choose
+
+        found: list[tuple[int, float]] = [(0, 0.0)] * len(prompts)
+        uniforms = (np.array(samples) * _GOLDEN + 0.5) % 1.0
+        for rows in _batches([len(prompt) for prompt in prompts], self.settings.batch):
+            said = choose(
+                read.model, [prompts[row] for row in rows], [lines[row].tree for row in rows],
+                self.settings.temperature, uniforms[rows],
+            )  # fmt: skip
+            for row, line, probability in zip(rows, said.line.tolist(), said.probability.tolist(), strict=True):
+                found[row] = (line, probability)
+        return found
+
+    def _posed(self, asks: Sequence[Ask]) -> tuple[LocalModel, list[list[int]], list[Lines]]:
+        """The model, each prompt as tokens, and what may be said. Raises :class:`SetupError`."""
+        read = self.ready()
+        prompts = read.prompts([ask.prompt for ask in asks])
+        lines = [self._legal(read, ask.legal) for ask in asks]
+        if read.longest is not None:
+            most = max(len(prompt) + max(told.lengths) for prompt, told in zip(prompts, lines, strict=True))
+            if most > read.longest:
+                raise SetupError(
+                    f"the model {read.source} reads at most {read.longest} tokens, and a prompt with its reply takes "
+                    f"{most}: lower history_cap, use a shorter prompt, or another model"
+                )
+        return read, prompts, lines
+
+    def _legal(self, read: LocalModel, legal: Legal) -> Lines:
+        if legal not in self._lines:
+            if len(self._lines) >= _MOST_POOLS:
+                self._lines.clear()
+            try:
+                self._lines[legal] = legal_lines(legal, read.encode)
+            except TokenError as error:
+                raise SetupError(f"the model {read.source} cannot be used: {error}; use another model") from None
+        return self._lines[legal]
+
+    def _source(self) -> str:
+        return self.settings.model if self._find is None else str(self._find())
+
+
+def _batches(lengths: Sequence[int], most: int, weights: Sequence[int] | None = None) -> Iterator[list[int]]:
+    """Rows of about the same length, at most ``most`` and ``_SCORED_LINES`` of weight together, but at least one."""
+    batch: list[int] = []
+    weight = 0
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        own = 0 if weights is None else weights[row]
+        if batch and (len(batch) == most or weight + own > _SCORED_LINES):
+            yield batch
+            batch, weight = [], 0
+        batch.append(row)
+        weight += own
+    if batch:
+        yield batch
+
+
+def _digest(prompt: str) -> bytes:
+    return hashlib.blake2b(prompt.encode(), digest_size=16).digest()

@@ -1,0 +1,138 @@
+"""A causal language model of Hugging Face from a folder on disk: weights, tokens, chat template or none.
+
+Nothing is fetched unless that is asked for, no code of the model's own is run, and weights are read from safetensors
+alone, which cannot hold code. A chat template is a program too, in a sandbox: use models that you trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from partners.llm.client import SetupError
+from partners.llm.prompt import SYSTEM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_HASHED = ("*.safetensors", "*.json", "*.jinja", "*.model")  # what a model's answers depend on
+_BLOCK = 1 << 20
+
+
+@dataclass
+class LocalModel:
+    """A model that has been read, and how it is spoken to."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    source: str  # in messages
+
+    @cached_property
+    def longest(self) -> int | None:
+        """The most tokens that it can read, ``None`` if it does not say."""
+        said = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return int(said) if said else None
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        """Texts as tokens, nothing added."""
+        found: list[list[int]] = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+        return found
+
+    def prompts(self, texts: Sequence[str]) -> list[list[int]]:
+        """Prompts as tokens: as a user's message where the model has a chat template, otherwise as they are.
+
+        A template that knows no system message gets both messages in one.
+        """
+        if not texts:
+            return []
+        if self.tokenizer.chat_template is None:
+            tokens: list[list[int]] = self.tokenizer(list(texts))["input_ids"]  # with what the model wants at the start
+            end = self.tokenizer.eos_token_id
+            return [row[:-1] if row and row[-1] == end else row for row in tokens]
+        return self.encode([self._chat(text) for text in texts])
+
+    def _chat(self, text: str) -> str:
+        if self._knows_system:
+            return self._templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}])
+        return self._templated([{"role": "user", "content": f"{SYSTEM}\n\n{text}"}])
+
+    @cached_property
+    def _knows_system(self) -> bool:
+        from jinja2 import TemplateError
+
+        try:
+            said = self._templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": "-"}])
+        except TemplateError:
+            return False
+        return SYSTEM in said
+
+    def _templated(self, messages: list[dict[str, str]]) -> str:
+        # enable_thinking: models that can think first are asked to answer at once; other templates do not read it.
+        said = self.tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+        return str(said)
+
+
+def load_model(source: str, *, download: bool = False, revision: str | None = None, device: str = "cpu") -> LocalModel:
+    """The model in the folder ``source``, or of that name in the local Hugging Face cache.
+
+    With ``download``, a name that is not there is fetched from the hub. Raises :class:`SetupError`.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = Path(source).expanduser()
+    if not folder.is_dir() and (folder.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1):
+        raise SetupError(f"there is no model folder {source}; name one, with config.json and *.safetensors in it")
+    where = str(folder) if folder.is_dir() else source
+    told: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False, "revision": revision}
+    try:
+        with without_bars():
+            tokenizer = AutoTokenizer.from_pretrained(where, **told)
+            model = AutoModelForCausalLM.from_pretrained(where, **told, use_safetensors=True, dtype=torch.float32)
+        model.to(torch.device(device))  # type: ignore[arg-type]  # wrapped without types
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  # what libraries say of somebody's damaged files is of every kind
+        more = "" if folder.is_dir() or download else " (it is looked for on this machine alone: see download)"
+        raise SetupError(f"the model {source} cannot be used{more}: {_reason(error)}") from None
+    model.eval()  # type: ignore[no-untyped-call]
+    return LocalModel(model, tokenizer, source)
+
+
+def fingerprint(folder: Path) -> str:
+    """The SHA-256 of all that a model's answers depend on: its weights, settings, tokens and template."""
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in _HASHED for path in folder.glob(pattern)}):
+        digest.update(f"{path.name}\n{path.stat().st_size}\n".encode())
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _reason(error: Exception) -> str:
+    """The first sentence or so of a library's message, on one line."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Without the library's progress bars, which would run through ours."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]

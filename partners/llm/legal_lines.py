@@ -1,0 +1,80 @@
+"""The legal replies as a tree of tokens: a model that walks it cannot say anything else.
+
+Each legal action is one line, up to its confidence, which nobody needs to ask: whoever walks the tree knows the
+probability of the path. Where only one token can follow, there is no choice and none is offered: a *branch* begins with
+all the tokens that are certain, and ends where the lines part. Walking it with the probabilities of the open tokens
+alone, each time made to sum to 1, is what grammar-constrained decoding does; the grammar here is the list of lines.
+
+Source: specification, section 2.2 ("strict JSON parsing and legality checks vs. action_mask"); the tree of tokens as
+in ``prefix_allowed_tokens_fn`` of De Cao et al. 2021 (Autoregressive Entity Retrieval, section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import Action
+from partners.llm.reply import Legal, reply_line
+
+Encode = Callable[[list[str]], list[list[int]]]  # texts to their tokens, nothing added
+_STAND_IN = 0.0  # a confidence, cut off with what follows it
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Where lines part."""
+
+    run: tuple[int, ...]  # the tokens that lead here from the last choice, that choice included
+    tokens: NDArray[np.int64]  # the first token of each branch below, ascending; empty at the end of a line
+    below: tuple[Branch, ...]
+    line: int  # at the end of a line: which, in the order of Legal.actions; otherwise -1
+
+
+class Lines(NamedTuple):
+    """Everything that may be said in one place."""
+
+    actions: tuple[Action, ...]  # in the order of Legal.actions
+    tree: Branch
+    lengths: tuple[int, ...]  # of each line, in tokens
+
+
+class TokenError(ValueError):
+    """A tokenizer that cannot write the legal lines apart from each other."""
+
+
+def stem(action: Action) -> str:
+    """The line that says ``action``, up to its confidence."""
+    return reply_line(action, _STAND_IN).removesuffix(f"{_STAND_IN}}}")
+
+
+def legal_lines(legal: Legal, encode: Encode) -> Lines:
+    """All legal lines as a tree. Raises :class:`TokenError`."""
+    actions = tuple(legal.actions())
+    lines = encode([stem(action) for action in actions])
+    ordered = sorted((tuple(tokens), number) for number, tokens in enumerate(lines))
+    texts = [tokens for tokens, _ in ordered]
+    # Sorted, a line that begins another stands right before one that it begins.
+    if any(two[: len(one)] == one for one, two in pairwise(texts)):
+        raise TokenError("it writes two different replies with the same tokens")
+    return Lines(actions, _branch(ordered, 0), tuple(map(len, lines)))
+
+
+def _branch(lines: Sequence[tuple[tuple[int, ...], int]], start: int) -> Branch:
+    """The branch of ``lines``, sorted, which agree up to ``start`` and were told apart by the token before it."""
+    first, last = lines[0][0], lines[-1][0]
+    if len(lines) == 1:
+        return Branch(first[start:], np.zeros(0, dtype=np.int64), (), lines[0][1])
+    end = start
+    while first[end] == last[end]:  # sorted: what the first and the last share, all share
+        end += 1
+    groups: dict[int, list[tuple[tuple[int, ...], int]]] = {}
+    for line in lines:
+        groups.setdefault(line[0][end], []).append(line)
+    below = tuple(_branch(group, end) for group in groups.values())
+    return Branch(first[start:end], np.array(list(groups), dtype=np.int64), below, -1)

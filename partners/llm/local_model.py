@@ -1,0 +1,97 @@
+"""The project's own language model: made once on this machine, kept in a cache folder, read from there ever after.
+
+Its folder is named by all that it was made from, so another prompt or another recipe gets a model of its own. Whoever
+comes first makes it, in a folder beside, which is moved into place when it is whole; everybody else waits.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from partners.llm.client import SetupError
+from partners.llm.prompt import Template
+from partners.llm.recipe import CARD, Recipe
+
+CACHE = "DOND_MARL_CACHE"  # the environment variable that names another cache folder
+MINUTES = "about two minutes of one core"
+
+_log = logging.getLogger("dond_marl.local_model")
+
+
+def cache_folder() -> Path:
+    """Where models are kept: ``$DOND_MARL_CACHE``, or the user's cache folder (XDG base directory specification)."""
+    named = os.environ.get(CACHE)
+    if named:
+        return Path(named).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    # A relative path there is to be ignored, says the specification.
+    root = Path(shared) if shared and Path(shared).is_absolute() else Path.home() / ".cache"
+    return root / "dond-marl"
+
+
+def local_model(recipe: Recipe, template: Template) -> Path:
+    """The folder of the model of ``recipe`` for prompts of ``template``, which is made if it is not there.
+
+    Before that the user is told, on standard error unless the program logs otherwise, that it is made and how long it
+    takes. Raises :class:`SetupError` where it cannot be kept.
+    """
+    folder = cache_folder() / "models" / recipe.digest(template)
+    if whole(folder):
+        return folder
+    lock = FileLock(folder.with_suffix(".lock"))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            _log.warning("another process is making the local language model; waiting for it (%s)", MINUTES)
+            lock.acquire()
+        try:
+            if not whole(folder):
+                _make(recipe, template, folder)
+        finally:
+            lock.release()
+    except OSError as error:
+        raise SetupError(
+            f"the local language model cannot be kept in {folder.parent} ({error.strerror or error}): "
+            f"name another folder in ${CACHE}"
+        ) from None
+    return folder
+
+
+def whole(folder: Path) -> bool:
+    """Whether a model lies in ``folder``; the card is moved there with it."""
+    return (folder / CARD).is_file()
+
+
+def told_cap(folder: str | Path) -> int | None:
+    """How many acts of the history a distilled model was made for; ``None`` for any other model."""
+    try:
+        card = json.loads((Path(folder).expanduser() / CARD).read_text(encoding="utf-8"))
+        return int(card["history_cap"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _make(recipe: Recipe, template: Template, folder: Path) -> None:
+    """Make the model beside its place, and move it there."""
+    from partners.llm.distill import distill
+
+    _log.warning(
+        "making the local language model, once: %s of %s's play; it will be kept in %s", MINUTES, recipe.teacher, folder
+    )
+    beside = folder.with_suffix(".new")
+    shutil.rmtree(beside, ignore_errors=True)  # of somebody who was stopped
+    try:
+        card = distill(recipe, template, beside, lambda line: _log.warning("local language model: %s", line))
+        shutil.rmtree(folder, ignore_errors=True)  # without a card: not ours to trust
+        beside.replace(folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    _log.warning("the local language model is made: %.0f s", card["seconds"])

@@ -1,0 +1,87 @@
+"""What a local language model is made from: whom it imitates, in which games, how large it is, how it is taught."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+
+from dond_marl.occupants import seat_occupant
+from partners.llm.prompt import HISTORY_CAP, Template
+from partners.parameters import check_whole_number
+
+CARD = "distilled.json"
+ITSELF = "itself"  # the teacher, in the other seat
+FORMAT = 1  # raised whenever the same recipe would make another model
+
+
+@dataclass(frozen=True, slots=True)
+class Games:
+    """Some of the games that are learned from."""
+
+    against: str  # a partner by name, or ITSELF
+    strays: float  # probability of another act in place of the teacher's own
+    scenarios: str = "lewis"
+    split: str | None = "train"
+    number: int | None = None  # of scenarios; None: each scenario of a source that can be listed, once
+
+
+GAMES = (
+    Games("heuristic", 0.0),
+    Games("heuristic", 0.1),
+    Games("heuristic", 0.3),
+    Games(ITSELF, 0.1),
+    Games("mixture(of=zoo)", 0.1),
+    Games("mixture(of=zoo)", 0.5),
+    Games("random", 0.1),
+    Games("heuristic", 0.1, "uniform", None, 2000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StudentSettings:
+    """How large a student is, and how it is taught."""
+
+    width: int = 64
+    layers: int = 2
+    heads: int = 4
+    inner: int = 192  # width of the layers between
+    steps: int = 2_500
+    batch: int = 64  # lessons per step
+    lr: float = 3e-3  # after a short start it falls along a cosine
+    decay: float = 0.01  # of weights
+    grad_norm: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a local model is made from.
+
+    ``teacher``: the partner that is imitated, by name. ``history_cap``: acts of the history that its prompts tell, by
+    default none where the teacher declares that it has no memory. ``threads``: of the arithmetic; other numbers make
+    slightly other models.
+    """
+
+    teacher: str = "expert"
+    games: tuple[Games, ...] = GAMES
+    history_cap: int | None = None
+    max_turns: int = 10
+    student: StudentSettings = field(default_factory=StudentSettings)
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.history_cap is not None:
+            check_whole_number("history_cap", self.history_cap, 0, 100)
+        check_whole_number("threads", self.threads, 1, 256)
+
+    def told(self) -> int:
+        """How many acts of the history the prompts tell."""
+        if self.history_cap is not None:
+            return self.history_cap
+        return 0 if seat_occupant(self.teacher).traits.memoryless else HISTORY_CAP
+
+    def digest(self, template: Template) -> str:
+        """A name for what comes out, the same for the same recipe and prompt."""
+        made_of = {"format": FORMAT, "recipe": asdict(self), "prompt": template.text}
+        return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,137 @@
+"""A small causal language model, and how it is taught to reply: cross-entropy of the reply's tokens, given the prompt.
+
+Of a reply, what is decided counts (the act, and the numbers of an offer); the rest is the same everywhere or follows,
+and counts a little, so that the model can write a whole line by itself too. Batches hold prompts of about one length.
+Everything random is a function of the seed; with the same number of threads the same bits come out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dond_marl.randomness import generator
+from partners.llm.lessons import Lesson
+from partners.llm.recipe import StudentSettings
+
+if TYPE_CHECKING:
+    from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
+
+_LONGEST = 1024  # tokens of a prompt and its reply
+_UNDECIDED = 0.05  # weight of a token that decides nothing
+_JITTER = 8  # tokens of length by which prompts are mixed among batches
+_WARM = 100  # steps until lr is reached
+_LAST = 0.02  # share of lr at the end
+
+
+class _Texts(NamedTuple):
+    """Prompts with their replies, filled up to one width."""
+
+    tokens: Tensor  # [N, W] int64
+    weights: Tensor  # [N, W - 1] of the token after each
+    lengths: NDArray[np.int64]  # [N]
+
+
+def new_student(tokenizer: PreTrainedTokenizerFast, settings: StudentSettings, seed: int) -> GPT2LMHeadModel:
+    """A student that knows nothing; its first weights are a function of ``seed``."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_positions=_LONGEST,
+        n_embd=settings.width,
+        n_layer=settings.layers,
+        n_head=settings.heads,
+        n_inner=settings.inner,
+        activation_function="gelu",
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=None,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return GPT2LMHeadModel(config)
+
+
+def teach(
+    model: GPT2LMHeadModel,
+    tokenizer: PreTrainedTokenizerFast,
+    lessons: Sequence[Lesson],
+    settings: StudentSettings,
+    seed: int,
+    step_done: Callable[[int, float], None],
+) -> None:
+    """Teach ``model`` in place; ``step_done(steps so far, loss)`` is called after every step.
+
+    Raises ``ValueError`` for prompts that are too long.
+    """
+    texts = _texts(tokenizer, lessons)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=settings.lr, betas=(0.9, 0.98), weight_decay=settings.decay, foreach=True
+    )
+    model.train()
+    for step, rows in zip(range(settings.steps), _batches(texts.lengths, settings.batch, seed), strict=False):
+        for group in optimizer.param_groups:
+            group["lr"] = settings.lr * _rate(step, settings.steps)
+        loss = _loss(model, texts, rows)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), settings.grad_norm)
+        optimizer.step()
+        step_done(step + 1, loss.item())
+    model.eval()  # type: ignore[no-untyped-call]
+
+
+def _loss(model: GPT2LMHeadModel, texts: _Texts, rows: NDArray[np.int64]) -> Tensor:
+    """The weighted mean cross-entropy of some lessons' replies."""
+    width = int(texts.lengths[rows].max())
+    tokens, weights = texts.tokens[rows, :width], texts.weights[rows, : width - 1]
+    said = weights > 0
+    hidden = model.transformer(input_ids=tokens, use_cache=False).last_hidden_state[:, :-1]
+    logits = model.lm_head(hidden[said])  # [tokens said, V]: the prompt's own need none
+    losses = torch.nn.functional.cross_entropy(logits, tokens[:, 1:][said], reduction="none")
+    return (losses * weights[said]).sum() / weights[said].sum()
+
+
+def _texts(tokenizer: PreTrainedTokenizerFast, lessons: Sequence[Lesson]) -> _Texts:
+    prompts = tokenizer([lesson.prompt for lesson in lessons])["input_ids"]
+    replies = tokenizer([lesson.reply for lesson in lessons])["input_ids"]
+    lengths = np.array([len(one) + len(other) + 1 for one, other in zip(prompts, replies, strict=True)])
+    width = int(lengths.max())
+    if width > _LONGEST:
+        raise ValueError(
+            f"a prompt with its reply takes {width} tokens, and a student reads {_LONGEST}: use a shorter prompt"
+        )
+    tokens = np.full((len(lessons), width), tokenizer.eos_token_id, dtype=np.int64)  # never looked at, nor answered for
+    weights = np.zeros((len(lessons), width - 1), dtype=np.float32)
+    for row, (prompt, reply, lesson) in enumerate(zip(prompts, replies, lessons, strict=True)):
+        tokens[row, : lengths[row]] = [*prompt, *reply, tokenizer.eos_token_id]
+        weights[row, len(prompt) - 1 : lengths[row] - 1] = _UNDECIDED
+        weights[row, len(prompt) - 1 : len(prompt) - 1 + lesson.decides] = 1.0
+    return _Texts(torch.from_numpy(tokens), torch.from_numpy(weights), lengths)
+
+
+def _batches(lengths: NDArray[np.int64], size: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Rows of about one length, every row once in each round, for ever."""
+    round_ = 0
+    while True:
+        rng = generator(seed, "lessons", round_)
+        order = np.argsort(lengths + rng.random(len(lengths)) * _JITTER, kind="stable")
+        batches = [order[start : start + size] for start in range(0, len(order), size)]
+        yield from (batches[place] for place in rng.permutation(len(batches)))
+        round_ += 1
+
+
+def _rate(step: int, steps: int) -> float:
+    """The share of lr at ``step``."""
+    falling = _LAST + (1 - _LAST) * 0.5 * (1 + math.cos(math.pi * step / steps))
+    return min(1.0, (step + 1) / _WARM) * falling

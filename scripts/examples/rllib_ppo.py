@@ -1,0 +1,59 @@
+"""PPO of RLlib against the default heuristic; the masks are read by a module that RLlib ships as an example.
+
+RLlib pins another Gymnasium than this project: ``python scripts/plug_in_matrix.py --only rllib_ppo`` makes it a place.
+
+example: python scripts/examples/rllib_ppo.py --steps 400000
+"""
+
+import argparse
+from typing import Any
+
+import gymnasium
+import torch
+from gymnasium.wrappers import TransformObservation
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+
+from dond_marl.policy_partner import PolicyPartner
+from dond_marl.views import view
+from league.heldout_score import before_and_after
+
+
+class Seat(TransformObservation):
+    """One seat; RLlib's module wants the observation under a name of its own."""
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        env = view(gymnasium.make("DealOrNoDialog-v0", **table), "discrete", "masked")
+        space = gymnasium.spaces.Dict(renamed(env.observation_space))
+        super().__init__(env, renamed, space)
+
+
+def renamed(seen: Any) -> dict[str, Any]:
+    """An observation, or its space."""
+    return {"observations": seen["observation"], "action_mask": seen["action_mask"]}
+
+
+def main(steps: int) -> None:
+    """Train for so many own decisions, with the score before and after."""
+    module = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [128, 128]})
+    config = PPOConfig().environment(Seat, env_config={"partner": "heuristic", "scenarios": "lewis", "split": "train"})
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=16).rl_module(rl_module_spec=module).debugging(seed=1)
+    config.training(gamma=1.0, lr=1e-3, entropy_coeff=0.02, num_epochs=4, minibatch_size=512)
+    algorithm = config.training(train_batch_size_per_learner=4096).build_algo()
+
+    def said(seen: Any, masks: Any) -> Any:
+        given = {"observations": torch.as_tensor(seen), "action_mask": torch.as_tensor(masks).int()}
+        with torch.no_grad():
+            return algorithm.get_module().forward_inference({"obs": given})["action_dist_inputs"].argmax(1).numpy()
+
+    with before_and_after(PolicyPartner(said, "discrete")):
+        for _ in range(max(steps // 4096, 1)):
+            algorithm.train()
+    algorithm.stop()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=400_000, help="own decisions (default %(default)s)")
+    main(parser.parse_args().steps)

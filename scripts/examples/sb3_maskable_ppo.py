@@ -1,0 +1,60 @@
+"""MaskablePPO of sb3-contrib in self-play, one policy in both seats, over SuperSuit's vector of parallel games.
+
+Both are stepped at once; the seat that is not to move has a single action open, so such steps teach it no play.
+
+example: python scripts/examples/sb3_maskable_ppo.py --steps 800000 --save model.zip
+"""
+
+import argparse
+from typing import Any
+
+import supersuit
+from sb3_contrib import MaskablePPO
+from supersuit.vector.sb3_vector_wrapper import SB3VecEnvWrapper
+
+from dond_marl import deal_or_no_dialog_v0
+from dond_marl.policy_partner import PolicyPartner
+from dond_marl.views import as_bools, view
+from league.heldout_score import before_and_after
+
+
+class Masked(SB3VecEnvWrapper):
+    """SuperSuit's vector with what sb3-contrib asks of it: the masks, which come with the infos, and a seed."""
+
+    def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
+        """As SuperSuit's."""
+        seen, rewards, ended, infos = super().step_wait()
+        self.reset_infos = infos  # of the next turn, also where a new game has begun
+        return seen, rewards, ended, infos
+
+    def has_attr(self, attr_name: str) -> bool:
+        """There are masks."""
+        return attr_name == "action_masks"
+
+    def env_method(self, *_: object, **__: object) -> list[Any]:
+        """The masks: nothing else is asked."""
+        return [as_bools(info["action_mask"]) for info in self.reset_infos]
+
+    def seed(self, seed: int | None = None) -> None:
+        """Later resets go on from here."""
+        self.venv.reset(seed=seed)
+
+
+def main(steps: int, save: str | None) -> None:
+    """Train for so many steps of both seats, with the score before and after."""
+    both = view(deal_or_no_dialog_v0.parallel_env(scenarios="lewis", split="train"))
+    games = supersuit.concat_vec_envs_v1(supersuit.pettingzoo_env_to_vec_env_v1(both), 16)
+    settings = {"n_steps": 256, "batch_size": 512, "n_epochs": 4, "gamma": 1.0, "ent_coef": 0.02}
+    model = MaskablePPO("MlpPolicy", Masked(games), seed=1, device="cpu", **settings)
+    said = PolicyPartner(lambda seen, masks: model.predict(seen, action_masks=masks, deterministic=True)[0])
+    with before_and_after(said):
+        model.learn(steps)
+    if save is not None:
+        model.save(save)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=800_000, help="steps of both seats (default %(default)s)")
+    parser.add_argument("--save", metavar="FILE", help="keep the model there, as a .zip")
+    main(**vars(parser.parse_args()))

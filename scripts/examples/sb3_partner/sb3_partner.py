@@ -1,0 +1,11 @@
+"""The way back: what sb3_maskable_ppo.py saved plays in the league as ``{kind: sb3, path: model.zip}``."""
+
+from dond_marl.policy_partner import PolicyPartner
+
+
+def sb3(path: str) -> PolicyPartner:
+    """A policy of sb3-contrib's MaskablePPO, its likeliest act every time."""
+    from sb3_contrib import MaskablePPO  # here: naming the occupants must not load PyTorch
+
+    model = MaskablePPO.load(path, device="cpu")
+    return PolicyPartner(lambda seen, masks: model.predict(seen, action_masks=masks, deterministic=True)[0])

@@ -1,0 +1,93 @@
+"""Run the examples and write down what came of them, with which versions, as a table of ``docs/PLUG_IN.md``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from scripts.plug_in.places import ROOT, Example, PlaceError, environment, python_of
+
+PAGE = ROOT / "docs" / "PLUG_IN.md"
+BEGIN, END = "<!-- made by scripts/plug_in_matrix.py: begin -->", "<!-- made by scripts/plug_in_matrix.py: end -->"
+LEARNED = re.compile(r"^points of ten .*: (.* before), (.*) after (\d+) s$", re.MULTILINE)
+PLAYED = re.compile(r"^(.* points, n = \d+)$", re.MULTILINE)
+VERSIONS = (
+    "import platform, sys, importlib.metadata as m; print(platform.python_version(), *map(m.version, sys.argv[1:]))"
+)
+PATIENCE = 3600  # seconds that one example may take
+
+
+class Row(NamedTuple):
+    """What came of one example."""
+
+    example: Example
+    versions: str
+    outcome: str
+    works: bool
+
+
+def run(example: Example, steps: int | None) -> Row:
+    """One example, for ``steps`` decisions if it learns; whatever fails is its outcome."""
+    try:
+        python = python_of(example)
+    except PlaceError as error:
+        return Row(example, ", ".join(example.apart), str(error).splitlines()[0], False)
+    versions = _versions(python, example)
+    if versions is None:
+        return Row(example, "not installed", f"pip install -e '.[examples]' brings {example.library}", False)
+    asked = ["--steps", str(steps)] if steps is not None and example.learns else []
+    try:
+        done = subprocess.run(  # noqa: S603  # our own file
+            [python, example.path, *asked],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(),
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        return Row(example, versions, f"not done after {PATIENCE} s", False)
+    outcome = _outcome(example, done.stdout)
+    if done.returncode or outcome is None:
+        last = (done.stderr.strip() or "no figures").splitlines()[-1]
+        return Row(example, versions, f"exit code {done.returncode}: {last}", False)
+    return Row(example, versions, outcome, True)
+
+
+def table(rows: Iterable[Row]) -> str:
+    """As Markdown."""
+    lines = ["| example | what | versions | what came of it | works |", "|---|---|---|---|---|"]
+    for example, versions, outcome, works in rows:
+        link = f"[`{example.name}.py`](../scripts/examples/{example.name}.py)"
+        place = "" if not example.apart else " (in a place of its own)"
+        cells = (link, example.what + place, versions, outcome, "yes" if works else "no")
+        lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def write(rows: Iterable[Row], page: Path = PAGE) -> None:
+    """Replace the table of the page."""
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+def _versions(python: Path, example: Example) -> str | None:
+    """Of the library, of what is told beside it, and of Gymnasium and Python."""
+    names = (example.library, *example.others, "gymnasium")
+    done = subprocess.run(  # noqa: S603  # our own line
+        [python, "-c", VERSIONS, *names], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        return None
+    of_python, *found = done.stdout.split()
+    return ", ".join(f"{name} {version}" for name, version in (*zip(names, found, strict=True), ("Python", of_python)))
+
+
+def _outcome(example: Example, printed: str) -> str | None:
+    if not example.learns:
+        return "; ".join(PLAYED.findall(printed)) or None
+    found = LEARNED.search(printed)
+    return None if found is None else f"{found[1]}, {found[2]} after {int(found[3]):,} s"

@@ -1,0 +1,174 @@
+"""What a league found out: ratings and meta-game from a real ledger, with intervals, as tables and as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from league.crossplay import CrossPlay
+from league.duplicates import sessions
+from league.findings import DRIFT, NASH, WELFARE, Findings, findings, findings_of
+from league.findings_report import print_findings, to_json, write_findings
+from league.ledger import Ledger
+from tests.killing import run
+
+SETTINGS = """
+env: {scenarios: lewis, split: train}
+league: {seed: 3, rounds: 4, block_size: 128}
+members: [heuristic, linear, {kind: linear, name: linear's clone}, pushover, tough, random]
+logging: {output_dir: "FOLDER"}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs")
+    (path / "settings.yaml").write_text(SETTINGS.replace("FOLDER", str(path)))
+    played = run("--config", path / "settings.yaml")
+    assert played.returncode == 0, played.stderr
+    return path / "0001"
+
+
+def folded(ledger: Ledger, members: list[str], rounds: int) -> CrossPlay:
+    cross = CrossPlay(members)
+    for number in range(rounds):
+        legs = [leg for leg in ledger.legs(number) if set(leg.seats) <= set(members)]
+        cross.add_round(ledger.scenarios(number), legs, ())
+    return cross
+
+
+def found_in(folder, leave_out: tuple[str, ...] = (), confidence: float = 0.9) -> Findings:
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        members = [member.name for member in ledger.members() if member.name not in leave_out]
+        cross = folded(ledger, members, ledger.next_round)
+        found = findings_of(ledger, cross, seed=1, confidence=confidence, replicates=20)
+        assert found is not None
+        return found
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    return found_in(folder)
+
+
+def rating(found: Findings, name: str, member: str) -> float:
+    return float(getattr(found, name).value[..., found.members.index(member)].mean())
+
+
+def test_who_insists_leaves_least_who_agrees_leaves_most_and_chance_takes_least(found):
+    assert min(found.members, key=lambda member: rating(found, "give", member)) in ("tough", "random")
+    assert max(found.members, key=lambda member: rating(found, "give", member)) == "pushover"
+    for name in ("take", "duplicates", "deviation"):
+        assert min(found.members, key=lambda member: rating(found, name, member)) == "random"
+
+
+def test_every_rating_lies_within_its_interval_which_is_not_nothing(found):
+    for each in (found.take, found.give, found.deviation):
+        assert (each.low <= each.value + 1e-9).all() and (each.value <= each.high + 1e-9).all()
+    for each in (found.take, found.give, found.duplicates):
+        assert (each.high - each.low > 0.01).all()
+    assert found.deviation.value.max() <= 1e-8
+    assert found.replicates == 20
+
+
+def test_a_clone_in_the_league_moves_nobodys_take_or_give_and_no_deviation_rating(folder):
+    """``linear`` plays the same under another name, for nobody here gambles."""
+    cloned, unique = found_in(folder, ("random",)), found_in(folder, ("random", "linear's clone"))
+    kept = [cloned.members.index(member) for member in unique.members]
+    for name, most in (("take", 0.02), ("give", 0.02), ("deviation", 1e-6)):
+        both, alone = (getattr(each, name).value for each in (cloned, unique))
+        assert np.abs(both[..., kept] - alone).max() <= most
+        clone = cloned.members.index("linear's clone"), cloned.members.index("linear")
+        assert both[..., clone[0]] == pytest.approx(both[..., clone[1]], abs=most)
+
+
+def test_mixtures_are_distributions_whose_worth_is_in_order(found):
+    solutions = {one.name: one for one in found.solutions}
+    assert list(solutions) == [WELFARE, NASH, DRIFT]
+    for one in solutions.values():
+        assert one.chances.sum() == pytest.approx(1) and one.shares.value.sum(axis=1) == pytest.approx([1, 1])
+        assert one.chances.sum(axis=1) == pytest.approx(one.shares.value[0])
+        assert float(one.values.value.sum()) == pytest.approx(float(one.welfare.value))
+        assert one.gap.value >= 0 and (one.values.low <= one.values.high).all()
+    assert solutions[WELFARE].gap.value <= 1e-8 and solutions[NASH].gap.value <= 1e-8
+    assert solutions[WELFARE].welfare.value >= solutions[NASH].welfare.value - 1e-6
+    assert np.prod(solutions[NASH].values.value) >= np.prod(solutions[WELFARE].values.value) - 1e-6
+    assert found.alpha_rank.value.sum() == pytest.approx(1)
+
+
+def test_the_same_ledger_and_seed_give_the_same_findings(folder, found):
+    again = found_in(folder)
+    assert json.dumps(to_json(again)) == json.dumps(to_json(found))
+    assert again.duplicates.low.tolist() == found.duplicates.low.tolist()
+
+
+def test_cells_that_were_not_played_are_predicted_and_it_is_said(folder):
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        members = [member.name for member in ledger.members()]
+        cross, place = CrossPlay([*members, "newborn"]), {name: number for number, name in enumerate(members)}
+        scenarios = ledger.scenarios(0)
+        legs = [leg for leg in ledger.legs(0) if set(leg.seats) != {"tough", "linear"}]
+        cross.add_round(scenarios, legs, ())
+        some = findings(cross, [sessions(scenarios, legs, place)], seed=1, confidence=0.9, replicates=3)
+    assert some is not None and "newborn" not in some.members
+    assert some.played == pytest.approx(1 - 4 / 72)
+    assert np.isfinite(some.deviation.value).all()
+    told = io.StringIO()
+    print_findings(Console(file=told, width=100), some)
+    assert "6% of the cells were not played" in told.getvalue()
+
+
+def test_a_league_that_has_played_nothing_has_found_nothing():
+    assert findings(CrossPlay(["ann", "bob"]), [], seed=0, confidence=0.9) is None
+
+
+def test_one_scenario_gives_ratings_without_intervals(folder):
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        members = [member.name for member in ledger.members()]
+        cross = CrossPlay(members)
+        first = ledger.scenarios(0).rows(slice(0, 1))
+        legs = [leg._replace(facts=leg.facts[:1]) for leg in ledger.legs(0)]
+        cross.add_round(first, legs, ())
+        place = {name: number for number, name in enumerate(members)}
+        some = findings(cross, [sessions(first, legs, place)], seed=1, confidence=0.9, replicates=3)
+    assert some is not None and np.isfinite(some.take.value).all() and np.isnan(some.take.low).all()
+    assert to_json(some)["solutions"][WELFARE]["welfare"]["low"] is None
+    told = io.StringIO()
+    print_findings(Console(file=told, width=100), some)
+    assert "±" not in told.getvalue().split("take, give")[0]
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_the_tables_fit_the_screen_and_name_everybody(found, width):
+    told = io.StringIO()
+    print_findings(Console(file=told, width=width), found)
+    tables = told.getvalue().split("take, give:")[0].splitlines()
+    assert max(map(len, tables)) <= width and not any("…" in line for line in tables)
+    for member in found.members:
+        assert any(line.startswith(member) for line in tables)
+    assert ("±" in "".join(tables)) == (width >= 100)
+
+
+def test_what_is_written_is_what_was_found(found, tmp_path):
+    names = write_findings(tmp_path, found)
+    assert names == ["ratings.csv", "meta_game.csv", "meta_game.json"]
+    with (tmp_path / "ratings.csv").open(newline="") as file:
+        rows = {row["member"]: row for row in csv.DictReader(file)}
+    assert list(rows) == list(found.members)
+    for place, member in enumerate(found.members):
+        assert float(rows[member]["take_low"]) == pytest.approx(found.take.low[place], abs=1e-6)
+        assert float(rows[member]["deviation_seat_1"]) == pytest.approx(found.deviation.value[1, place], abs=1e-6)
+    with (tmp_path / "meta_game.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    shares = [float(row["value"]) for row in table if (row["solution"], row["seat"]) == (NASH, "seat_0")][1:]
+    assert sum(shares) == pytest.approx(1, abs=1e-4)
+    document = json.loads((tmp_path / "meta_game.json").read_text())
+    solution = document["solutions"][WELFARE]
+    assert sum(pair["chance"] for pair in solution["support"]) == pytest.approx(1, abs=0.03)
+    assert solution["welfare"]["value"] == pytest.approx(float(found.solutions[0].welfare.value))
+    assert set(document["alpha_rank"]) == set(found.members)

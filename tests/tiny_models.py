@@ -1,0 +1,72 @@
+"""Tiny causal models with random weights, of the architectures that people have on their disks, as folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
+
+from partners.llm.hf_model import without_bars
+
+SMALL: dict[str, dict[str, Any]] = {
+    "llama": {"num_key_value_heads": 2},
+    "gpt2": {},
+    "gpt_neox": {},
+    "opt": {"ffn_dim": 48, "word_embed_proj_dim": 32},
+    "bloom": {},  # no positions but distances
+    "mistral": {"num_key_value_heads": 2, "sliding_window": 8},  # shorter than any prompt
+    "qwen2": {"num_key_value_heads": 2},
+    "gemma": {"num_key_value_heads": 1, "head_dim": 8},
+    "phi": {},
+    "falcon": {},
+}
+CHAT = (
+    "{% for message in messages %}<|{{ message['role'] }}|>\n{{ message['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT
+TEXT = (
+    'You negotiate over books, hats and balls. {"act_type": 0, "oA": [1, 0, 2], "confidence": 0.5} PROPOSE points',
+    '{"act_type": 1, "oA": [0, 0, 0], "confidence": 0.25}',
+)
+
+
+def tiny_tokenizer(chat: str | None = None, start: bool = False) -> PreTrainedTokenizerFast:
+    """Byte-pair tokens of a few dozen merges; with ``start``, texts begin with a token of their own."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    made.train_from_iterator(
+        TEXT,
+        trainers.BpeTrainer(
+            vocab_size=320, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
+        ),
+    )
+    if start:
+        made.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
+    tokenizer.chat_template = chat
+    return tokenizer
+
+
+def tiny_model(folder: Path, kind: str = "llama", *, chat: str | None = None, **changes: Any) -> Path:
+    """A model of two layers, of the architecture ``kind``, in ``folder``, which is returned."""
+    tokenizer = tiny_tokenizer(chat, start=kind in ("llama", "gemma"))
+    sizes = {
+        "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "max_position_embeddings": 4096, "vocab_size": len(tokenizer), "bos_token_id": 0, "eos_token_id": 1,
+        "pad_token_id": None,
+    }  # fmt: skip
+    config = AutoConfig.for_model(kind, **{**sizes, **SMALL[kind], **changes})
+    with torch.random.fork_rng(devices=[]), without_bars():
+        torch.manual_seed(0)
+        model = AutoModelForCausalLM.from_config(config)
+        for weight in model.parameters():  # as they come, all tokens are about as likely
+            weight.data += torch.randn(weight.shape) * 0.15
+        model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
