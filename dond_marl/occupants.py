@@ -121,7 +121,8 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
         return _call(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise OccupantNameError(
-            f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}"
+            f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}. "
+            "Paths and other texts go in quotes, as in checkpoint(path='FILE.json')"
         ) from None
 
 

@@ -19,12 +19,13 @@ from pettingzoo.utils.env import AECEnv
 
 from dond_marl.env import NegotiationEnv
 from dond_marl.game import SEATS
+from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import Noise
 from dond_marl.seats import HINT_WIDTH, Floats, Hinter
 from dond_marl.single_agent import SingleAgentView
 from dond_marl.spaces import Info
 from dond_marl.turn import turn_of
-from hints.providers import RandomHinter
+from hints.providers import ExpertHinter, RandomHinter
 from hints.schedule import HintSchedule
 
 KEY = "hint_features"
@@ -41,7 +42,8 @@ def HintInjectorEnv(
     """``env`` with hints in its infos, under the API it has.
 
     ``env``: the AEC environment or a :class:`SingleAgentView`, wrapped or not. ``hinter``: any
-    :class:`dond_marl.seats.Hinter`, or ``"random"``. ``cadence_k``: a hint is asked on every ``cadence_k``-th own step
+    :class:`dond_marl.seats.Hinter`, ``"random"``, or the name of an occupant whose choice is hinted, such as
+    ``"expert"`` and ``"llm(provider=hf)"``. ``cadence_k``: a hint is asked on every ``cadence_k``-th own step
     of a seat, its first included. ``seats``: which seats are told, of 0 and 1; ``None`` for all (of a
     ``SingleAgentView``, the agent's). To play one seat against a partner, wrap the view rather than what it views:
     hints for a partner, which reads none, would be asked in vain. Two wrappers can tell two seats different things.
@@ -156,10 +158,12 @@ def _hinter(given: Hinter | str) -> Hinter:
         return given  # HintSchedule looks whether it is one
     if given == "random":
         return RandomHinter()
-    raise ValueError(
-        f"the only hinter with a name here is 'random'; got {given!r}. Hand over an object, e.g. "
-        "hints.ExpertHinter(partner)"
-    )
+    try:
+        return ExpertHinter(seat_occupant(given))
+    except OccupantNameError as error:
+        raise ValueError(
+            f"a hinter's name is 'random' or that of an occupant, whose choice is hinted: {error}"
+        ) from None
 
 
 def _agents(seats: Collection[int] | None) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,17 +22,23 @@ FIRST = 1  # rounds that are not counted: workers start, and everybody is seated
 FEWEST = 3  # rounds of a league that can be compared
 
 
-class Compared(NamedTuple):
+class Spent(NamedTuple):
     """Seconds of a round."""
 
-    workers: int
-    simulated: float
-    real: float
+    clock: float  # on the wall
+    computed: float  # by all workers together; nan where it is not known
 
-    @property
-    def off(self) -> float:
-        """How much longer the simulation takes, as a share of the real time."""
-        return self.simulated / self.real - 1
+    def over(self, other: Spent) -> Spent:
+        """How much more that is, as a share."""
+        return Spent(self.clock / other.clock - 1, self.computed / other.computed - 1)
+
+
+class Compared(NamedTuple):
+    """A league on so many workers, simulated and for real. What else the machine does takes time on the wall alone."""
+
+    workers: int
+    simulated: Spent
+    real: Spent
 
 
 class _Clock(PlainWatcher):
@@ -38,11 +46,11 @@ class _Clock(PlainWatcher):
 
     def __init__(self) -> None:
         super().__init__(console_for_people())
-        self.at: list[float] = []
+        self.at: list[Spent] = []
 
     def committed(self, progress: Progress, standings: list[Standing]) -> None:  # noqa: ARG002  # a watcher's method
         """Remember."""
-        self.at.append(time.perf_counter())
+        self.at.append(Spent(time.perf_counter(), _computed()))
 
     def _say(self, line: str, style: str = "") -> None:
         """Nothing."""
@@ -57,7 +65,19 @@ def compared(config: Config, costs: Costs, shape: Shape, workers: Sequence[int] 
             clock = _Clock()
             backend = BackendConfig(kind="process", workers=number)
             run_league(config.model_copy(update={"league": league}), new_run(Path(folder)), clock, backend)
-        practiced = clock.at[FIRST:-1]  # the last round only measures
-        real = (practiced[-1] - clock.at[FIRST - 1]) / len(practiced)
-        found.append(Compared(number, simulate(costs, shape, number).seconds, real))
+        first, last, rounds = clock.at[FIRST - 1], clock.at[-2], len(clock.at) - 1 - FIRST  # the last only measures
+        real = Spent((last.clock - first.clock) / rounds, (last.computed - first.computed) / rounds)
+        load = simulate(costs, shape, number)
+        found.append(Compared(number, Spent(load.seconds, load.busy * number * load.seconds), real))
     return found
+
+
+def _computed() -> float:
+    """Seconds of processor time that the processes which this one has started have taken so far, where Linux tells."""
+    try:
+        own = Path("/proc/self/task")
+        children = [pid for task in own.iterdir() for pid in (task / "children").read_text().split()]
+        stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in children]
+    except OSError:
+        return math.nan
+    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")

@@ -95,9 +95,17 @@ def _check(console: Console, config: Config, costs: Costs, shape: Shape) -> None
     """The small end, for real."""
     from league.scaling_check import compared
 
-    console.print("\nseconds a round, on worker processes of this machine")
+    console.print("\nseconds a round, on worker processes of this machine: on the clock, and computed by all workers")
     for one in compared(config, costs, shape):
-        told = f"{one.workers} workers: simulated {one.simulated:.2f}, real {one.real:.2f} ({one.off:+.0%})"
+        (simulated_clock, simulated_work), (clock, work), (off, work_off) = (
+            one.simulated,
+            one.real,
+            one.simulated.over(one.real),
+        )
+        told = (
+            f"{one.workers} workers: on the clock simulated {simulated_clock:.2f}, real {clock:.2f} ({off:+.0%}); "
+            f"computed simulated {simulated_work:.2f}, real {work:.2f} ({work_off:+.0%})"
+        )
         console.print(Text(told), soft_wrap=True)
 
 

@@ -4,7 +4,7 @@ With --run, the main members of a league against its held-out members, in self-p
 
 examples:
   python scripts/evaluate.py --member expert --against heuristic
-  python scripts/evaluate.py --member "checkpoint(path=FILE.json)" --against "boulware(exponent=2)" --max-turns 6
+  python scripts/evaluate.py --member "checkpoint(path='FILE.json')" --against "boulware(exponent=2)" --max-turns 6
   python scripts/evaluate.py --member heuristic --against expert --json evaluation.json --csv evaluation.csv
   python scripts/evaluate.py --member expert --against linear --scenarios self_play --data-dir FOLDER --sample 1000
   python scripts/evaluate.py --member expert --against heuristic --plot plane.png         # needs matplotlib

@@ -3,6 +3,7 @@ r"""Train one policy by PPO or REINFORCE against a partner, with or without hint
 examples:
   python scripts/train.py --algo ppo --hint none --config configs/ppo_config.yaml
   python scripts/train.py --algo reinforce --hint expert --config configs/reinforce_config.yaml
+  python scripts/train.py --algo ppo --hint llm --config configs/ppo_config.yaml
   python scripts/train.py --config configs/ppo_config.yaml --set env.partner="boulware(exponent=2)" \
                           --set training.num_train_steps=100000
   python scripts/train.py --algo bc --config configs/bc_config.yaml --set env.data_dir=../shared/data

@@ -264,8 +264,8 @@ def test_what_cannot_be_hinted_is_refused_by_name():
         HintInjectorEnv(deal_or_no_dialog_v0.parallel_env())
     with pytest.raises(TypeError, match=r"got TimeLimit"):
         HintInjectorEnv(gymnasium.make("CartPole-v1"))
-    with pytest.raises(ValueError, match="'random'; got 'expert'"):
-        HintInjectorEnv(env, "expert")
+    with pytest.raises(ValueError, match=r"name is 'random' or that of an occupant.*no occupant is called 'hal'"):
+        HintInjectorEnv(env, "hal")
     with pytest.raises(TypeError, match="object with hint"):
         HintInjectorEnv(env, seat_occupant("heuristic"))
     with pytest.raises(ValueError, match="an integer >= 1; got 0"):
@@ -273,3 +273,13 @@ def test_what_cannot_be_hinted_is_refused_by_name():
     for seats in ([2], [], "01", 0, ["seat_0"]):
         with pytest.raises(ValueError, match="seats must be a collection of 0, 1 or both"):
             HintInjectorEnv(env, GREEDY, seats=seats)
+
+
+def test_an_occupant_by_name_is_a_hinter():
+    """The heuristic opens by asking for everything that it values."""
+    view = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="tough", seat=0)
+    env = HintInjectorEnv(view, "heuristic")
+    observation, info = env.reset(seed=1)
+    kept = observation["counts"] * (np.asarray(observation["my_utilities"]) > 0)
+    assert info["hint_features"][Act.PROPOSE] == 1 == info["hint_features"][9]
+    assert np.allclose(info["hint_features"][5:8], kept / np.maximum(observation["counts"], 1))

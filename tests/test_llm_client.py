@@ -449,6 +449,17 @@ def test_it_works_inside_a_running_loop_and_opens_again_after_it_was_closed(serv
     assert client.complete([ASK])[0].text == OK_LINE
 
 
+def test_it_can_be_closed_or_collected_inside_a_running_loop(serve):
+    _, client, _ = serve([completion()])
+
+    async def within():
+        client.complete([ASK])
+        client.close()
+
+    asyncio.run(within())
+    assert client.complete([ASK])[0].text == OK_LINE
+
+
 def test_nothing_is_asked_for_nothing_and_the_client_is_one(serve):
     service, client, _ = serve([completion()])
     assert isinstance(client, Client)

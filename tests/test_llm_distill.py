@@ -333,6 +333,7 @@ def test_the_command_makes_a_model_and_reports(tmp_path, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # two minutes of one core, whoever else needs it
 def test_the_shipped_recipe_imitates_its_teacher_on_scenarios_that_it_never_saw(tmp_path):
     """The bar: 95 % of the agreement and 90 % of the score of the partner it imitates, against the heuristic."""
     distill(Recipe(), TEMPLATE, tmp_path, lambda line: None)

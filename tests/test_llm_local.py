@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -310,16 +310,39 @@ def test_a_model_that_begins_its_texts_with_a_token_gets_it_once(tmp_path):
 # ---------------------------------------------------------------- what must not happen
 
 
-def test_nothing_is_sent_anywhere(folder, monkeypatch):
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("something was to be sent")
+OFFLINE = """
+import os, socket, sys
+tried = []
+def refuse(*told, **_):
+    tried.append(told)
+    raise OSError("there is no network")
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
+from partners.llm.client import SetupError
+from partners.llm.hf_client import LocalClient, LocalSettings
+from tests.test_llm_local import asks
+for model in sys.argv[1:]:
+    try:
+        print(len(LocalClient(LocalSettings(model)).complete(asks())))
+    except SetupError as error:
+        print(error)
+print(tried)
+"""
 
-    for name in ("connect", "connect_ex"):
-        monkeypatch.setattr(socket.socket, name, refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert len(client(folder).complete(asks())) == 12
-    with pytest.raises(SetupError, match="on this machine alone: see download"):
-        client("nobody/has-this-model").complete(asks())
+
+def test_nothing_is_sent_anywhere(folder, tmp_path):
+    """A folder, a model in the Hugging Face cache, and one that is nowhere: not one connection is tried."""
+    kept = tmp_path / "hub" / "models--some--body"
+    (kept / "refs").mkdir(parents=True)
+    (kept / "refs" / "main").write_text("0123456789")
+    tiny_model(kept / "snapshots" / "0123456789", "llama")
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, str(folder), "some/body", "no/body"],
+        capture_output=True, text=True, cwd=root, env={**os.environ, "HF_HOME": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    first, second, third, tried = done.stdout.splitlines()
+    assert (first, second, tried) == ("12", "12", "[]")
+    assert "looked for on this machine alone: see download" in third
 
 
 def test_code_that_lies_beside_a_model_is_never_run(tmp_path):

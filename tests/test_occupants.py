@@ -157,6 +157,11 @@ def test_a_factory_may_take_any_parameters_and_fail_in_its_own_way(installed):
         seat_occupant("any_of(of=me)")
 
 
+def test_a_path_without_quotes_is_told_that_it_needs_them():
+    with pytest.raises(OccupantNameError, match=r"texts go in quotes, as in checkpoint\(path='FILE.json'\)"):
+        parse_spec("checkpoint(path=runs/0001/last.json)")
+
+
 def test_a_class_is_no_partner():
     with pytest.raises(OccupantNameError, match="not its class: give Boulware"):
         seat_occupant(Boulware)

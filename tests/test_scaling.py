@@ -180,4 +180,4 @@ def test_the_small_end_is_near_real_runs_on_worker_processes(tmp_path):
     (tmp_path / "league.yaml").write_text(SETTINGS.replace("decisions: 500", "decisions: 5000"))
     done = script("--config", tmp_path / "league.yaml", "--most", "1", "--check")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("simulated") == 2
+    assert done.stdout.count("on the clock simulated") == 2

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -87,6 +89,13 @@ def test_the_installed_package_runs_from_another_directory(installed, tmp_path):
     assert "deals" in run(installed / "dond-marl", "humans", cwd=tmp_path)
     for name in doors():
         assert "usage:" in run(installed / "dond-marl", name, "--help", cwd=tmp_path)
+
+
+def test_the_page_names_every_extra_and_no_other():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    page = (ROOT / "docs" / "INSTALL.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `\[(\w+)\]` \|", page, re.MULTILINE)) == set(extras)
 
 
 def test_every_script_is_a_command_unless_it_rewrites_the_repository(capsys):

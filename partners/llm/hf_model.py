@@ -92,10 +92,10 @@ def load_model(source: str, *, download: bool = False, revision: str | None = No
     folder = Path(source).expanduser()
     if not folder.is_dir() and (folder.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1):
         raise SetupError(f"there is no model folder {source}; name one, with config.json and *.safetensors in it")
-    where = str(folder) if folder.is_dir() else source
     told: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False, "revision": revision}
     try:
         with without_bars():
+            where = source if download else str(_on_this_machine(source, folder))
             tokenizer = AutoTokenizer.from_pretrained(where, **told)
             model = AutoModelForCausalLM.from_pretrained(where, **told, use_safetensors=True, dtype=torch.float32)
         model.to(torch.device(device))  # type: ignore[arg-type]  # wrapped without types
@@ -106,6 +106,16 @@ def load_model(source: str, *, download: bool = False, revision: str | None = No
         raise SetupError(f"the model {source} cannot be used{more}: {_reason(error)}") from None
     model.eval()  # type: ignore[no-untyped-call]
     return LocalModel(model, tokenizer, source)
+
+
+def _on_this_machine(source: str, folder: Path) -> Path:
+    """The folder of a model, or of its copy in the local cache.
+
+    Handed the name of a model, the library asks the hub about it even where it is told to keep to local files.
+    """
+    from huggingface_hub import snapshot_download
+
+    return folder if folder.is_dir() else Path(snapshot_download(source, local_files_only=True))
 
 
 def fingerprint(folder: Path) -> str:

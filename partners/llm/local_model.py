@@ -83,8 +83,11 @@ def _make(recipe: Recipe, template: Template, folder: Path) -> None:
     """Make the model beside its place, and move it there."""
     from partners.llm.distill import distill
 
-    _log.warning(
-        "making the local language model, once: %s of %s's play; it will be kept in %s", MINUTES, recipe.teacher, folder
+    _log.warning(  # before anything is done, as it takes a while
+        "making the local language model, which imitates %s: this takes %s, once; it will be kept in %s",
+        recipe.teacher,
+        MINUTES,
+        folder,
     )
     beside = folder.with_suffix(".new")
     shutil.rmtree(beside, ignore_errors=True)  # of somebody who was stopped
