@@ -18,8 +18,9 @@ from league.evaluate import BOTH
 from league.final_evaluation import MemberEvaluation, final_evaluation
 from league.ledger import Ledger
 from league.run_directory import new_run
-from league.runner import Watcher, run_league
+from league.runner import run_league
 from league.tasks import Place, Seated, seated
+from league.watching import Watcher
 
 
 class Trial(NamedTuple):

@@ -131,6 +131,9 @@ def final_evaluation(
     notes = [f"{who} sees what its seat cannot see" for who, player in everybody if player.traits.privileged]
     met: dict[str, list[Meeting]] = {name: [] for name in mains}
     for opponent, partner in partners.items():
+        if partner.traits.remote or partner.traits.human:
+            notes.append(f"{opponent} is left out: a reference would ask it thousands of times")
+            continue
         tell(f"the best that can be done against {opponent}")
         try:
             known = _met(table, opponent, partner, mains, notes)

@@ -7,9 +7,9 @@ scenarios; likeness is measured on what people said in ``test`` (:mod:`league.hu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dond_marl.metrics import Estimate
 from dond_marl.positions import Positions, human_positions
@@ -56,6 +56,7 @@ def check(config: TrainConfig) -> None:
 def variants(config: TrainConfig, pulls: Sequence[float]) -> Iterator[tuple[str, TrainConfig]]:
     """Every training of the table, by name."""
     algo, told = config.training.algo.upper(), config.training
+    changes: Mapping[str, Any]
     for name, changes in (
         (f"{algo} from scratch", {"init_from": None, "kl": 0.0}),
         (f"people, then {algo}", {"kl": 0.0}),

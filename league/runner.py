@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from dond_marl.scenarios import ScenarioSource
 from league.backends.choose import open_backend
 from league.backends.contract import Backend
 from league.births import births
 from league.config import BackendConfig, Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
-from league.crossplay import CrossPlay, Responses, Standing, write_crossplay, write_ladder
+from league.crossplay import CrossPlay, Responses, write_crossplay, write_ladder
 from league.curriculum import ended
 from league.curves import CurvePoint, learning_curves, write_curves
 from league.findings import Findings, findings_of
@@ -28,6 +25,7 @@ from league.references import known_responses, responses_of
 from league.rounds import Round
 from league.run_directory import RunDirectory, RunError, machine, write_whole
 from league.tasks import LearnerState, MatchResult, Place, block_scenarios, open_source
+from league.watching import Pace, Watcher
 
 if TYPE_CHECKING:
     from league.final_evaluation import FinalEvaluation
@@ -35,69 +33,6 @@ if TYPE_CHECKING:
 
 UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
 SHOWN = ("confidence", "responses", "evaluate")  # settings of the league that say what is shown of it
-
-
-class Progress(NamedTuple):
-    """How far a run is: rounds committed, matches of the round in flight, games and seconds of this process."""
-
-    first_round: int  # where this process began
-    rounds: int
-    rounds_in_all: int
-    matches: int
-    matches_in_round: int
-    games: int
-    seconds: float
-    stage: str = ""  # that the round in flight practices
-    decisions: int = 0  # own, made by the learners of this process
-
-    @property
-    def games_per_second(self) -> float:
-        """Games that this process has played per second, ledger and folds included."""
-        return self.games / max(self.seconds, 1e-9)
-
-    @property
-    def decisions_per_second(self) -> float:
-        """Own decisions of the learners per second, matches included."""
-        return self.decisions / max(self.seconds, 1e-9)
-
-    @property
-    def seconds_left(self) -> float:
-        """Time left at this process's pace so far; ``inf`` before its first match."""
-        done = self.rounds + self.matches / self.matches_in_round
-        played = done - self.first_round
-        return self.seconds / played * (self.rounds_in_all - done) if played else math.inf
-
-
-class Watcher(Protocol):
-    """Who is shown the run."""
-
-    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
-        """A run begins or goes on."""
-        ...
-
-    def warned(self, message: str) -> None:
-        """Something that the user should know, and that stops nothing."""
-        ...
-
-    def told(self, message: str) -> None:
-        """What is being done now that all rounds are over."""
-        ...
-
-    def tick(self) -> None:
-        """Nothing has happened for a moment: here a stop that was asked for happens."""
-        ...
-
-    def played(self, _progress: Progress, result: MatchResult) -> None:
-        """A match is played, not yet committed."""
-        ...
-
-    def trained(self, progress: Progress, result: TrainResult) -> None:
-        """A learner has practiced, not yet committed."""
-        ...
-
-    def committed(self, progress: Progress, standings: list[Standing]) -> None:
-        """A round is in the ledger."""
-        ...
 
 
 class Outcome(NamedTuple):
@@ -236,23 +171,6 @@ def _first_weights(config: Config) -> dict[str, bytes]:
 
     made = (first_state(one, config.layout, config.hinted, config.league.seed) for one in drawn)
     return {state.blob: content for state, content in made}
-
-
-@dataclass
-class Pace:
-    """How fast this process is."""
-
-    first: int  # round
-    last: int
-    started: float
-    games: int = 0
-    decisions: int = 0
-    stage: str = ""
-
-    def at(self, rounds: int, done: int = 0, tasks: int = 1) -> Progress:
-        """The progress with ``rounds`` committed and ``done`` of the ``tasks`` of the next."""
-        seconds = time.perf_counter() - self.started
-        return Progress(self.first, rounds, self.last, done, tasks, self.games, seconds, self.stage, self.decisions)
 
 
 def _play_rounds(

@@ -14,9 +14,10 @@ from league.backends.settings import BackendConfig
 from league.config import Config
 from league.crossplay import Standing
 from league.run_directory import new_run
-from league.runner import Progress, run_league
+from league.runner import run_league
 from league.scaling import Costs, Shape, simulate
 from league.show import PlainWatcher, console_for_people
+from league.watching import Progress
 
 FIRST = 1  # rounds that are not counted: workers start, and everybody is seated
 FEWEST = 3  # rounds of a league that can be compared

@@ -20,8 +20,9 @@ from league.config import Config
 from league.crossplay import CrossPlay, Standing
 from league.curves import YARDSTICK, CurvePoint
 from league.findings_report import print_findings
-from league.runner import Outcome, Progress
+from league.runner import Outcome
 from league.tasks import MatchResult
+from league.watching import Progress
 from partners.rewards import OWN
 
 if TYPE_CHECKING:

@@ -76,7 +76,12 @@ def test_nothing_draws_from_a_global_generator_but_the_benchmarks_peer(path):
 
 
 def test_a_partner_constructs_no_generator():
-    learning = {"learners.py", "network.py", "practice.py", "llm/student.py"}  # they improve or make a partner, they are none
+    learning = {
+        "learners.py",
+        "network.py",
+        "practice.py",
+        "llm/student.py",
+    }  # they improve or make a partner, they are none
     for path in sorted(set((ROOT / "partners").rglob("*.py")) - {ROOT / "partners" / name for name in learning}):
         assert not re.search(r"default_rng|Generator|randomness", path.read_text(encoding="utf-8")), path
 

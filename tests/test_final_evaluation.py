@@ -133,6 +133,18 @@ def test_who_breaks_down_is_noted_and_left_out():
     assert not found.members[0].exploiters and "the exploiter thief is left out" in found.notes[0]
 
 
+class Paid(Broken):
+    """Asks somebody who must be paid."""
+
+    traits = Traits(remote=True)
+
+
+def test_who_costs_something_to_ask_is_not_asked():
+    found = final_evaluation({"main": Agrees((1, 0, 0))}, {"usual": Agrees(), "paid": Paid()}, BY_HAND, Rules(2))
+    assert [met.opponent for met in found.members[0].meetings] == ["usual"]
+    assert found.notes == ("paid is left out: a reference would ask it thousands of times",)
+
+
 def test_a_member_that_breaks_down_spoils_nobody_elses_evaluation():
     players = {"main": Agrees((1, 0, 0)), "broken": Broken()}
     found = final_evaluation(players, {"usual": Agrees()}, BY_HAND, Rules(2))

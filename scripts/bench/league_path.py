@@ -20,8 +20,9 @@ from league.config import load_config
 from league.history import History
 from league.planner import members_of, plan_round
 from league.run_directory import new_run
-from league.runner import Progress, run_league
+from league.runner import run_league
 from league.tasks import Seated, block_scenarios, open_source
+from league.watching import Progress
 from scripts.bench.report import Timed
 
 ROOT = Path(__file__).resolve().parents[2]
