@@ -56,12 +56,12 @@ def check(config: TrainConfig) -> None:
 def variants(config: TrainConfig, pulls: Sequence[float]) -> Iterator[tuple[str, TrainConfig]]:
     """Every training of the table, by name."""
     algo, told = config.training.algo.upper(), config.training
-    changes: Mapping[str, Any]
-    for name, changes in (
+    starts: list[tuple[str, Mapping[str, Any]]] = [
         (f"{algo} from scratch", {"init_from": None, "kl": 0.0}),
         (f"people, then {algo}", {"kl": 0.0}),
         *((f"people, then {algo} with a pull of {pull:g}", {"kl": pull}) for pull in pulls),
-    ):
+    ]
+    for name, changes in starts:
         yield name, config.model_copy(update={"training": told.model_copy(update=changes)})
 
 
