@@ -115,17 +115,15 @@ class Equilibria:
             rows = self.deviations.rows
             every, none = np.ones(rows, dtype=bool), np.zeros(rows)
             found = least_gain(self.deviations, every, none, self.deviations.pairs, self.pairs, -CLEAR)
-            self.pairs, self._within = found.pairs, np.full(rows, max(found.value, 0.0))
+            self.pairs, self._within = found.pairs, np.full(rows, max(float(found.gains.max()), 0.0))
         return self._within
 
     def _joint(self, solved: Solved) -> Joint:
-        chances = solved.chances / solved.chances.sum()
         self.pairs = np.union1d(self.pairs, solved.pairs)
         table = np.zeros(self.game.first.size)
-        table[solved.pairs] = chances
+        table[solved.pairs] = solved.chances
         values = float(table @ self.game.first.ravel()), float(table @ self.game.second.ravel())
-        gap = TEN * float((self.deviations.of(solved.pairs) @ chances).max())
-        return Joint(table.reshape(self.game.first.shape), values, max(gap, 0.0))
+        return Joint(table.reshape(self.game.first.shape), values, max(TEN * float(solved.gains.max()), 0.0))
 
 
 def max_welfare_cce(game: Game | Equilibria) -> Joint:
@@ -203,7 +201,8 @@ def deviation_rating(game: Game | Equilibria) -> tuple[Table, Table]:
     while (open_ := np.isnan(rating)).any():
         solved = least_gain(deviations, open_, np.where(open_, 0.0, bound), allowed, pairs, -math.inf)
         binding = open_ & (solved.prices > BINDING)
-        rating[binding] = bound[binding] = solved.value
+        rating[binding] = bound[binding] = solved.gains[open_].max()
+        bound = np.maximum(bound, solved.gains)  # within rounding: what was found keeps to the bounds of what follows
         # A pair that costs something has no chance in any solution (complementary slackness): the programs shrink.
         allowed, pairs = allowed[solved.reduced[allowed] <= BINDING], solved.pairs
         _read_off(deviations, rating, allowed, solved)
@@ -225,8 +224,7 @@ def _read_off(deviations: Deviations, rating: Table, allowed: Pairs, solved: Sol
     shares = np.linalg.lstsq(known.T, asked.T, rcond=None)[0]  # [known, asked]
     follows = np.abs(asked - shares.T @ known).max(axis=1) <= DETERMINED
     follows &= np.abs(shares).sum(axis=0) <= STEEP
-    gained = deviations.of(solved.pairs)[open_] @ solved.chances
-    rating[np.flatnonzero(open_)[follows]] = gained[follows]
+    rating[np.flatnonzero(open_)[follows]] = solved.gains[open_][follows]
 
 
 def _of(game: Game | Equilibria) -> Equilibria:

@@ -17,9 +17,17 @@ from dond_marl.metrics import TEN
 Table = NDArray[np.float64]
 Pairs = NDArray[np.int64]  # ascending numbers a * B + b
 OPTIMAL = 1e-9  # a pair that makes a solution better by less per unit of chance is not worth another program
-# The tolerances are the least that HiGHS takes; on programs as dense as these its presolve costs more than it saves.
-GIVEN_WAY = (0.0, 1e-10, 1e-9, 1e-8)  # tenths
-EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
+# Method, whether to presolve (on programs as dense as these it costs more than it saves), and how much bounds give way,
+# in tenths; the next is tried where one has not solved a program.
+ATTEMPTS = (
+    ("highs-ds", False, 0.0),
+    ("highs-ds", True, 0.0),
+    ("highs-ipm", True, 0.0),
+    ("highs-ds", True, 1e-10),
+    ("highs-ipm", True, 1e-9),
+    ("highs-ds", True, 1e-8),
+)
 
 
 class Deviations:
@@ -57,7 +65,7 @@ class Solved(NamedTuple):
 
     pairs: Pairs  # that were looked at
     chances: Table  # of each of them
-    value: float
+    gains: Table  # [A + B] of each deviation
     prices: Table  # [A + B] what a unit more of each bound is worth; 0 or more
     reduced: Table  # [A * B] what a unit of each pair's chance costs; at least 0 within ``OPTIMAL`` where allowed
 
@@ -106,7 +114,9 @@ def _generate(
         joining = _joining(np.where(closed, np.inf, reduced).reshape(deviations.seats))
         joining = np.setdiff1d(joining, pairs, assume_unique=True)
         if not len(joining) or done.fun <= enough:
-            return Solved(pairs, np.maximum(done.x[: len(pairs)], 0.0), float(done.fun), prices, reduced)
+            chances = np.maximum(done.x[: len(pairs)], 0.0)
+            chances /= chances.sum()
+            return Solved(pairs, chances, gains[:, : len(pairs)] @ chances, prices, reduced)
         pairs = np.union1d(pairs, joining)
 
 
@@ -125,11 +135,12 @@ def _solve(
 ) -> Any:  # scipy's OptimizeResult, which has no types
     """Minimize ``costs @ x`` where ``upper @ x <= bound`` and ``equal @ x == 1``; every such program has a solution.
 
-    Bounds that were solved for are met by few distributions, and within rounding by none: they are given way a little.
+    Clones and zeros make programs so degenerate that a solver may lose its way at the least tolerances; another finds
+    it. Bounds that were solved for are met by few distributions, and within rounding by none: they give way a little.
     """
     from scipy.optimize import linprog  # slow to import, and only needed here
 
-    for way in GIVEN_WAY:
+    for method, presolve, way in ATTEMPTS:
         done = linprog(
             costs,
             A_ub=upper,
@@ -137,8 +148,8 @@ def _solve(
             A_eq=equal[None],
             b_eq=[1.0],
             bounds=limits,
-            method="highs-ds",
-            options=EXACT,
+            method=method,
+            options={**EXACT, "presolve": presolve},
         )
         if done.status == 0:
             return done

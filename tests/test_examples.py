@@ -89,18 +89,18 @@ def test_an_example_runs_and_learns_a_little(example):
 def test_a_policy_trained_elsewhere_sits_in_the_league(tmp_path):
     """Train with sb3-contrib, save, install the fifteen-line package, evaluate it, and play a league with it."""
     need("sb3_contrib")
-    model, site = tmp_path / "model.zip", tmp_path / "site"
-    call(sys.executable, FOLDER / "sb3_maskable_ppo.py", "--steps", 8192, "--save", model, cwd=tmp_path)
+    site = tmp_path / "site"
+    call(sys.executable, FOLDER / "sb3_maskable_ppo.py", "--steps", 8192, "--save", "model.zip", cwd=tmp_path)
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
     need("hatchling")
     call(*pip, "--target", site, FOLDER / "sb3_partner", cwd=tmp_path)
-    spec = f"sb3(path='{model}')"
+    spec = "sb3(path='model.zip')"
     told = call(sys.executable, ROOT / "scripts" / "catalogue.py", "sb3", cwd=tmp_path, path=site)
     assert "likeliest act" in told and "must be given" in told
     tiny = ("--scenarios", "lewis", "--sample", 50)
     command = (sys.executable, ROOT / "scripts" / "evaluate.py", "--member", spec, "--against", "heuristic", *tiny)
     assert "share of the best response" in call(*command, cwd=tmp_path, path=site)
-    settings = ("--set", "league.rounds=1", "--set", "league.block_size=64", "--set", f'members=[heuristic, "{spec}"]')
+    settings = ("--set", "league.rounds=1", "--set", "league.block_size=64", "--set", "members=[heuristic, {kind: sb3, path: model.zip}]")
     config = ("--config", ROOT / "configs" / "league_scripted.yaml")
     ladder = call(sys.executable, ROOT / "scripts" / "league.py", *config, *settings, cwd=tmp_path, path=site)
-    assert "sb3" in ladder.split("cross-play")[0]
+    assert "sb3(path='model.zip')" in ladder.split("cross-play")[0]
