@@ -152,7 +152,7 @@ def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
                 Text(parameter.name, "cyan"), Text("must be given" if must else f"default {parameter.default}")
             )
         if entry.parameters:
-            yield Padding(table, (0, 0, 1, 2))
+            yield Padding(table, (0, 0, 1, 2), expand=False)
         yield _indented(f"from {entry.module}", "dim")
 
 
@@ -174,7 +174,7 @@ def _heading(entry: Entry) -> Text:
 
 
 def _indented(text: str, style: str = "") -> Padding:
-    return Padding(Text(text, style), (0, 0, 0, 2))
+    return Padding(Text(text, style), (0, 0, 0, 2), expand=False)
 
 
 def _written(parameters: Sequence[Parameter]) -> str:

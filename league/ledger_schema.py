@@ -56,4 +56,4 @@ SEALED = {
     "causes": ("round", "task"),
     "clock": ("round", "round"),
 }
-BEGUN_WITH = ("meta", "notes")
+BEGUN_WITH = ("meta",)  # notes say where and with what a run was made, which its rows do not depend on

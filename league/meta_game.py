@@ -204,7 +204,8 @@ def deviation_rating(game: Game | Equilibria) -> tuple[Table, Table]:
         rating[binding] = bound[binding] = solved.gains[open_].max()
         bound = np.maximum(bound, solved.gains)  # within rounding: what was found keeps to the bounds of what follows
         # A pair that costs something has no chance in any solution (complementary slackness): the programs shrink.
-        allowed, pairs = allowed[solved.reduced[allowed] <= BINDING], solved.pairs
+        free, pairs = allowed[solved.reduced[allowed] <= BINDING], solved.pairs
+        allowed = np.union1d(free, pairs[solved.chances > 0])
         _read_off(deviations, rating, allowed, solved)
     a = len(equilibria.game.first)
     return TEN * rating[:a], TEN * rating[a:]

@@ -17,16 +17,18 @@ from dond_marl.metrics import TEN
 Table = NDArray[np.float64]
 Pairs = NDArray[np.int64]  # ascending numbers a * B + b
 OPTIMAL = 1e-9  # a pair that makes a solution better by less per unit of chance is not worth another program
-EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
+EXACT = 1e-10  # the least tolerance that HiGHS takes
 # Method, whether to presolve (on programs as dense as these it costs more than it saves), and how much bounds give way,
 # in tenths; the next is tried where one has not solved a program.
 ATTEMPTS = (
     ("highs-ds", False, 0.0),
     ("highs-ds", True, 0.0),
     ("highs-ipm", True, 0.0),
-    ("highs-ds", True, 1e-10),
+    ("highs-ds", True, EXACT),
     ("highs-ipm", True, 1e-9),
     ("highs-ds", True, 1e-8),
+    ("highs-ds", True, 1e-7),
+    ("highs-ipm", True, 1e-7),
 )
 
 
@@ -141,6 +143,7 @@ def _solve(
     from scipy.optimize import linprog  # slow to import, and only needed here
 
     for method, presolve, way in ATTEMPTS:
+        tolerance = max(way, EXACT)
         done = linprog(
             costs,
             A_ub=upper,
@@ -149,7 +152,11 @@ def _solve(
             b_eq=[1.0],
             bounds=limits,
             method=method,
-            options={**EXACT, "presolve": presolve},
+            options={
+                "presolve": presolve,
+                "primal_feasibility_tolerance": tolerance,
+                "dual_feasibility_tolerance": tolerance,
+            },
         )
         if done.status == 0:
             return done

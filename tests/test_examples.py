@@ -54,9 +54,11 @@ def test_the_class_on_the_page_is_the_one_in_the_folder():
     assert shown.strip() in PAGE.read_text(encoding="utf-8")
 
 
-def test_a_matrix_replaces_the_table_of_the_page_and_nothing_else(tmp_path):
+def test_a_matrix_replaces_its_rows_of_the_page_and_nothing_else(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    page.write_text(
+        f"before\n{BEGIN}\nold\n{table([Row(Example('zero', 'what', 'lib'), '', '', True)])}\n{END}\nafter\n"
+    )
     rows = [
         Row(Example("one", "what", "lib"), "lib 1.0", "a | b", True),
         Row(Example("two", "what", "lib", apart=("lib==1",)), "lib 1", "broke", False),
@@ -66,7 +68,9 @@ def test_a_matrix_replaces_the_table_of_the_page_and_nothing_else(tmp_path):
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
     assert "| [`one.py`](../scripts/examples/one.py) | what | lib 1.0 | a / b | yes |" in text
     assert "| what (in a place of its own) | lib 1 | broke | no |" in text
-    assert table(rows) in text
+    assert "`zero.py`" in text and text.count("| example |") == 1  # of another time
+    write([Row(rows[1].example, "lib 2", "mended", True)], page)
+    assert page.read_text() == text.replace("| lib 1 | broke | no |", "| lib 2 | mended | yes |")
 
 
 def test_a_library_that_is_missing_is_a_row_that_says_what_to_do():
@@ -100,7 +104,14 @@ def test_a_policy_trained_elsewhere_sits_in_the_league(tmp_path):
     tiny = ("--scenarios", "lewis", "--sample", 50)
     command = (sys.executable, ROOT / "scripts" / "evaluate.py", "--member", spec, "--against", "heuristic", *tiny)
     assert "share of the best response" in call(*command, cwd=tmp_path, path=site)
-    settings = ("--set", "league.rounds=1", "--set", "league.block_size=64", "--set", "members=[heuristic, {kind: sb3, path: model.zip}]")
+    settings = (
+        "--set",
+        "league.rounds=1",
+        "--set",
+        "league.block_size=64",
+        "--set",
+        "members=[heuristic, {kind: sb3, path: model.zip}]",
+    )
     config = ("--config", ROOT / "configs" / "league_scripted.yaml")
     ladder = call(sys.executable, ROOT / "scripts" / "league.py", *config, *settings, cwd=tmp_path, path=site)
     assert "sb3(path='model.zip')" in ladder.split("cross-play")[0]

@@ -59,7 +59,7 @@ def _cost(repeats: int) -> Row:
         ours(), theirs()  # warm up
         for _ in range(repeats):
             costs.append(1e3 * BOTH_ORDERS * (1 / rate(ours, A_MOMENT) - 1 / rate(theirs, A_MOMENT)))
-    told = f"{SMALL} matches over one scenario by a worker, less the same in this process; {min(costs):.2f} to {max(costs):.2f}"
+    told = f"{SMALL} matches over one scenario by a worker, less the same here; {min(costs):.2f} to {max(costs):.2f}"
     return Row("a task on its way", told, "ms", 1, statistics.median(costs), "", None, None, "none", None)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from scripts.plug_in.places import ROOT, Example, PlaceError, environment, python_of
+from scripts.plug_in.places import EXAMPLES, ROOT, Example, PlaceError, environment, python_of
 
 PAGE = ROOT / "docs" / "PLUG_IN.md"
 BEGIN, END = "<!-- made by scripts/plug_in_matrix.py: begin -->", "<!-- made by scripts/plug_in_matrix.py: end -->"
@@ -17,6 +17,8 @@ PLAYED = re.compile(r"^(.* points, n = \d+)$", re.MULTILINE)
 VERSIONS = (
     "import platform, sys, importlib.metadata as m; print(platform.python_version(), *map(m.version, sys.argv[1:]))"
 )
+HEAD = ("| example | what | versions | what came of it | works |", "|---|---|---|---|---|")
+LINKED = re.compile(r"^\| \[`(\w+)\.py`\]")
 PATIENCE = 3600  # seconds that one example may take
 
 
@@ -59,19 +61,27 @@ def run(example: Example, steps: int | None) -> Row:
 
 def table(rows: Iterable[Row]) -> str:
     """As Markdown."""
-    lines = ["| example | what | versions | what came of it | works |", "|---|---|---|---|---|"]
-    for example, versions, outcome, works in rows:
-        link = f"[`{example.name}.py`](../scripts/examples/{example.name}.py)"
-        place = "" if not example.apart else " (in a place of its own)"
-        cells = (link, example.what + place, versions, outcome, "yes" if works else "no")
-        lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*HEAD, *map(_line, rows)])
 
 
 def write(rows: Iterable[Row], page: Path = PAGE) -> None:
-    """Replace the table of the page."""
+    """Put the rows into the table of the page; those of other examples stay."""
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    old, after = rest.split(END)
+    lines = {found[1]: line for line in old.splitlines() if (found := LINKED.match(line))}
+    lines |= {row.example.name: _line(row) for row in rows}
+    known = [example.name for example in EXAMPLES]
+    kept = sorted(lines, key=lambda name: known.index(name) if name in known else len(known))
+    text = "\n".join([*HEAD, *(lines[name] for name in kept)])
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def _line(row: Row) -> str:
+    example, versions, outcome, works = row
+    link = f"[`{example.name}.py`](../scripts/examples/{example.name}.py)"
+    place = "" if not example.apart else " (in a place of its own)"
+    cells = (link, example.what + place, versions, outcome, "yes" if works else "no")
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def _versions(python: Path, example: Example) -> str | None:
