@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -52,6 +53,12 @@ def test_every_example_is_in_the_matrix_and_the_matrix_in_the_page():
 def test_the_class_on_the_page_is_the_one_in_the_folder():
     shown = (FOLDER / "sb3_partner" / "sb3_partner.py").read_text(encoding="utf-8").split("\n\n", 1)[1]
     assert shown.strip() in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_code_on_the_page_runs_as_it_stands(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    assert "Estimate(mean=" in call(sys.executable, "-c", "\n".join(blocks), cwd=tmp_path)
 
 
 def test_a_matrix_replaces_its_rows_of_the_page_and_nothing_else(tmp_path):
