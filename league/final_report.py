@@ -57,7 +57,8 @@ def meetings_table(one: MemberEvaluation) -> Table:
     for place in order.tolist():
         met = one.meetings[place]
         mine, theirs = met.played.figures[BOTH], met.reference.figures[BOTH]
-        kinds = met.kinds[0] if met.kinds[0] == met.kinds[1] else "; ".join(met.kinds)
+        first, second = met.kinds
+        kinds = first if first == second else f"{first.partition(' (')[0]}; {second}"
         table.add_row(
             Text(met.opponent),
             f"{mine.points.mean:.2f}",

@@ -21,7 +21,7 @@ SMALL = 400  # matches over one scenario each
 BOTH_ORDERS = 2  # games of a match over one scenario
 A_MOMENT = 1e-3  # seconds: once is enough
 BAR = 1.7
-NOWHERE = Place(Path())  # scripted members have no weights
+NOWHERE = Place(Path())  # nobody of a league learns here
 ENV = EnvConfig(scenarios="lewis", split="train")
 
 
@@ -36,7 +36,7 @@ def rows(repeats: int, seconds: float) -> Iterator[Row]:
     ratio = statistics.median(ratios)
     yield Row(
         "process backend, two workers",
-        f"rounds of {TASKS} matches of {LENGTH} s, heuristic against boulware; the ratio in {repeats} alternating "
+        f"rounds of {TASKS} matches of {LENGTH} s, the expert against the heuristic; the ratio in {repeats} alternating "
         f"repeats: {min(ratios):.2f} to {max(ratios):.2f}",
         "games/s",
         WORKERS,
@@ -89,7 +89,7 @@ def _games_of(seconds: float) -> int:
 
 
 def _matches(games: int, number: int) -> list[MatchTask]:
-    members = (Seated(Member("heuristic", "heuristic")), Seated(Member("boulware", "boulware")))
+    members = (Seated(Member("expert", "expert")), Seated(Member("heuristic", "heuristic")))
     block = Block(0, games)
     return [
         MatchTask(

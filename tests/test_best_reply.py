@@ -1,0 +1,86 @@
+"""The best known response to a partner: what it is worth, and that nothing is solved twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from dond_marl.best_response import best_response_value
+from dond_marl.contexts import prior_contexts
+from dond_marl.game import Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios import open_source
+from dond_marl.yardsticks import response_value
+from league.best_reply import best_reply, reply_value
+from partners.best_response import BestResponse
+
+LEWIS = open_source("lewis", split="heldout")
+RULES = Rules(6)
+
+
+class Counted:
+    """Linear, which remembers how many turns it was asked to answer."""
+
+    def __init__(self):
+        self.asked, self._inner = 0, seat_occupant("linear")
+        self.traits = self._inner.traits
+
+    def act(self, turns):
+        self.asked += turns.size
+        return self._inner.act(turns)
+
+
+@pytest.mark.parametrize("name", ["linear", "tough", "pushover"])
+def test_what_a_response_says_it_is_worth_is_the_best_responses_value(name):
+    partner = seat_occupant(name)
+    reply = best_reply(partner, LEWIS, RULES)
+    assert reply.exact
+    for seat in (0, 1):
+        expected = best_response_value(partner, prior_contexts(LEWIS, seat), seat, RULES, prior=LEWIS.prior)
+        value = reply_value(reply, partner, LEWIS, RULES, seat)
+        assert value.exact and value.low == value.high == expected
+        assert value == response_value(partner, LEWIS, RULES, seat)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_playing_after_its_value_is_known_asks_its_partner_nothing_again(seat):
+    model = Counted()
+    reply = best_reply(model, LEWIS, RULES)
+    reply_value(reply, model, LEWIS, RULES, seat)
+    asked = model.asked
+    assert asked > 0
+    pair = (reply.players[0], seat_occupant("linear")) if seat == 0 else (seat_occupant("linear"), reply.players[1])
+    rollout(pair, LEWIS.table, RULES, seed=0, index=(0,), prior=LEWIS.prior)
+    assert model.asked == asked
+
+
+def test_who_gambles_is_answered_by_its_odds_and_who_remembers_by_nobody():
+    assert not best_reply(seat_occupant("random"), LEWIS, Rules()).exact
+    assert best_reply(seat_occupant("random"), LEWIS, Rules(4)).exact
+    with pytest.raises(ValueError, match="depend on what was said before"):
+        best_reply(seat_occupant("nash_seeker"), LEWIS, Rules())
+    with pytest.raises(ValueError, match="no table of scenarios"):
+        best_reply(seat_occupant("linear"), open_source("uniform"), Rules())
+
+
+def test_a_response_without_a_distribution_is_worth_nothing_that_could_be_said():
+    with pytest.raises(ValueError, match="was given no contexts"):
+        BestResponse("linear").value(0, RULES, "lewis")
+    with pytest.raises(ValueError, match="needs a deterministic partner"):
+        BestResponse("random", prior_contexts(LEWIS, 0)).value(0, RULES, "lewis")
+
+
+def test_revealed_values_are_believed_and_not_the_prior():
+    reply = best_reply(seat_occupant("linear"), LEWIS, RULES, revealed=True)
+    games = rollout(
+        (reply.players[0], seat_occupant("linear")),
+        LEWIS.table,
+        RULES,
+        seed=0,
+        index=(0,),
+        prior=LEWIS.prior,
+        reveal_partner_utilities=True,
+    )
+    hidden = best_reply(seat_occupant("linear"), LEWIS, RULES).players[0]
+    blind = rollout((hidden, seat_occupant("linear")), LEWIS.table, RULES, seed=0, index=(0,), prior=LEWIS.prior)
+    assert games.scores[:, 0].mean() > blind.scores[:, 0].mean()
