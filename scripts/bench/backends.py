@@ -36,8 +36,8 @@ def rows(repeats: int, seconds: float) -> Iterator[Row]:
     ratio = statistics.median(ratios)
     yield Row(
         "process backend, two workers",
-        f"rounds of {TASKS} matches of {LENGTH} s, the expert against the heuristic; the ratio in {repeats} alternating "
-        f"repeats: {min(ratios):.2f} to {max(ratios):.2f}",
+        f"rounds of {TASKS} matches of {LENGTH} s, the expert against the heuristic; the ratio in {repeats} "
+        f"alternating repeats: {min(ratios):.2f} to {max(ratios):.2f}",
         "games/s",
         WORKERS,
         statistics.median(mine for mine, _ in pairs),
