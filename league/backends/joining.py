@@ -9,6 +9,7 @@ import socket
 import sys
 import sysconfig
 import threading
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,12 +27,11 @@ def load_ray() -> ModuleType:
     """Ray. Raises :class:`BackendError` where it is not installed."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # tells nobody that it runs
     try:
-        import ray
+        return import_module("ray")  # an extra, which may be absent from where types are checked, too
     except ModuleNotFoundError as error:
         raise BackendError(
             "the backend ray needs Ray: pip install 'dond-marl[ray]', or choose the backend process"
         ) from error
-    return ray
 
 
 def join(ray: ModuleType, workers: int | None, address: str | None) -> None:
