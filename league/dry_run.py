@@ -14,6 +14,7 @@ from rich.text import Text
 from league.config import Config
 from league.curriculum import describe
 from league.history import History
+from league.matches import asks_for_pay
 from league.planner import Plan, members_of, plan_round
 from league.tasks import LearnerState, Place, play
 
@@ -30,7 +31,7 @@ class Cost(NamedTuple):
     games: int  # of matches
     decisions: int  # own, of all learners
     snapshots: int  # at most
-    seconds: float
+    seconds: float  # of processor time, which a busy machine does not change
 
 
 def dry_run(console: Console, config: Config) -> Cost:
@@ -87,15 +88,19 @@ def _first_states(config: Config, place: Place) -> dict[str, LearnerState]:
 
 
 def _seconds_per_game(first: Plan, place: Place) -> float:
-    """Of a few matches of the first round, each played twice: the first time seats its members."""
-    step = max(len(first.matches) // WHOLE_MATCHES, 1)
-    some = first.matches[::step][:WHOLE_MATCHES]
+    """Of a few matches of the first round, each played twice: the first time seats its members.
+
+    Nobody is asked who costs something to ask.
+    """
+    free = [task for task in first.matches if not any(asks_for_pay(seat.member) for seat in task.members)]
+    step = max(len(free) // WHOLE_MATCHES, 1)
+    some = free[::step][:WHOLE_MATCHES]
     spent, games = 0.0, 0
     for task in some:
         play(task, place)
-        began = time.perf_counter()
+        began = time.process_time()
         games += play(task, place).games
-        spent += time.perf_counter() - began
+        spent += time.process_time() - began
     return spent / max(games, 1)
 
 
@@ -106,9 +111,9 @@ def _seconds(task: TrainTask, place: Place) -> float:
     short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))
     seconds: list[float] = []
     for _ in range(2):  # the first time seats everybody
-        began = time.perf_counter()
+        began = time.process_time()
         result = train(short, place)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.process_time() - began)
     made = max(result.state.decisions - task.state.decisions, 1)
     return seconds[-1] * task.learner.decisions / made
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dond_marl.scenarios import Scenarios, lewis_space
 from league.config import Config, ConfigError, load_config, parse
 from league.curriculum import ended, stage_now
+from league.dry_run import estimate
 from league.history import History, history_of
 from league.ledger import Ledger
 from league.matches import gate_pool, pairs_of
@@ -20,6 +21,7 @@ from league.opponents import meetings_of
 from league.planner import members_of, plan_round
 from league.tasks import FACTS, LearnerState, Leg, Member, Seated
 from tests.killing import run
+from tests.loopback import Service, completion
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = "hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, lr: 3.0e-3, decisions: 200"
@@ -168,6 +170,17 @@ def test_a_dry_run_tells_the_plan_and_leaves_nothing(tmp_path):
     assert "1 held out to the end: tough" in done.stdout and "on one core" in done.stdout
     assert "stage 2: shown: reveal_partner_utilities True, hints by random every 2 own steps; until main" in done.stdout
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_asks_nobody_who_costs_something():
+    service = Service(lambda heard, number: completion())
+    spec = f"{{kind: llm, provider: openai, model: any, base_url: '{service.url}', name: paid}}"
+    try:
+        cost, first = estimate(league_of(f"league: {{block_size: 2}}\nmembers: [{spec}, heuristic]"))
+        assert any("paid" in (seat.name for seat in task.members) for task in first.matches)
+        assert cost.matches and not service.heard
+    finally:
+        service.close()
 
 
 # --- The rules by themselves ----------------------------------------------------------------------------------------

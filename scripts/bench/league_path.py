@@ -10,16 +10,19 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.seats import Partner
 from league.config import load_config
 from league.history import History
+from league.ledger import Ledger
 from league.planner import members_of, plan_round
-from league.run_directory import new_run
+from league.run_directory import named_run, new_run
 from league.runner import run_league
 from league.tasks import Seated, block_scenarios, open_source
 from league.watching import Progress
@@ -48,7 +51,8 @@ def through_the_league() -> Timed:
     folder = tempfile.TemporaryDirectory()
 
     def work() -> int:
-        config = load_config(SCRIPTED, ["league.rounds=1", f"logging.output_dir={folder.name}"])
+        settings = ["league.rounds=1", "league.evaluate=false", f"logging.output_dir={folder.name}"]
+        config = load_config(SCRIPTED, settings)
         return run_league(config, new_run(Path(folder.name)), _Silent()).cross.total_games
 
     return work
@@ -77,12 +81,24 @@ def _scripted(who: Seated) -> Partner:
     return seat_occupant(who.member.spec)
 
 
-def default_league_megabytes() -> float:
-    """The largest resident size of the default league as a user runs it, in MB."""
+class Ran(NamedTuple):
+    """A league as a user runs it."""
+
+    minutes: float
+    megabytes: float  # the largest resident size
+    overhead: float  # share of its rounds' time that went into planning, the ledger and the folds
+
+
+def default_league() -> Ran:
+    """The default league on one thread of one process."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", str(DEFAULT)]
+        began = time.perf_counter()
         subprocess.run([*command, "--set", f"logging.output_dir={folder}"], check=True, capture_output=True)  # noqa: S603
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        minutes = (time.perf_counter() - began) / 60
+        with Ledger(named_run(Path(folder)).ledger) as ledger:
+            seconds, overhead = ledger.clock()
+    return Ran(minutes, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, overhead / seconds)
 
 
 def import_seconds(repeats: int) -> float:

@@ -1,0 +1,85 @@
+"""What a league of hundreds of members asks of one process between its rounds: folds, a meta-game, a snapshot."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from dond_marl.randomness import generator
+from league.blobs import read_content, read_network, write_blob
+from league.config import load_config
+from league.history import History
+from league.meta_game import Game, max_welfare_cce, nash_bargaining_cce
+from league.planner import block_of, members_of, plan_round
+from league.tasks import Leg, Member, Place, block_scenarios, play
+from league.train_task import first_state
+from scripts.bench.league_path import DEFAULT
+from scripts.bench.report import Row
+
+MEMBERS = 200
+LEARNERS, OPPONENTS = 16, 64  # each learner meets so many in a round, in both seat orders
+SQUARE = 50  # members by members of the meta-game
+MILLI = 1e3
+
+
+def rows(repeats: int, _seconds: float) -> Iterator[Row]:
+    """Three limits; medians."""
+    config = load_config(DEFAULT, [])
+    scenarios = block_scenarios(config.env, config.league.seed, block_of(config, 0))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        states, contents = {}, []
+        for learner in config.learners:
+            states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
+            write_blob(place.blobs, content)
+            contents.append(content)
+        first = plan_round(config, History(members_of(config), config.league.decay), states)
+        facts = play(first.matches[0], place).legs[0].facts
+        names = [f"member {number}" for number in range(MEMBERS)]
+        history = History([Member(name, "random") for name in names], config.league.decay)
+        pairs = [(a, (a + b) % MEMBERS) for a in range(LEARNERS) for b in range(1, OPPONENTS + 1)]
+        legs = [Leg((names[x], names[y]), facts) for a, b in pairs for x, y in ((a, b), (b, a))]
+        yield _limit(
+            f"fold of a round, {MEMBERS} members",
+            f"{LEARNERS} learners met {OPPONENTS} members each in both seat orders: {len(legs):,} legs of {facts.size} "
+            "games into payoffs, ratings' sums and learning curves",
+            50,
+            lambda: history.add_round(0, scenarios, legs, ()),
+            repeats,
+        )
+        number = iter(range(10_000))
+
+        def snapshot() -> None:
+            """Other bytes each time: what is there already is not written again."""
+            name = write_blob(Path(folder) / f"copy {next(number)}", contents[0])
+            read_network(place.blobs, name)
+
+        assert read_content(place.blobs, states[config.learners[0].name].blob) == contents[0]
+        yield _limit(
+            "a snapshot",
+            f"the default main's {len(contents[0]) / MILLI:.0f} kB to the disk, synchronized, read back as a network",
+            100,
+            snapshot,
+            repeats,
+        )
+    draws = generator(0, "the benchmark's meta-game")
+    tables = [Game(*draws.uniform(0, 10, (2, SQUARE, SQUARE))) for _ in range(repeats + 1)]
+    told = f"{SQUARE} x {SQUARE} members, payoffs of both seats drawn uniformly, another game each time"
+    for what, solve in (("max-welfare CCE", max_welfare_cce), ("Nash-bargaining CCE", nash_bargaining_cce)):
+        games = iter(tables)
+        yield _limit(what, told, 500, lambda: solve(next(games)), repeats)  # noqa: B023  # used up before the next
+
+
+def _limit(what: str, workload: str, milliseconds: float, work: Callable[[], object], repeats: int) -> Row:
+    work()  # warm up
+    taken = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        taken.append(MILLI * (time.perf_counter() - began))
+    median = statistics.median(taken)
+    told = f"{workload}; {min(taken):.1f} to {max(taken):.1f}"
+    return Row(what, told, "ms", 1, median, "", None, None, f"<= {milliseconds:g} ms", median <= milliseconds)
