@@ -26,6 +26,7 @@ from dond_marl.seats import HINT_WIDTH
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.curves import learning_curves
+from league.dialogue import steps
 from league.ledger import Ledger
 from league.web.arena_view import figures_table, landing_chart, meet
 from league.web.curves_view import curves
@@ -34,7 +35,7 @@ from league.web.frontier_view import drawing, ending_told, plane, verdict
 from league.web.league_view import curriculum, heat_map, ladder, lineage, summary
 from league.web.markup import Markup, element, joined
 from league.web.people import People
-from league.web.replay_view import advice, best_answer, policy, read_records, record_files, steps
+from league.web.replay_view import advice, best_answer, policy, read_records, record_files
 from league.web.result_view import pips, result
 from league.web.run_view import Follower, RunViewError
 from league.web.seating import FEATURED, MISTAKES, Candidate, built_in, seat, source, source_choices, whisper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from league.curves import CurvePoint
 from league.web.markup import Markup, element, joined, svg
@@ -13,12 +14,17 @@ HUES = 6  # different looks of a line; then they repeat
 
 
 def curves(picture: Picture) -> Markup:
+    """The curves of a picture."""
+    return curve_chart(picture.curves, picture.yardstick, picture.confidence)
+
+
+def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float) -> Markup:
     """The chart with its legend; a sentence where there is nothing to draw."""
-    names = list(dict.fromkeys(point.member for point in picture.curves))
+    names = list(dict.fromkeys(point.member for point in points))
     if not names:
-        return element("p", f"Nobody has learned against {picture.yardstick} yet.", class_="quiet")
-    longest = max(max(point.decisions for point in picture.curves), 1)
-    highest = max(math.ceil(max(_top(point) for point in picture.curves)), 1)
+        return element("p", f"Nobody has learned against {yardstick} yet.", class_="quiet")
+    longest = max(max(point.decisions for point in points), 1)
+    highest = max(math.ceil(max(_top(point) for point in points)), 1)
 
     def x(value: float) -> float:
         return LEFT + value / longest * (WIDTH - LEFT - RIGHT)
@@ -34,7 +40,7 @@ def curves(picture: Picture) -> Markup:
         parts.append(element("text", _short(value), class_="tick", x=x(value), y=y(0) + 15, text_anchor="middle"))
     parts.append(element("text", "own decisions", class_="axis", x=x(longest / 2), y=HEIGHT - 6, text_anchor="middle"))
     for hue, name in enumerate(names):
-        own = [point for point in picture.curves if point.member == name]
+        own = [point for point in points if point.member == name]
         lives = _lives(own)
         for life in lives:
             past = "" if life is lives[-1] else " past"
@@ -52,16 +58,16 @@ def curves(picture: Picture) -> Markup:
             )
             for point in lives[-1][-60:]
         ]
-    latest = ", ".join(f"{name} {_last(picture, name).points.mean:.2f}" for name in names)
-    label = f"Points of ten against {picture.yardstick} by own decisions; latest: {latest}"
+    latest = ", ".join(f"{name} {_last(points, name).points.mean:.2f}" for name in names)
+    label = f"Points of ten against {yardstick} by own decisions; latest: {latest}"
     keys = [
-        element("li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", _told(_last(picture, name))))
+        element("li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", _told(_last(points, name))))
         for hue, name in enumerate(names)
     ]
     caption = element(
         "p",
-        f"Points of ten against {picture.yardstick}, mean of both seats, as each was when a round began; bands: "
-        f"{picture.confidence:.0%} interval.",
+        f"Points of ten against {yardstick}, mean of both seats, as each was when a round began; bands: "
+        f"{confidence:.0%} interval.",
         class_="quiet",
     )
     return joined(
@@ -92,8 +98,8 @@ def _top(point: CurvePoint) -> float:
     return point.points.mean if math.isnan(point.points.high) else point.points.high
 
 
-def _last(picture: Picture, name: str) -> CurvePoint:
-    return [point for point in picture.curves if point.member == name][-1]
+def _last(points: Sequence[CurvePoint], name: str) -> CurvePoint:
+    return [point for point in points if point.member == name][-1]
 
 
 def _told(point: CurvePoint) -> str:

@@ -13,33 +13,20 @@ import numpy as np
 
 from dond_marl.belief_states import OutOfReach
 from dond_marl.best_response import exact_by_answers
-from dond_marl.game import SEATS, Act, Action, State, Triple, apply, rest, worth
-from dond_marl.record import GameRecord, RecordError, replay
+from dond_marl.game import SEATS, Act, Action, Triple
+from dond_marl.record import GameRecord, RecordError
 from dond_marl.record_lines import read_lines
 from dond_marl.replies import Probable
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner, Whisper
 from dond_marl.splits import action_at
-from dond_marl.transcript import in_words
 from dond_marl.turn import only_action, turn_of
-from dond_marl.wording import in_english
+from league.dialogue import Step
 from league.web.sitting import Hint, whispered
 from partners.best_response import BestResponse
 
 LARGEST_FILE = 64 * 2**20  # bytes of records that are read
 MOST_BARS = 6
-
-
-class Step(NamedTuple):
-    """The game before an act, and the act; the last step has none: the game is over."""
-
-    state: State
-    action: Action | None
-
-    @property
-    def number(self) -> int:
-        """How many acts were said before."""
-        return len(self.state.history)
 
 
 class Bar(NamedTuple):
@@ -72,42 +59,11 @@ def record_files(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: (-path.stat().st_mtime, str(path)))
 
 
-def steps(record: GameRecord) -> tuple[Step, ...]:
-    """The game act by act. Raises :class:`RecordError` where it does not lead to its stated outcome."""
-    state, found = State(record.scenario, record.rules), []
-    for action in record.actions:
-        found.append(Step(state, action))
-        if len(found) < len(record.actions):
-            state = apply(state, action)
-    return (*found, Step(replay(record), None))
-
-
 def title(record: GameRecord) -> str:
     """A game in one line."""
     first, second = record.occupants
     scores = f"{record.outcome.scores[0]} : {record.outcome.scores[1]}" if record.outcome.deal else "no deal"
     return f"{first} and {second}: {scores}, {len(record.actions)} acts"
-
-
-def said(step: Step) -> str:
-    """What is said in a step, in words."""
-    if step.action is None:
-        return ""
-    final = step.state.rules.disagree == "ends"
-    return in_english(step.action, step.state.scenario.counts, variant=step.number, final=final)
-
-
-def act_told(action: Action, state: State) -> str:
-    """An act of the seat to move and what it comes to for that seat."""
-    act, seat = action.act_type, state.mover
-    values, counts = state.scenario.utilities[seat], state.scenario.counts
-    if act.is_offer:
-        return f"{act.name} to keep {in_words(action.oA)} ({worth(values, action.oA)})"
-    claim = state.claims[1 - seat]
-    if act is Act.AGREE and claim is not None:
-        left = rest(counts, claim)
-        return f"AGREE to {in_words(left)} ({worth(values, left)})"
-    return act.name
 
 
 def prior_of(record: GameRecord) -> str:

@@ -7,7 +7,6 @@ connection is read-only and every statement short; SQLite's write-ahead log lets
 from __future__ import annotations
 
 import math
-import sqlite3
 import threading
 from collections import defaultdict
 from functools import lru_cache
@@ -25,8 +24,8 @@ from league.crossplay import Responses, Standing
 from league.curriculum import describe
 from league.curves import YARDSTICK, CurvePoint
 from league.history import History
-from league.ledger import Ledger, LedgerError
-from league.ledger_schema import SCHEMA_VERSION
+from league.ledger import LedgerError
+from league.read_ledger import ReadLedger
 from league.references import known_responses
 from league.rounds import Decision
 from league.run_directory import BLOBS, LEDGER
@@ -62,26 +61,6 @@ class Picture(NamedTuple):
     states: dict[str, LearnerState]
     stages: tuple[Stage, ...]
     decisions: tuple[tuple[int, Decision], ...]  # by round, the newest first
-
-
-class ReadLedger(Ledger):
-    """A ledger that is only read, while somebody else may write it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        if not path.is_file():
-            raise RunViewError(f"{path.parent} is no league's folder: it holds no {path.name}")
-        with self._translated("opened"):
-            uri = f"{path.resolve().as_uri()}?mode=ro"
-            self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-            found = self._one("PRAGMA user_version")
-        if self.begun and found != SCHEMA_VERSION:
-            self.close()
-            raise RunViewError(f"{path}: written with ledger schema {found}; the pages read {SCHEMA_VERSION}")
-
-    def seconds(self) -> float:
-        """How long all committed rounds took together."""
-        return float(self._one("SELECT coalesce(sum(seconds), 0) FROM clock"))
 
 
 class Follower:

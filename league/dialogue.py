@@ -1,0 +1,53 @@
+"""A recorded game act by act: the state before each act, what is said in it, and what it comes to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dond_marl.game import Act, Action, State, apply, rest, worth
+from dond_marl.record import GameRecord, replay
+from dond_marl.transcript import in_words
+from dond_marl.wording import in_english
+
+
+class Step(NamedTuple):
+    """The game before an act, and the act; the last step has none: the game is over."""
+
+    state: State
+    action: Action | None
+
+    @property
+    def number(self) -> int:
+        """How many acts were said before."""
+        return len(self.state.history)
+
+
+def steps(record: GameRecord) -> tuple[Step, ...]:
+    """The game act by act. Raises :class:`~dond_marl.record.RecordError` where it does not lead to its outcome."""
+    state, found = State(record.scenario, record.rules), []
+    for action in record.actions:
+        found.append(Step(state, action))
+        if len(found) < len(record.actions):
+            state = apply(state, action)
+    return (*found, Step(replay(record), None))
+
+
+def said(step: Step) -> str:
+    """What is said in a step, in words."""
+    if step.action is None:
+        return ""
+    final = step.state.rules.disagree == "ends"
+    return in_english(step.action, step.state.scenario.counts, variant=step.number, final=final)
+
+
+def act_told(action: Action, state: State) -> str:
+    """An act of the seat to move and what it comes to for that seat."""
+    act, seat = action.act_type, state.mover
+    values, counts = state.scenario.utilities[seat], state.scenario.counts
+    if act.is_offer:
+        return f"{act.name} to keep {in_words(action.oA)} ({worth(values, action.oA)})"
+    claim = state.claims[1 - seat]
+    if act is Act.AGREE and claim is not None:
+        left = rest(counts, claim)
+        return f"AGREE to {in_words(left)} ({worth(values, left)})"
+    return act.name

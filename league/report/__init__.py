@@ -1,0 +1,1 @@
+"""A league run as a report: one collection of facts (:mod:`league.report.facts`), in four formats."""

@@ -1,0 +1,63 @@
+"""Matches of a ledger once more: which they are, and how they go when they are played again from what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from dond_marl.batch import Games
+from dond_marl.data import DataError
+from dond_marl.occupants import OccupantNameError
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios import ScenarioError
+from dond_marl.seats import Partner
+from league.blobs import BlobError
+from league.config import Config
+from league.ledger import Ledger
+from league.tasks import Leg, Place, Seated, facts_of, open_source, seated
+
+
+def orders(ledger: Ledger, number: int) -> Iterator[tuple[int, Leg]]:
+    """Every leg of a committed round, and which seat order of its match it is (0, 1)."""
+    opens = {(one, two) for _, kind, one, two, *_ in ledger.meetings(number) if kind == "match"}
+    for leg in ledger.legs(number):
+        yield (0 if leg.seats in opens else 1), leg
+
+
+def played_again(
+    config: Config,
+    ledger: Ledger,
+    blobs: Path,
+    number: int,
+    order: int,
+    leg: Leg,
+    instead: Mapping[str, Partner] | None = None,
+) -> Games | str:
+    """The games of a leg, which come to the same facts, or a sentence why that cannot be.
+
+    ``instead``: who sits for some of the members. The match is named as :func:`league.tasks.play` names it.
+    """
+    members, before = {member.name: member for member in ledger.members()}, ledger.states(number - 1)
+    keys = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) for name in leg.seats]
+    try:
+        players = []
+        for name in leg.seats:
+            blob = before[name].blob if name in before else members[name].blob
+            known = (instead or {}).get(name)
+            players.append(seated(Seated(members[name], blob), Place(blobs)) if known is None else known)
+        games = rollout(
+            (players[0], players[1]),
+            ledger.scenarios(number),
+            config.env.rules(),
+            seed=config.league.seed,
+            index=(number, *(keys if not order else keys[::-1]), order),
+            prior=open_source(config.env).prior,
+            reveal_partner_utilities=config.env.reveal_partner_utilities,
+            illegal=config.env.illegal or "raise",
+        )
+    except (BlobError, DataError, OccupantError, OccupantNameError, ScenarioError, OSError) as error:
+        return f"cannot be played again: {error}"
+    if facts_of(games).tobytes() != leg.facts.tobytes():
+        return "go otherwise when they are played again here"
+    return games

@@ -1,0 +1,187 @@
+"""What the language models of a league cost: decisions, fallbacks by their cause, calls and tokens by their outcome.
+
+The ledger counts each seat's acts and how many of them a fallback played, not why. Calls are known where a member keeps
+its answers in a file (``cache``): then its matches are played again from that file, which asks nobody, and every
+refused reply and every fallback gets its class.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.rollout import one_line
+from hints.providers import HinterError
+from league.config import Config
+from league.read_ledger import ReadLedger
+from league.report.again import orders, played_again
+from league.report.blocks import Figure, Row, Section, Table
+from league.tasks import Member
+from partners.llm.partner import LLMPartner
+
+TITLE = "Language models"
+FINGERPRINT = re.compile(r"[0-9a-f]{32,}")  # what stands in place of a service's model for one on this machine
+ANSWERED, CUT = "answered", "answered, cut off at the limit of tokens"
+CLASSES = {
+    "free": "its own choice",
+    "re_asked": "asked once more",
+    "rejected_": "reply refused: ",
+    "failed_": "no reply: ",
+    "fallback_": "fallback played: ",
+}
+
+
+class _Counted(NamedTuple):
+    """What the ledger says of a member."""
+
+    decisions: int
+    fallbacks: int
+
+
+def asked(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
+    """The section; one line where nobody was asked."""
+    models = [member for member in ledger.members() if member.spec is not None and re.search(r"\bllm\b", member.spec)]
+    hinted = any(stage.hints_of(one.name).mode == "llm" for stage in config.curriculum for one in config.learners)
+    whispers = ("Models whispered to learners in practice; those calls are not in the ledger.",) if hinted else ()
+    failed = _failed(ledger)
+    if not models:
+        return Section("models", TITLE, ("None were asked: no member of this league is one.", *whispers), failed)
+    counted = _counted(ledger, models)
+    tables: list[Table] = [_decisions(counted, config.league.confidence)]
+    notes = [
+        f"Decisions and fallbacks: in the matches of the league, from its ledger; {config.league.confidence:.0%} "
+        f"intervals as if decisions were independent. Where no legal reply came, a stated fallback played.",
+        *whispers,
+    ]
+    for member in models:
+        found, told = _of_file(member, config, ledger, blobs, counted[member.name].fallbacks)
+        tables += found
+        notes += told
+    return Section("models", TITLE, tuple(notes), (*tables, *failed))
+
+
+def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, _Counted]:
+    counted = {member.name: _Counted(0, 0) for member in models}
+    for number in range(ledger.next_round):
+        for leg in ledger.legs(number):
+            for seat in (0, 1):
+                if (so_far := counted.get(leg.seats[seat])) is not None:
+                    said = int(((leg.facts["turns"].astype(np.int64) + 1 - seat) // 2).sum())
+                    fallen = int(leg.facts["fallbacks"][:, seat].sum(dtype=np.int64))
+                    counted[leg.seats[seat]] = _Counted(so_far.decisions + said, so_far.fallbacks + fallen)
+    return counted
+
+
+def _decisions(counted: dict[str, _Counted], confidence: float) -> Table:
+    rows = tuple(
+        Row(name, (_count(own.decisions), _count(own.fallbacks), _share(own.fallbacks, own.decisions, confidence)))
+        for name, own in counted.items()
+    )
+    return Table("Decisions", ("decisions", "fallbacks", "share of fallbacks"), rows)
+
+
+def _share(happened: int, of: int, confidence: float) -> Figure | None:
+    """With Wilson's interval (Wilson 1927), as if decisions were independent."""
+    if not of:
+        return None
+    from scipy.stats import binomtest  # slow to import, and only needed here
+
+    bounds = binomtest(happened, of).proportion_ci(confidence, "wilson")
+    return Figure(happened / of, float(bounds.low), float(bounds.high), of, "share")
+
+
+def _count(number: float) -> Figure:
+    return Figure(float(number), unit="count")
+
+
+def _of_file(
+    member: Member, config: Config, ledger: ReadLedger, blobs: Path, fallbacks: int
+) -> tuple[list[Table], list[str]]:
+    """Calls, tokens and classes of a member that keeps its answers in a file."""
+    kind, told = parse_spec(member.spec or "")
+    cache = told.get("cache") if kind == "llm" and told.get("cache_mode", "off") != "off" else None
+    none = "; no decision was a fallback's" if not fallbacks else f"; the causes of its {fallbacks:,} are not known"
+    if not isinstance(cache, str):
+        return [], [f"{member.name} keeps no answers (cache), so that its calls and tokens are not known{none}."]
+    try:
+        calls, models = _calls(Path(cache).expanduser())
+    except (OSError, sqlite3.Error) as error:
+        return [], [f"{member.name}: the file of its answers, {cache}, cannot be read ({one_line(error)}){none}."]
+    heads = ("calls", "prompt tokens", "completion tokens")
+    tables = [Table(f"Calls of {member.name}, by what came of them", heads, calls, label="class")]
+    notes = [
+        f"Calls of {member.name}: what {cache} holds, each question once; leagues that share the file share its calls."
+    ]
+    if models and all(FINGERPRINT.fullmatch(model) for model in models):
+        notes.append(f"{member.name} runs on this machine and can only say legal lines: no reply was refused{none}.")
+        return tables, notes
+    classes = _classes(member, {**told, "cache_mode": "replay"}, config, ledger, blobs)
+    if isinstance(classes, str):
+        return tables, [*notes, f"Its replies cannot be told apart by class: its matches {classes}{none}."]
+    return [*tables, Table(f"Decisions of {member.name}, by class", ("times",), classes, label="class")], notes
+
+
+def _calls(path: Path) -> tuple[tuple[Row, ...], list[str]]:
+    """Calls and tokens by what came of them, and the models that were asked."""
+    if not path.is_file():
+        raise FileNotFoundError("it is not here")
+    query = (
+        "SELECT failure, finished, count(*), sum(prompt_tokens), sum(completion_tokens) FROM replies"
+        " GROUP BY failure, finished ORDER BY failure, finished DESC"
+    )
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
+        found = list(file.execute(query))
+        models = [str(model) for (model,) in file.execute("SELECT DISTINCT model FROM replies")]
+    rows = []
+    for failure, finished, *numbers in found:
+        what = f"no reply: {failure}" if failure is not None else ANSWERED if finished else CUT
+        rows.append(Row(str(what), tuple(map(_count, numbers))))
+    total = [float(sum(row[place] for row in found)) for place in (2, 3, 4)]
+    rows.append(Row("all", tuple(map(_count, total))))
+    return tuple(rows), models
+
+
+def _classes(
+    member: Member, told: dict[str, Any], config: Config, ledger: ReadLedger, blobs: Path
+) -> tuple[Row, ...] | str:
+    """Every decision by its class, from the member's matches played again out of its file; or why that cannot be."""
+    if told.get("provider", "auto") == "auto":
+        told["provider"] = "groq"  # its answers are a service's, and no other is asked by itself
+    try:
+        partner = seat_occupant({"kind": "llm", **told})
+    except (HinterError, ValueError) as error:
+        return f"cannot be played again: {one_line(error)}"
+    assert isinstance(partner, LLMPartner)
+    for number in range(ledger.next_round):
+        for order, leg in orders(ledger, number):
+            if member.name in leg.seats:
+                again = played_again(config, ledger, blobs, number, order, leg, {member.name: partner})
+                if isinstance(again, str):
+                    return again
+    return _by_class(partner.tally)
+
+
+def _by_class(tally: Counter[str]) -> tuple[Row, ...]:
+    rows = [Row("decisions", (_count(tally["decisions"]),))]
+    for prefix, words in CLASSES.items():
+        for name in sorted(name for name in tally if name.startswith(prefix)):
+            what = f"{words}{name.removeprefix(prefix).replace('_', ' ')}"
+            rows.append(Row(what, (_count(tally[name]),)))
+    return tuple(rows)
+
+
+def _failed(ledger: ReadLedger) -> tuple[Table, ...]:
+    """Matches and practices that failed, by whose fault."""
+    causes: dict[str, list[str]] = {}
+    for _, member, cause in ledger.failures():
+        causes.setdefault(member, []).append(cause)
+    rows = tuple(Row(name, (_count(len(told)), told[0])) for name, told in causes.items())
+    return (Table("Tasks that failed, by whose fault", ("tasks", "in the words of the first"), rows),) if rows else ()

@@ -1,0 +1,74 @@
+"""Everything that a report tells of one run: a fold over its ledger, and the files that the league's end left.
+
+A league that is still going on is read as it stands at one moment, and not disturbed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from league.config import Config, parse
+from league.curves import learning_curves
+from league.history import history_of
+from league.read_ledger import ReadLedger
+from league.references import responses_of
+from league.report.asked import asked
+from league.report.blocks import Report
+from league.report.games import games
+from league.report.heldout import evaluation
+from league.report.left_files import left_files
+from league.report.mixtures import meta_game
+from league.report.provenance import provenance
+from league.report.standings import crossplay, ladder, learning
+from league.report.stories import curriculum, lineage
+from league.run_directory import RunError, named_run
+
+
+def collect(folder: Path) -> Report:
+    """The report on the run in ``folder``, or on the newest of those in it.
+
+    Raises :class:`~league.run_directory.RunError`, :class:`~league.ledger.LedgerError` and
+    :class:`~league.config.ConfigError`, in words for whoever asked.
+    """
+    directory = named_run(folder)
+    if not directory.ledger.is_file():
+        raise RunError(f"{directory.path}: the run was stopped before it began")
+    with ReadLedger(directory.ledger) as ledger, ledger.still():
+        if not ledger.begun:
+            raise RunError(f"{directory.path}: the run was stopped before it began")
+        config: Config = parse(ledger.notes()["config"], f"settings in {directory.ledger}")
+        return _report(directory.path, directory.blobs, config, ledger)
+
+
+def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Report:
+    confidence, rounds = config.league.confidence, ledger.next_round
+    members, states = ledger.members(), ledger.states()
+    history = history_of(ledger, config.league.decay, config.rounds)
+    cross, responses = history.cross, responses_of(config)
+    standings = cross.ladder(confidence, responses)
+    decided = [(number, one) for number in range(rounds) for one in ledger.decisions(number)]
+    curves = learning_curves(ledger, confidence)
+    mains = any(member.role == "main" for member in members)
+    over = rounds >= config.rounds
+    files = left_files(folder, over=over, evaluates=config.league.evaluate, mains=mains)
+    told = (
+        f"{'All' if over else 'So far'} {rounds} {'' if over else f'of {config.rounds} '}rounds, {cross.total_games:,} "
+        f"games, {len(cross.members)} members, {len(config.learners)} of them learning; seed {config.league.seed}"
+    )
+    return Report(
+        title=f"League {folder.resolve().parent.name}/{folder.resolve().name}",
+        told=told,
+        confidence=confidence,
+        sections=(
+            ladder(cross, standings, members, confidence, len(responses)),
+            crossplay(cross, standings, confidence),
+            meta_game(files, cross.total_games),
+            evaluation(files, config.env.data_dir),
+            learning(curves, [learner.name for learner in config.learners], confidence),
+            curriculum(config, history.stages, decided),
+            lineage(members, states, standings, decided),
+            asked(config, ledger, blobs),
+            games(config, ledger, blobs),
+            provenance(config, ledger, blobs, files.sha256),
+        ),
+    )

@@ -1,0 +1,191 @@
+"""The most and the least efficient games of a league, found among the ledger's facts and played again to be told.
+
+The ledger keeps how games ended, not what was said. A match is a function of its members, its seed and its scenarios,
+so it is played again; where that does not come to the same facts in all of its games (another machine's last digits),
+it is not shown. Who costs something to ask, or cannot be asked again, is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.efficiency import Efficiency, ImpossibleScore, efficiency
+from dond_marl.game import SEATS
+from dond_marl.metrics import GROUPS, mean_of_cells
+from dond_marl.record import GameRecord, records
+from dond_marl.transcript import transcript_lines
+from league.config import Config
+from league.dialogue import act_told, said, steps
+from league.ledger import Ledger
+from league.report.again import orders, played_again
+from league.report.blocks import Dialogue, Figure, Row, Section, Table, Unit, figure
+from league.tasks import Leg, Member
+from league.web.frontier_view import plane_of, verdict
+
+EACH = 3  # games of each kind that are told
+TRIED = 12  # candidates of each kind, at most
+NOT_ASKED = re.compile(r"\b(llm|human)\b")  # once more, for a report, also where a mixture holds one
+BEST, WORST, BROKEN = "Most efficient", "Least efficient deal", "No deal"
+
+
+class Candidate(NamedTuple):
+    """A game by its place in the ledger."""
+
+    merit: tuple[float, ...]  # larger is shown first
+    round: int
+    order: int  # which seat order of the match
+    row: int
+    leg: Leg
+
+
+class _Found(NamedTuple):
+    """What all games of the ledger came to, in sums over groups of scenarios."""
+
+    candidates: dict[str, list[Candidate]]
+    sums: dict[str, tuple[np.ndarray, np.ndarray]]  # [GROUPS] totals and counts
+    games: int
+
+
+def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
+    """The section. Games with equal figures rank by how long they were talked over, then by their place."""
+    try:
+        found = _looked_through(ledger)
+    except ImpossibleScore as bug:
+        return Section("games", "Games", (f"A bug of the game or of the measure: {bug}.",))
+    if not found.games:
+        return Section("games", "Games", ("None were played yet.",))
+    told, problems = [], []
+    for kind, candidates in found.candidates.items():
+        shown, problem = _told(kind, candidates, config, ledger, blobs)
+        told += shown
+        problems += [problem] if problem and not shown else []
+    notes = (
+        "Welfare efficiency: both seats' points over the most that any split of the scenario gives, Nash efficiency: "
+        f"the product of both over the largest there is; no deal is 0. Intervals are {config.league.confidence:.0%}, "
+        "over scenarios.",
+        "The games below were played again, exactly as the ledger says they went: of each kind the extreme ones, the "
+        "longest talks first among equals, no pair of members twice.",
+        *dict.fromkeys(problems),
+    )
+    return Section("games", "Games", notes, (_all_games(found, config.league.confidence), *told))
+
+
+def _looked_through(ledger: Ledger) -> _Found:
+    members = {member.name: member for member in ledger.members()}
+    kept: dict[str, list[Candidate]] = {BEST: [], WORST: [], BROKEN: []}
+    sums = {name: (np.zeros(GROUPS), np.zeros(GROUPS)) for name in ("deals", "welfare", "nash", "pareto")}
+    number_of_games = 0
+    for number in range(ledger.next_round):
+        scenarios = ledger.scenarios(number)
+        for order, leg in orders(ledger, number):
+            reached = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
+            number_of_games += reached.size
+            _add(sums, reached)
+            if len(set(leg.seats)) == 2 and all(_may_be_asked(members[name]) for name in leg.seats):
+                for kind, row, merit in _extremes(reached, leg):
+                    kept[kind].append(Candidate((*merit, -number), number, order, row, leg))
+    return _Found(
+        {kind: sorted(found, key=lambda each: each.merit, reverse=True) for kind, found in kept.items()},
+        sums,
+        number_of_games,
+    )
+
+
+def _extremes(reached: Efficiency, leg: Leg) -> Iterator[tuple[str, int, tuple[float, ...]]]:
+    """One game of each kind of a leg: the kind, which game, and its merit; those where a fallback played are no use."""
+    turns, lost = leg.facts["turns"].astype(float), reached.best_joint
+    free = ~leg.facts["fallbacks"].any(axis=1)
+    merits = {
+        BEST: (reached.deal, np.stack([reached.welfare, reached.nash, turns])),
+        WORST: (reached.deal & ~reached.pareto, np.stack([-reached.welfare, -reached.nash, turns])),
+        BROKEN: (~reached.deal, np.stack([lost, turns, turns])),
+    }
+    for kind, (among, keys) in merits.items():
+        rows = np.flatnonzero(among & free & ~np.isnan(keys).any(axis=0))
+        if len(rows):
+            row = int(rows[np.lexsort(keys[::-1, rows])[-1]])
+            yield kind, row, tuple(keys[:, row].tolist())
+
+
+def _add(sums: dict[str, tuple[np.ndarray, np.ndarray]], reached: Efficiency) -> None:
+    everywhere = np.ones(reached.size, dtype=bool)
+    for name, values, among in (
+        ("deals", reached.deal, everywhere),
+        ("welfare", reached.welfare, ~np.isnan(reached.welfare)),
+        ("nash", reached.nash, ~np.isnan(reached.nash)),
+        ("pareto", reached.pareto, reached.deal),
+    ):
+        total, count = sums[name]
+        total += np.bincount(reached.groups, weights=np.where(among, values, 0.0), minlength=GROUPS)
+        count += np.bincount(reached.groups, weights=among, minlength=GROUPS)
+
+
+def _all_games(found: _Found, confidence: float) -> Table:
+    told = {
+        "deals": ("share of games with a deal", "share"),
+        "welfare": ("welfare efficiency", "share"),
+        "nash": ("Nash efficiency", "share"),
+        "pareto": ("share of deals that are Pareto-optimal", "share"),
+    }
+    rows = []
+    for name, (label, _) in told.items():
+        total, count = found.sums[name]
+        rows.append(Row(label, (figure(mean_of_cells(total[None], count[None], confidence), "share"),)))
+    return Table(f"All {found.games:,} games of the league", ("value",), tuple(rows), label="figure")
+
+
+def _told(
+    kind: str, candidates: list[Candidate], config: Config, ledger: Ledger, blobs: Path
+) -> tuple[list[Dialogue], str | None]:
+    """The first ``EACH`` that can be played again, no pair of members twice; and what stood in the way of the last."""
+    told: list[Dialogue] = []
+    pairs: set[frozenset[str]] = set()
+    problem, tried = None, 0
+    for each in candidates:
+        if len(told) == EACH or tried == TRIED:
+            break
+        pair = frozenset(each.leg.seats)
+        if pair in pairs:
+            continue
+        tried += 1
+        again = played_again(config, ledger, blobs, each.round, each.order, each.leg)
+        if isinstance(again, str):
+            problem = f"Some games are not told: they {again}."
+            continue
+        pairs.add(pair)
+        record = records(again, each.leg.seats, source=config.env.scenarios, seed=config.league.seed)[each.row]
+        told.append(_dialogue(f"{kind} {len(told) + 1}", record, each, ledger))
+    return told, problem
+
+
+def _dialogue(heading: str, record: GameRecord, each: Candidate, ledger: Ledger) -> Dialogue:
+    own = ledger.scenarios(each.round).rows(slice(each.row, each.row + 1))
+    scores, deal = np.array([record.outcome.scores], dtype=np.int16), np.array([record.outcome.deal])
+    reached = efficiency(own, scores, deal)
+    units: dict[str, tuple[float, Unit]] = {
+        f"points of ten of {SEATS[0]}": (float(reached.points[0, 0]), "points"),
+        f"points of ten of {SEATS[1]}": (float(reached.points[0, 1]), "points"),
+        "welfare efficiency": (float(reached.welfare[0]), "share"),
+        "Nash efficiency": (float(reached.nash[0]), "share"),
+    }
+    gone = steps(record)
+    told = tuple(
+        (step.number % 2, said(step), act_told(step.action, step.state)) for step in gone if step.action is not None
+    )
+    return Dialogue(
+        f"{heading}, of round {each.round + 1}",
+        record,
+        tuple((name, Figure(value, n=1, unit=unit)) for name, (value, unit) in units.items()),
+        told,
+        transcript_lines(gone[-1].state)[-1],
+        verdict(plane_of(record, 0, each.leg.seats)),
+    )
+
+
+def _may_be_asked(member: Member) -> bool:
+    return member.spec is None or NOT_ASKED.search(member.spec) is None

@@ -1,0 +1,90 @@
+"""What the end of a league left in its folder: findings and the final evaluation, as files, with the way to make them.
+
+They cost seconds to minutes, so a report reads them; where they are missing it says which command makes them.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from league.final_report import DOCUMENT as EVALUATION
+from league.findings_report import DOCUMENT as META_GAME
+from league.findings_report import RATINGS_FILE
+
+LARGEST = 64 * 2**20  # bytes of one file that are read
+
+
+class LeftFiles(NamedTuple):
+    """The documents; ``None`` where ``why`` says what is the matter."""
+
+    ratings: list[dict[str, str]] | None
+    meta_game: dict[str, Any] | None
+    evaluation: dict[str, Any] | None
+    why: dict[str, str]  # by file
+    sha256: dict[str, str]  # by file
+
+
+def left_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> LeftFiles:
+    """Read them; ``over``: all rounds are played, ``evaluates``: the league makes them at its end."""
+    why: dict[str, str] = {}
+    sha256: dict[str, str] = {}
+
+    def read(name: str, parse: Callable[[str], Any]) -> Any:
+        path = folder / name
+        command = _command(folder, name, evaluates)
+        if not over:
+            why[name] = (
+                f"The league is not over: they come at its end. Play on with: {_call('league.py')} --resume {folder}"
+            )
+            return None
+        if not path.is_file():
+            why[name] = f"Not made for this run. Make it with: {command}"
+            return None
+        content = path.read_bytes() if path.stat().st_size <= LARGEST else b""
+        try:
+            parsed = parse(content.decode("utf-8"))
+        except ValueError:  # UnicodeDecodeError and JSONDecodeError are ones
+            why[name] = f"{name} is damaged. Make it again with: {command}"
+            return None
+        sha256[name] = hashlib.sha256(content).hexdigest()
+        return parsed
+
+    ratings, meta_game = read(RATINGS_FILE, _ratings), read(META_GAME, _document)
+    evaluation = read(EVALUATION, _document)
+    if not mains and evaluation is None:
+        why[EVALUATION] = "Nobody to evaluate: no member of this league learns for itself."
+    return LeftFiles(ratings, meta_game, evaluation, why, sha256)
+
+
+def _ratings(text: str) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(text.splitlines()))
+    if not rows or "take" not in rows[0] or any(None in row or None in row.values() for row in rows):
+        raise ValueError
+    return rows
+
+
+def _document(text: str) -> dict[str, Any]:
+    document = json.loads(text)
+    if not isinstance(document, dict):
+        raise ValueError
+    return document
+
+
+def _command(folder: Path, name: str, evaluates: bool) -> str:
+    if name == EVALUATION:
+        return f"{_call('evaluate.py')} --run {folder} --json {folder / name}"
+    if evaluates:
+        return f"{_call('league.py')} --resume {folder}"
+    return f"{_call('league.py')} --resume {folder} --config {folder / 'config.yaml'} --set league.evaluate=true"
+
+
+def _call(script: str) -> str:
+    """How a script beside the one that runs is called."""
+    here = Path(sys.argv[0])
+    return f"python {here.with_name(script) if here.parent.name == 'scripts' else Path('scripts') / script}"

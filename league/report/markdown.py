@@ -1,0 +1,122 @@
+"""A report as Markdown that reads well as it stands."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from dond_marl.game import ITEMS
+from league.report.blocks import (
+    Block,
+    Cell,
+    Curves,
+    Dialogue,
+    Figure,
+    Report,
+    Row,
+    Section,
+    Table,
+    figure,
+    number_of,
+    shown,
+    spelled,
+)
+
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # what Markdown, or the HTML in it, gives a meaning to
+
+
+def markdown(report: Report) -> str:
+    """The whole report."""
+    parts = [f"# {escaped(report.title)}", escaped(report.told)]
+    parts += [f"- [{section.title}](#{_anchor(section.title)})" for section in report.sections]
+    text = "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
+    return "\n\n".join([text, *(_section(section) for section in report.sections)]) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it stands, on one line."""
+    return SPECIAL.sub(r"\\\1", " ".join(text.split("\n"))).replace("\\<", "&lt;").replace("\\&", "&amp;")
+
+
+def _anchor(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _section(section: Section) -> str:
+    return "\n\n".join(
+        [f"## {section.title}", *map(escaped, section.notes), *(part for b in section.blocks for part in _block(b))]
+    )
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Table):
+        yield f"### {escaped(block.caption)}"
+        yield _table(block)
+    elif isinstance(block, Curves):
+        rows = tuple(Row(p.member, (str(p.round + 1), f"{p.decisions:,}", figure(p.points))) for p in block.points)
+        heads = ("round", "own decisions before", f"points of ten against {block.yardstick}")
+        yield _table(Table("", heads, rows))
+    elif isinstance(block, Dialogue):
+        yield from _game(block)
+    else:
+        yield f"### {escaped(block.caption)}"
+        fence = "`" * (3 + max((len(run) for run in re.findall(r"`+", block.text)), default=0))
+        yield f"{fence}yaml\n{block.text.rstrip()}\n{fence}"
+
+
+def _table(table: Table) -> str:
+    if not table.rows:
+        return "None."
+    if table.kind == "heat":
+        return _matrix(table)
+    common = number_of(cell for row in table.rows for cell in row.cells)
+    rows = [[row.label, *(shown(cell, n=common is None) for cell in row.cells)] for row in table.rows]
+    told = "\n".join(_lines([table.label, *table.heads], rows))
+    return told if common is None else f"n = {common:,} throughout.\n\n{told}"
+
+
+def _matrix(table: Table) -> str:
+    """A wide table: columns by rank, half of each interval, and how small and large the cells' numbers are."""
+    numbers = [cell.n for row in table.rows for cell in row.cells if isinstance(cell, Figure) and cell.n]
+    rows = [
+        [f"{rank} {row.label}", *(_with_half(cell) for cell in row.cells)]
+        for rank, row in enumerate(table.rows, start=1)
+    ]
+    heads = [table.label, *(str(rank) for rank in range(1, 1 + len(table.heads)))]
+    span = f"n = {min(numbers, default=0):,} to {max(numbers, default=0):,} games a cell; columns by rank."
+    return "\n".join([span, "", *_lines(heads, rows)])
+
+
+def _with_half(cell: Cell) -> str:
+    if not isinstance(cell, Figure) or not cell.known:
+        return "-"
+    half = (cell.high - cell.low) / 2
+    return spelled(cell.value, cell.unit) + ("" if math.isnan(half) else f" ±{spelled(half, cell.unit)}")
+
+
+def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [_line(heads), f"| --- |{' ---: |' * (len(heads) - 1)}", *map(_line, rows)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(escaped, cells))} |"
+
+
+def _game(block: Dialogue) -> Iterator[str]:
+    yield f"### {escaped(block.heading)}"
+    first, second = block.record.occupants
+    yield f"seat\\_0 is {escaped(first)}, seat\\_1 is {escaped(second)}."
+    scenario = block.record.scenario
+    pool = (
+        Row(item, tuple(map(str, row))) for item, *row in zip(ITEMS, scenario.counts, *scenario.utilities, strict=True)
+    )
+    yield _table(Table("", ("on the table", "worth to seat_0", "worth to seat_1"), tuple(pool), label="item"))
+    names = ("seat\\_0", "seat\\_1")
+    yield "\n".join(
+        f"{number}. {names[seat]}: {escaped(words)} ({escaped(act)})"
+        for number, (seat, words, act) in enumerate(block.told, start=1)
+    )
+    yield escaped(block.ending)
+    yield "; ".join(f"{escaped(name)} {shown(measured, n=False)}" for name, measured in block.measures) + "."
+    yield escaped(block.verdict)

@@ -1,0 +1,148 @@
+"""A report as one HTML file: it holds its style and its drawings, runs no script, and nothing in it asks anybody.
+
+A content security policy in its head says so to the browser. Text is escaped by the template engine.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from dond_marl.game import ITEMS
+from dond_marl.metrics import TEN
+from league.report.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Table, number_of, shown, spelled
+from league.web.curves_view import curve_chart
+from league.web.frontier_view import drawing, legend, plane_of
+
+HERE = Path(__file__).parent
+MOST_CELLS = 60  # members across the heat map; the other formats hold all
+MOST_ROWS = 400  # of any table
+
+
+class Drawn(NamedTuple):
+    """A cell as it is drawn: the number, its interval, what it is a mean over; each may be empty."""
+
+    value: str
+    doubt: str
+    n: str
+    figure: bool
+
+
+class Spread(NamedTuple):
+    """An interval on a line, in per cent of its length."""
+
+    low: float
+    width: float
+    at: float
+
+
+def page(report: Report) -> str:
+    """The whole file."""
+    return _engine().get_template("page.html.j2").render(report=report, style=(HERE / "page.css").read_text("utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _engine() -> Environment:
+    engine = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    engine.filters |= {"drawn": drawn, "shown": shown, "spelled": spelled}
+    engine.globals |= {
+        "kind_of": kind_of, "where_n": where_n, "row_n": row_n, "common_n": common_n, "reach": reach, "spread": spread,
+        "heat": heat, "chart": chart, "plane": plane, "pool": pool, "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
+    }  # fmt: skip
+    return engine
+
+
+def kind_of(block: Block) -> str:
+    """How a block is drawn."""
+    return block.kind if isinstance(block, Table) else type(block).__name__.lower()
+
+
+def where_n(table: Table) -> str:
+    """Where the numbers are told that figures are means over: in the caption, in a column, or in each cell."""
+    if number_of(cell for row in table.rows for cell in row.cells) is not None:
+        return "caption"
+    figures = [[cell for cell in row.cells if isinstance(cell, Figure) and cell.known] for row in table.rows]
+    if all(len({cell.n for cell in cells}) <= 1 for cells in figures):
+        return "column" if any(cell.n is not None for cells in figures for cell in cells) else "nowhere"
+    return "cell"
+
+
+def row_n(row: Row) -> str:
+    """What all figures of a row are means over."""
+    number = number_of(row.cells)
+    return "" if number is None else f"{number:,}"
+
+
+def common_n(table: Table) -> str:
+    """What all figures of a table are means over."""
+    number = number_of(cell for row in table.rows for cell in row.cells)
+    return "" if number is None else f"{number:,}"
+
+
+def drawn(cell: Cell) -> Drawn:
+    """A cell in its parts."""
+    if not isinstance(cell, Figure):
+        return Drawn("\N{EN DASH}" if cell is None else cell, "", "", False)
+    doubt = "" if math.isnan(cell.low) else f"{spelled(cell.low, cell.unit)} to {spelled(cell.high, cell.unit)}"
+    n = "" if cell.n is None or not cell.known else f"n {cell.n:,}"
+    return Drawn("" if math.isnan(cell.value) and doubt else spelled(cell.value, cell.unit), doubt, n, True)
+
+
+def reach(table: Table) -> tuple[float, float]:
+    """Whole points between which all intervals of the first figures of a table lie."""
+    bounds = [bound for row in table.rows for bound in _bounds(_first(row))]
+    low = max(math.floor(min(bounds, default=0.0)), 0)
+    return low, max(min(math.ceil(max(bounds, default=TEN)), int(TEN)), low + 1)
+
+
+def spread(row: Row, least: float, most: float) -> Spread | None:
+    """The first figure of a row with its interval, on a line from ``least`` to ``most``."""
+    found = _first(row)
+    bounds = _bounds(found)
+    if found is None or not bounds:
+        return None
+
+    def at(value: float) -> float:
+        return round(100 * (min(max(value, least), most) - least) / (most - least), 1)
+
+    return Spread(at(min(bounds)), round(at(max(bounds)) - at(min(bounds)), 1), at(found.value))
+
+
+def heat(cell: Cell) -> str:
+    """How warm a cell of points of ten is, 0 to 1."""
+    return f"{min(max(cell.value / TEN, 0.0), 1.0):.2f}" if isinstance(cell, Figure) else "0"
+
+
+def chart(curves: Curves) -> Markup:
+    """Learning curves, drawn."""
+    return curve_chart(curves.points, curves.yardstick, curves.confidence)
+
+
+def plane(game: Dialogue) -> Markup:
+    """Where a game landed among all that was possible, drawn, as seat_0 sees it."""
+    at = plane_of(game.record, 0, ("seat_0", "seat_1"))
+    return drawing(at) + legend(at)
+
+
+def pool(game: Dialogue) -> list[tuple[str, int, int, int]]:
+    """Of each type: how many are on the table, and what one is worth to each seat."""
+    scenario = game.record.scenario
+    return list(zip((f"{item}s" for item in ITEMS), scenario.counts, *scenario.utilities, strict=True))
+
+
+def _first(row: Row) -> Figure | None:
+    return next((cell for cell in row.cells if isinstance(cell, Figure)), None)
+
+
+def _bounds(found: Figure | None) -> list[float]:
+    """Both ends of the interval, or the figure alone where it has none."""
+    if found is None or math.isnan(found.value):
+        return []
+    return [found.value] if math.isnan(found.low) else [found.low, found.high]

@@ -1,0 +1,76 @@
+"""Where the figures of a report are from: settings, seed, versions, seals and hashes, checked on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from league.blobs import BlobError, read_content
+from league.config import Config
+from league.ledger_schema import SCHEMA_VERSION
+from league.read_ledger import ReadLedger
+from league.report.blocks import Figure, Row, Section, Table, Text
+from league.run_directory import machine
+
+
+def provenance(config: Config, ledger: ReadLedger, blobs: Path, sha256: Mapping[str, str]) -> Section:
+    """The section; ``sha256`` is of the files besides the ledger that the report was read from."""
+    notes, meta = ledger.notes(), ledger.meta()
+    rows = [
+        Row("seed", (str(config.league.seed),)),
+        Row("scenarios", (meta["source"],)),
+        Row("ledger", (f"schema {SCHEMA_VERSION}; SHA-256 of all rows {ledger.fingerprint()}",)),
+        Row("seals", (_seals(ledger),)),
+        *([Row("weights", (_weights(ledger, blobs),))] if config.learners else []),
+        *(Row(name, (f"SHA-256 {digest}",)) for name, digest in sha256.items()),
+        *(Row(name, (told,)) for name, told in _versions(notes.get("machine", "{}"))),
+    ]
+    seconds, overhead = ledger.clock()
+    cost = (
+        Row("seconds of all rounds", (Figure(seconds, unit="seconds"),)),
+        Row("of them planning, folding and writing", (Figure(overhead, unit="seconds"),)),
+    )
+    tables = (
+        Table("Where the figures are from", ("value",), tuple(rows), label="what", kind="facts"),
+        Table("How long it took", ("value",), cost, label="what", kind="facts"),
+    )
+    settings = Text("Settings, without where things lie and how many play at a time", meta["settings"])
+    note = "The same settings and seed come to the same rows; the seals are a chain of hashes over them, one per round."
+    return Section("provenance", "Provenance", (note,), (*tables, settings))
+
+
+def _seals(ledger: ReadLedger) -> str:
+    """Whether every row is what was written."""
+    rounds, unsound = ledger.next_round, ledger.first_unsound()
+    if unsound is None:
+        return f"all {rounds + 1} hold; the last is {ledger.seal()}"
+    where = "what the run began with" if unsound < 0 else f"round {unsound + 1}"
+    return f"BROKEN at {where}: from there on the rows are not what was written; going on with --resume mends the run"
+
+
+def _weights(ledger: ReadLedger, blobs: Path) -> str:
+    """Whether the weights that members play with are what the ledger names."""
+    named = {state.blob for state in ledger.states().values()}
+    named |= {member.blob for member in ledger.members() if member.blob is not None}
+    lost = 0
+    for blob in sorted(named):
+        try:
+            read_content(blobs, blob)
+        except BlobError:
+            lost += 1
+    return f"{len(named) - lost} of {len(named)} files are what their names say (SHA-256)" + (
+        f"; {lost} are missing or damaged: going on with --resume mends the run" if lost else ""
+    )
+
+
+def _versions(then: str) -> Iterator[tuple[str, str]]:
+    """The versions that the run began with, and those of now where they differ."""
+    before, after = json.loads(then), json.loads(machine())
+    for key in sorted(before):
+        first, second = (_words(told.get(key)) for told in (before, after))
+        yield key, first if first == second else f"{first} (this report: {second})"
+
+
+def _words(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,76 @@
+"""What was decided on the way, and why: the stages of the curriculum, snapshots, gates and fresh starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from league.config import Config
+from league.crossplay import Standing
+from league.curriculum import describe
+from league.report.blocks import Figure, Row, Section, Table, figure
+from league.rounds import Decision
+from league.tasks import LearnerState, Member
+
+Decided = Sequence[tuple[int, Decision]]  # by round
+
+
+def curriculum(config: Config, stages: Sequence[int], decided: Decided) -> Section:
+    """The stages, when each was practiced, and when and why it ended; ``stages`` is the stage of each round."""
+    if len(config.curriculum) == 1 and not config.stages:
+        return Section("curriculum", "Curriculum", ("None: the league is the same from its first round to its last.",))
+    ends = {stages[number]: (number, one) for number, one in decided if one.kind == "stage" and one.taken}
+    rows = []
+    for place, stage in enumerate(config.curriculum):
+        played = [number for number, at in enumerate(stages) if at == place]
+        when = f"{played[0] + 1} to {played[-1] + 1}" if played else "not yet" if place > max(stages, default=0) else ""
+        over = len(stages) >= config.rounds
+        going = "with the league" if over else "still on"
+        ended = f"after round {ends[place][0] + 1}" if place in ends else going if played else ""
+        why = ends[place][1].reason if place in ends else ""
+        count = Figure(len(played), unit="count")
+        rows.append(Row(stage.name, (describe(config, stage).partition(": ")[2], when, count, ended, why)))
+    heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
+    return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
+
+
+def lineage(
+    members: Sequence[Member], states: Mapping[str, LearnerState], standings: Sequence[Standing], decided: Decided
+) -> Section:
+    """Every learner and its snapshots, and what was decided of them."""
+    if not states:
+        return Section("lineage", "Lineage", ("None: nobody learns in this league.",))
+    points = {row.member: row.points for row in standings}
+    reasons = {f"{one.subject}@{number + 1}": one.reason for number, one in decided if one.kind == "snapshot"}
+    rows = []
+    for learner in (member for member in members if member.live):
+        state = states[learner.name]
+        again = f"started over {state.life} time{'' if state.life == 1 else 's'}" if state.life else ""
+        own = figure(points[learner.name]) if learner.name in points else None
+        told = (learner.role.replace("_", " "), "", Figure(state.decisions, unit="count"), own, again)
+        rows.append(Row(learner.name, told))
+        for child in (member for member in members if member.parent == learner.name):
+            scored = figure(points[child.name]) if child.name in points else None
+            born = (f"snapshot of {learner.name}", f"after round {child.born}", None, scored, reasons.get(child.name))
+            rows.append(Row(child.name, born))
+    heads = ("who it is", "born", "own decisions", "points of ten", "why")
+    tables = [Table("Learners, each followed by its snapshots", heads, tuple(rows))]
+    if others := [(number, one) for number, one in decided if one.kind != "stage"]:
+        taken = tuple(
+            Row(
+                f"round {number + 1}",
+                (
+                    one.subject,
+                    {"reset": "start over"}.get(one.kind, one.kind),
+                    "yes" if one.taken else "no",
+                    one.reason,
+                ),
+            )
+            for number, one in others
+        )
+        tables.append(Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), taken, "when"))
+    fixed = [member.name for member in members if member.role == "fixed" and member.split == "train"]
+    gate, held = ([m.name for m in members if m.split == split] for split in ("gate", "heldout"))
+    notes = [f"Fixed from the start: {', '.join(fixed)}."]
+    notes += [f"Met at the gate only: {', '.join(gate)}."] if gate else []
+    notes += [f"Held out until the league is over: {', '.join(held)}."] if held else []
+    return Section("lineage", "Lineage", tuple(notes), tuple(tables))
