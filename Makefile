@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help setup league test test-slow check format lint types bench expert play watch clean
+.PHONY: help setup league test test-slow check format lint types bench docs expert play watch report clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,9 @@ play: $(READY)  ## a local web page: play, replay, compare
 watch: $(READY)  ## a league in the same page, live: make watch RUN=runs/league/0001
 	$(BIN)/python scripts/web.py --run $(or $(RUN),runs/league)
 
+report: $(READY)  ## one file about a league, to read or send: make report RUN=runs/league/0001
+	$(BIN)/python scripts/report.py --run $(or $(RUN),runs/league)
+
 test: $(READY)  ## the test suite, without the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
@@ -43,9 +46,13 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-bench: $(READY)  ## every speed figure of the README, side by side with its peers
+bench: $(READY)  ## every speed figure of docs/RESULTS.md, side by side with its peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python scripts/benchmark.py --json benchmark.json
+
+docs: $(READY)  ## the documentation as a site, in site/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/python -m scripts.docs_site.build
 
 expert: $(READY)  ## train the shipped expert again and write its card (minutes)
 	$(BIN)/python scripts/train.py --config configs/expert.yaml

@@ -9,6 +9,7 @@ from typing import get_args
 
 from league.backends.settings import BackendName
 from league.command import explained, main
+from league.help_text import HelpText
 
 
 def run(documentation: str, words: Sequence[str]) -> int:
@@ -30,9 +31,7 @@ def run(documentation: str, words: Sequence[str]) -> int:
 
 def _parser(documentation: str) -> argparse.ArgumentParser:
     summary, examples = documentation.split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(
-        description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
     parser.add_argument("--config", type=Path, metavar="FILE", help="a YAML file, such as configs/league.yaml")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override one setting; may be repeated"

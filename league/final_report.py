@@ -18,6 +18,7 @@ from dond_marl.metrics import Estimate
 from league.crossplay import write_csv
 from league.evaluate import BOTH, LAST, NASH, VIEWS, Line
 from league.final_evaluation import EXACT, FinalEvaluation, MemberEvaluation
+from league.narrow import spared
 from league.outcomes import Figures
 from league.proximity import Beside
 from league.ratings import Rated
@@ -37,13 +38,13 @@ def print_final(console: Console, found: FinalEvaluation) -> None:
         console.print(Text(f"note: {note}"), soft_wrap=True)
     for one in found.members:
         console.print(Text(f"\n{one.member} against members that it never met"))
-        console.print(meetings_table(one))
+        console.print(spared(meetings_table(one), console.width))
         for line in shares_told(one):
             console.print(Text(line), soft_wrap=True)
         console.print(Text(f"\n{one.member} against itself"))
-        console.print(self_play_table(found, one))
+        console.print(spared(self_play_table(found, one), console.width))
         console.print(Text(f"\nwhat others can take from {one.member}, points of ten"))
-        console.print(exploited_table(one))
+        console.print(spared(exploited_table(one), console.width))
     for line in explained(found):
         console.print(Text(line), soft_wrap=True)
 

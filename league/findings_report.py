@@ -16,6 +16,7 @@ from rich.text import Text
 from dond_marl.game import SEATS
 from league.crossplay import write_csv
 from league.findings import DRIFT, NASH, WELFARE, Findings, Solution
+from league.narrow import spared
 from league.ratings import Rated
 from league.run_directory import write_whole
 
@@ -28,12 +29,12 @@ HEADINGS = {WELFARE: "welfare", NASH: "Nash", DRIFT: "replic."}
 def print_findings(console: Console, found: Findings) -> None:
     """Both tables, and what their figures mean."""
     console.print("\nratings, most taken first")
-    console.print(ratings_table(found, console.width))
+    console.print(spared(ratings_table(found, console.width), console.width))
     console.print(
         "\nmeta-game: how often each member sits in each seat in mixtures that are stable, and what these pay"
     )
     for table in meta_tables(found, console.width):
-        console.print(table)
+        console.print(spared(table, console.width))
     for line in explained(found):
         console.print(Text(line), soft_wrap=True)
 

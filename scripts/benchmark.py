@@ -19,6 +19,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
+from league.help_text import HelpText
 from scripts.bench.report import machine, print_rows
 from scripts.bench.rows import SUITES, measure
 
@@ -26,10 +27,9 @@ from scripts.bench.rows import SUITES, measure
 def main() -> int:
     """Run the chosen suites; exit code 1 if a bar is missed."""
     summary, examples = (__doc__ or "").split("\n\nexamples", maxsplit=1)
-    parser = argparse.ArgumentParser(
-        description=summary, epilog="examples" + examples, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", choices=sorted(SUITES), action="append", help="measure only this; may be repeated")
+    parser = argparse.ArgumentParser(description=summary, epilog="examples" + examples, formatter_class=HelpText)
+    told = f"measure only this, may be repeated: {', '.join(sorted(SUITES))}"
+    parser.add_argument("--only", choices=sorted(SUITES), metavar="SUITE", action="append", help=told)
     parser.add_argument("--repeats", type=int, default=5, help="alternating repeats of us and each peer (default 5)")
     parser.add_argument("--seconds", type=float, default=1.0, help="least length of one repeat (default 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to a file")

@@ -22,6 +22,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 try:
     from dond_marl.scenarios import SOURCES
     from league.evaluate_command import Request, main
+    from league.help_text import HelpText
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 except KeyboardInterrupt:
@@ -31,9 +32,7 @@ except KeyboardInterrupt:
 def parse_arguments() -> Request:
     """The command line."""
     summary, examples = (__doc__ or "").split("\n\nexamples:\n", maxsplit=1)
-    parser = argparse.ArgumentParser(
-        description=summary, epilog=f"examples:\n{examples}", formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=summary, epilog=f"examples:\n{examples}", formatter_class=HelpText)
     who, games, files = map(parser.add_argument_group, ("who plays", "what is played", "files, besides the tables"))
     who.add_argument("--member", metavar="SPEC", help="whom to measure: name or name(parameter=value)")
     who.add_argument("--against", metavar="SPEC", help="its partner, in all games")

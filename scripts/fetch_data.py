@@ -15,6 +15,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 try:
     from dond_marl.data import BASE_URL, DEFAULT_DATA_DIR
     from dond_marl.fetch import FetchError, fetch
+    from league.help_text import HelpText
 except ModuleNotFoundError as missing:
     sys.exit(
         f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"
@@ -24,9 +25,7 @@ except ModuleNotFoundError as missing:
 def main() -> int:
     """Exit code 0 once every file is there and verified, 1 otherwise."""
     summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(
-        description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
     parser.add_argument("--data-dir", default=str(DEFAULT_DATA_DIR), help="folder for the files (default: %(default)s)")
     parser.add_argument("--url", default=BASE_URL, help="where the files lie (default: %(default)s)")
     options = parser.parse_args()

@@ -3,8 +3,8 @@
 It needs the supervised expert (scripts/train.py --algo bc) and the published dialogues.
 
 examples:
-  python scripts/humanlike.py --data-dir ../shared/data
-  python scripts/humanlike.py --data-dir ../shared/data --kl 0.03 --kl 0.3 --json humanlike.json
+  python scripts/humanlike.py --data-dir data
+  python scripts/humanlike.py --data-dir data --kl 0.03 --kl 0.3 --json humanlike.json
 """
 
 import argparse
@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
+    from league.help_text import HelpText
     from league.humanlike_command import Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -25,9 +26,7 @@ except KeyboardInterrupt:
 def parse_arguments() -> Request:
     """The command line."""
     summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(
-        description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
     parser.add_argument(
         "--config", type=Path, default=ROOT / "configs" / "humanlike.yaml", help="settings of scripts/train.py"
     )

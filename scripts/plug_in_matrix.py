@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
+from league.help_text import HelpText
 from scripts.plug_in.matrix import PAGE, run, table, write
 from scripts.plug_in.places import EXAMPLES
 
@@ -22,9 +23,7 @@ from scripts.plug_in.places import EXAMPLES
 def main() -> int:
     """Exit code 0 if every example works, 1 otherwise."""
     summary, examples = (__doc__ or "").split("\n\nexamples", maxsplit=1)
-    parser = argparse.ArgumentParser(
-        description=summary, epilog="examples" + examples, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=summary, epilog="examples" + examples, formatter_class=HelpText)
     names = [example.name for example in EXAMPLES]
     told = f"run only this, may be repeated: {', '.join(names)}"
     parser.add_argument("--only", choices=names, metavar="NAME", action="append", help=told)

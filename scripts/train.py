@@ -6,7 +6,7 @@ examples:
   python scripts/train.py --algo ppo --hint llm --config configs/ppo_config.yaml
   python scripts/train.py --config configs/ppo_config.yaml --set env.partner="boulware(exponent=2)" \
                           --set training.num_train_steps=100000
-  python scripts/train.py --algo bc --config configs/bc_config.yaml --set env.data_dir=../shared/data
+  python scripts/train.py --algo bc --config configs/bc_config.yaml --set env.data_dir=data
   python scripts/train.py --resume                     # the newest run under runs/train, with its own settings
 """
 
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
+    from league.help_text import HelpText
     from league.train_command import main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -28,9 +29,7 @@ except KeyboardInterrupt:
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
     summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(
-        description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
     parser.add_argument("--algo", choices=("ppo", "reinforce", "bc"), help="overrides training.algo")
     parser.add_argument("--hint", choices=("none", "random", "expert", "llm"), help="overrides hints.mode")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a YAML file, such as configs/ppo_config.yaml")

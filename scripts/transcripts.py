@@ -1,7 +1,7 @@
 """Games as JSON lines: import people's talks and OpenSpiel's instances, replay a file, show its games in words.
 
 examples:
-  python scripts/transcripts.py dialogues --data-dir ../shared/data --split test --out talks.jsonl
+  python scripts/transcripts.py dialogues --data-dir data --split test --out talks.jsonl
   python scripts/transcripts.py openspiel --max-count 5 --play heuristic nash_seeker --out games.jsonl
   python scripts/transcripts.py replay games.jsonl --show 2
 """
@@ -15,6 +15,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from dond_marl.data import DIALOGUE_SPLITS
+    from league.help_text import HelpText
     from league.transcripts_command import Dialogues, OpenSpiel, Replay, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -23,8 +24,7 @@ except ModuleNotFoundError as missing:
 def parse_arguments() -> Dialogues | OpenSpiel | Replay:
     """The command line."""
     summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=form)
+    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
     commands = parser.add_subparsers(dest="command", required=True)
     talks = commands.add_parser("dialogues", help="people's talks, exact games and others, marked")
     talks.add_argument("--data-dir", type=Path, help="folder of the published files (default: data)")
