@@ -2,15 +2,21 @@
 
     python tests/web_tour.py --folder FOLDER --pictures docs
 
-``FOLDER`` holds runs/league with at least one league. Times are of this machine; nothing asserts on them.
+``FOLDER`` holds runs/league with at least one league. A league of scripted members is played beside it for the last
+figure: its page while it has more than 10,000 rows of matches, and more of them arrive. Times are of this machine;
+nothing asserts on them.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import sqlite3
 import statistics
+import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 from PIL import Image
@@ -21,6 +27,14 @@ sys.path[0] = str(ROOT)
 from tests.web_browser import NARROW, WIDE, browsing, serving  # noqa: E402
 
 LOADS, ACTS = 7, 12
+ROWS, WATCHED = 10_000, 10.0  # rows of matches; seconds for which their page is watched
+# How long the browser was busy at a stretch, milliseconds, and how often the page changed.
+BUSY = """() => {
+  window.busy = []; window.changes = 0;
+  const told = list => window.busy.push(...list.getEntries().map(entry => entry.duration));
+  new PerformanceObserver(told).observe({type: "longtask"});
+  new MutationObserver(() => window.changes++).observe(document.body, {childList: true, subtree: true});
+}"""
 # From the press of a button to the moment that the log has so many lines, in the browser's own milliseconds.
 PRESSED = """async ([selector, lines]) => {
   const began = performance.now();
@@ -42,6 +56,7 @@ def main() -> None:
             acts = answers(browser, address, partner)
             told = f"median {statistics.median(acts):.0f} ms, worst {max(acts):.0f} ms of {len(acts)}"
             print(f"an act answered by {partner}: {told}")
+        print(followed(browser, given.folder / "rows"))
         if given.pictures is not None:
             given.pictures.mkdir(exist_ok=True)
             for size, scheme in ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")):
@@ -58,6 +73,51 @@ def first_load(browser: object, address: str) -> float:
     took = page.evaluate("performance.now()")
     context.close()
     return took
+
+
+def followed(browser: object, folder: Path) -> str:
+    """How the page of a league of many rows loads, and how it keeps up with those that arrive."""
+    folder.mkdir()
+    settings = ["league.rounds=400", "league.block_size=2", "league.evaluate=false", "logging.output_dir=runs/league"]
+    command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", "configs/league_scripted.yaml"]
+    (folder / "configs").symlink_to(ROOT / "configs")
+    for setting in settings:
+        command += ["--set", setting]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as league:
+        try:
+            while (before := rows_of(folder)) <= ROWS:
+                assert league.poll() is None, "the league ended too early"
+                time.sleep(0.5)
+            with serving(folder) as address:
+                context = browser.new_context(viewport=WIDE)
+                page = context.new_page()
+                page.goto(f"{address}/league")
+                page.locator(".heat").wait_for()
+                took = page.evaluate("performance.now()")
+                page.evaluate(BUSY)
+                page.wait_for_timeout(1000 * WATCHED)
+                busy, changes = page.evaluate("[window.busy, window.changes]")
+                context.close()
+        finally:
+            league.terminate()
+    after = rows_of(folder)
+    worst = f"{max(busy):.0f} ms" if busy else "less than 50 ms"
+    return (
+        f"a live league of {before:,} to {after:,} rows: its page is there after {took:.0f} ms; in {WATCHED:.0f} s it "
+        f"changed {changes} times and was never busy for more than {worst} at a stretch"
+    )
+
+
+def rows_of(folder: Path) -> int:
+    """Rows of matches in the newest ledger so far."""
+    ledgers = sorted(folder.glob("runs/league/*/ledger.sqlite"))
+    if not ledgers:
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{ledgers[-1]}?mode=ro", uri=True)) as ledger:
+            return int(ledger.execute("SELECT count(*) FROM matches").fetchone()[0])
+    except sqlite3.OperationalError:  # it has no tables yet
+        return 0
 
 
 def begin(page: object, partner: str, **fields: str) -> None:

@@ -20,6 +20,9 @@ from league.backends.contract import BackendError
 REACH = 5.0  # seconds for a cluster to answer at all
 STORE = 256 << 20  # bytes of Ray's object store, if Ray is started here: it holds weights only
 ROOT = Path(__file__).resolve().parents[2]
+GUARDED = (
+    "; a cluster guarded by a token lets in who holds it: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as on its machines"
+)
 PACKAGES = ("dond_marl", "hints", "league", "partners")  # sent to the nodes of a cluster: they play with our very code
 
 
@@ -54,7 +57,8 @@ def join(ray: ModuleType, workers: int | None, address: str | None) -> None:
             check_reachable(address)
             ray.init(address, runtime_env={"py_modules": [str(ROOT / name) for name in PACKAGES]}, **quiet)
     except (OSError, RuntimeError, ValueError) as error:
-        raise BackendError(f"Ray cannot be used at {address or 'this machine'}: {one_line(error)}") from error
+        told = f"Ray cannot be used at {address or 'this machine'}: {one_line(error)}"
+        raise BackendError(told if address is None or os.environ.get("RAY_AUTH_MODE") else told + GUARDED) from error
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)  # Ray puts its own in its place, which would end us at once
