@@ -119,14 +119,14 @@ def _failed(error: Exception, code: int) -> int:
 
 
 def _heed_signals(watcher: PlainWatcher) -> None:
-    """Have SIGINT and SIGTERM stop the run at its next tick, and at once when they come a second time.
+    """Have SIGINT and SIGTERM stop the run at its next tick; at once when they come a second time or after all rounds.
 
     An exception raised by a signal can be lost where Python cannot pass it on; a flag cannot. SIGINT is named because a
     background job is started with it ignored.
     """
 
     def ask(_number: int, _frame: FrameType | None) -> None:
-        if watcher.stop_asked:
+        if watcher.stop_asked or watcher.rounds_are_over:
             raise KeyboardInterrupt
         watcher.stop_asked = True
 

@@ -17,6 +17,8 @@ from league.history import History
 from league.matches import asks_for_pay
 from league.planner import Plan, members_of, plan_round
 from league.tasks import LearnerState, Place, play
+from league.train_settings import HintsConfig
+from partners.llm.occupant import chosen
 
 if TYPE_CHECKING:
     from league.train_task import TrainTask
@@ -49,7 +51,8 @@ def dry_run(console: Console, config: Config) -> Cost:
         *(_of_learner(task) for task in first.training),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
         f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots",
-        f"about {_time(cost.seconds)} on one core of this machine, where nothing else runs",
+        f"about {_time(cost.seconds)} on one core of this machine, where nothing else runs"
+        + (", and without those who cost something to ask" if _pays(config, first) else ""),
     ]
     for line in lines:
         console.print(Text(line), soft_wrap=True)
@@ -105,9 +108,10 @@ def _seconds_per_game(first: Plan, place: Place) -> float:
 
 
 def _seconds(task: TrainTask, place: Place) -> float:
-    """Of a whole practice, from its first update."""
+    """Of a whole practice, from its first update. Nobody is asked who costs something to ask."""
     from league.train_task import train
 
+    task = _without_pay(task)
     short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))
     seconds: list[float] = []
     for _ in range(2):  # the first time seats everybody
@@ -116,6 +120,20 @@ def _seconds(task: TrainTask, place: Place) -> float:
         seconds.append(time.process_time() - began)
     made = max(result.state.decisions - task.state.decisions, 1)
     return seconds[-1] * task.learner.decisions / made
+
+
+def _without_pay(task: TrainTask) -> TrainTask:
+    """The same practice without a service that whispers or judges."""
+    paid = task.hints.mode == "llm" and chosen(task.hints.provider) != "hf"
+    hints = HintsConfig() if paid else task.hints
+    reward = "own" if "llm_judge" in task.learner.reward else task.learner.reward
+    return dataclasses.replace(task, hints=hints, learner=task.learner.model_copy(update={"reward": reward}))
+
+
+def _pays(config: Config, first: Plan) -> bool:
+    """Whether somebody costs something to ask, in a match or in the first round's practice."""
+    practice = any(_without_pay(task) != task for task in first.training)
+    return practice or any(asks_for_pay(member) for member in members_of(config))
 
 
 def _of_learner(task: TrainTask) -> str:

@@ -43,7 +43,8 @@ class ReadLedger(Ledger):
         try:
             yield
         finally:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # SQLite has ended it by itself where it could not go on
+                self._db.execute("ROLLBACK")
 
     def seconds(self) -> float:
         """How long all committed rounds took together."""

@@ -75,6 +75,7 @@ def _end(
     config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher
 ) -> tuple[Findings | None, FinalEvaluation | None]:
     """What a league ends with: ratings and the meta-game, and the mains against held-out members."""
+    watcher.told("ratings and the meta-game")
     found = findings_of(ledger, history.cross, seed=config.league.seed, confidence=config.league.confidence)
     if found is not None:
         write_findings(directory.path, found)

@@ -45,6 +45,7 @@ class PlainWatcher:
     def __init__(self, console: Console) -> None:
         self._console = console
         self.stop_asked = False
+        self.rounds_are_over = False  # nothing is in flight that a stop could not end at any moment
 
     def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
         """Say what begins or goes on."""
@@ -56,6 +57,8 @@ class PlainWatcher:
 
     def told(self, message: str) -> None:
         """Say it."""
+        self.rounds_are_over = True
+        self.tick()
         self._say(f"  {message}")
 
     def tick(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,8 +86,11 @@ def learner_seed(seed: int, name: str, life: int = 0) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
 
-def train(task: TrainTask, place: Place) -> TrainResult:
-    """Practice and improve until the round's ``decisions`` are made, in one torch thread."""
+def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None) -> TrainResult:
+    """Practice and improve until the round's ``decisions`` are made, in one torch thread.
+
+    ``tick`` is called before every update; what it raises ends the practice, of which nothing is kept.
+    """
     torch.set_num_threads(1)
     seed = learner_seed(task.seed, task.learner.name, task.state.life)
     network = read_network(place.blobs, task.state.blob)
@@ -99,6 +103,7 @@ def train(task: TrainTask, place: Place) -> TrainResult:
     target, games, points, deals = task.state.decisions + task.learner.decisions, task.state.games, 0.0, 0.0
     try:
         while learner.decisions < target:
+            tick()
             experience, score = practice(
                 learner.network, opponents, plan, update=learner.updates, games_before=games, whisper=whisper
             )

@@ -261,6 +261,20 @@ def test_a_stop_takes_no_more_than_five_seconds_whatever_a_member_does(place, br
     assert time.monotonic() - began < 5 and not own_workers()
 
 
+def test_a_stop_ends_a_long_practice_between_two_updates(place):
+    task, ticks = practice(place, ["tough"]), []
+    task = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 10**9}))
+
+    def tick() -> None:
+        ticks.append(1)
+        if len(ticks) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), InProcess() as backend:
+        list(backend.run([task], place, tick=tick))
+    assert len(ticks) == 5
+
+
 def death(member: str | None = "a", outside: bool = False, began: bool = True) -> Death:
     return Death(member, "died", outside, began)
 

@@ -116,6 +116,22 @@ def test_a_polite_stop_says_how_to_go_on_and_the_run_does(tmp_path, number):
     assert (tmp_path / "runs" / "0001" / "ladder.csv").is_file()  # of the rounds committed so far
 
 
+def test_a_stop_after_all_rounds_is_heeded_at_once_and_the_end_comes_on_resuming(tmp_path):
+    learner = "[{name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100}]"
+    settings = write_settings(tmp_path, 1)
+    words = ("--config", settings, "--set", f"learners={learner}", "--set", "heldout=[conceder, linear]")
+    process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert any("the best that can be done against conceder" in line for line in process.stdout)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    folder = tmp_path / "runs" / "0001"
+    assert process.returncode == 130 and f"--resume {folder}" in errors and "Traceback" not in errors
+    assert not (folder / "evaluation.json").exists()
+    assert "main against members that it never met" in run("--resume", folder).stdout
+    assert (folder / "evaluation.json").is_file()
+
+
 def test_the_tables_are_printed_and_written_and_every_figure_is_shown(tmp_path):
     done = run("--config", write_settings(tmp_path, 2))
     assert done.returncode == 0 and not done.stderr

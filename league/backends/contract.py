@@ -36,7 +36,8 @@ class Backend(Protocol):
         """The results of ``tasks`` in their order, each as soon as it and all before it are there.
 
         ``deadline``: seconds after which a task is looked at for a member that hangs; ``None`` waits forever.
-        ``tick`` is called several times a second while there is nothing to yield (in this process: between two tasks);
+        ``tick`` is called several times a second while there is nothing to yield (in this process: between two tasks
+        and between two updates of a practice);
         what it raises stops the run. Raises :class:`BackendError`, and whatever a task raises by no member's fault.
         A run that is left early drops what it has in flight.
         """

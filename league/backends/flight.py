@@ -47,7 +47,7 @@ def in_order(crew: Crew, flight: Flight, tick: Tick) -> Iterator[Result]:
                 crew.hand_out(flight)
                 if flight.at_home:
                     home = flight.at_home.popleft()
-                    flight.done[home] = perform(flight.tasks[home], flight.place)
+                    flight.done[home] = perform(flight.tasks[home], flight.place, tick)
                 else:
                     crew.collect(flight)
             crew.hand_out(flight)  # nobody waits for whoever takes the result

@@ -16,11 +16,11 @@ class InProcess:
     def run(
         self, tasks: Sequence[Task], place: Place, *, deadline: float | None = None, tick: Tick = nothing
     ) -> Iterator[Result]:
-        """The results of ``tasks``, each played when it is asked for; ``tick`` is called before each."""
+        """The results of ``tasks``, each played when it is asked for; ``tick`` comes before each and in practices."""
         del deadline
         for task in tasks:
             tick()
-            yield perform(task, place)
+            yield perform(task, place, tick)
 
     def close(self) -> None:
         """Nothing was started."""

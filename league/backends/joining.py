@@ -56,6 +56,8 @@ def join(ray: ModuleType, workers: int | None, address: str | None) -> None:
         else:
             check_reachable(address)
             ray.init(address, runtime_env={"py_modules": [str(ROOT / name) for name in PACKAGES]}, **quiet)
+    except BackendError:
+        raise
     except (OSError, RuntimeError, ValueError) as error:
         told = f"Ray cannot be used at {address or 'this machine'}: {one_line(error)}"
         raise BackendError(told if address is None or os.environ.get("RAY_AUTH_MODE") else told + GUARDED) from error

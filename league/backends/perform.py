@@ -11,20 +11,23 @@ from functools import lru_cache
 from pathlib import Path
 
 from dond_marl.occupants import seat_occupant
-from league.backends.contract import Result, Task
+from league.backends.contract import Result, Task, Tick, nothing
 from league.blobs import SUFFIX
 from league.tasks import MatchResult, MatchTask, Place, play
 
 
-def perform(task: Task, place: Place) -> Result:
-    """Play a task here, in one torch thread; PyTorch is loaded only where somebody learns or is a network."""
+def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:
+    """Play a task here, in one torch thread; PyTorch is loaded only where somebody learns or is a network.
+
+    ``tick`` is called now and then in the middle of a practice, which takes seconds; a match takes milliseconds.
+    """
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
     if isinstance(task, MatchTask):
         return play(task, place)
     from league.train_task import train
 
-    return train(task, place)
+    return train(task, place, tick)
 
 
 def forfeited(task: Task, member: str, cause: str) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -15,7 +16,14 @@ from dond_marl.seats import Partner
 from league.blobs import BlobError
 from league.config import Config
 from league.ledger import Ledger
-from league.tasks import Leg, Place, Seated, facts_of, open_source, seated
+from league.tasks import Leg, Member, Place, Seated, facts_of, open_source, seated
+
+NOT_ASKED = re.compile(r"\b(llm|human)\b")  # once more, for a report, also where a mixture holds one
+
+
+def may_be_asked(member: Member) -> bool:
+    """Whether asking a member again costs nothing and comes to the same."""
+    return member.spec is None or NOT_ASKED.search(member.spec) is None
 
 
 def orders(ledger: Ledger, number: int) -> Iterator[tuple[int, Leg]]:
@@ -36,7 +44,8 @@ def played_again(
 ) -> Games | str:
     """The games of a leg, which come to the same facts, or a sentence why that cannot be.
 
-    ``instead``: who sits for some of the members. The match is named as :func:`league.tasks.play` names it.
+    ``instead``: who sits for some of the members; nobody else is asked who costs something to ask. The match is named
+    as :func:`league.tasks.play` names it.
     """
     members, before = {member.name: member for member in ledger.members()}, ledger.states(number - 1)
     keys = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) for name in leg.seats]
@@ -45,6 +54,8 @@ def played_again(
         for name in leg.seats:
             blob = before[name].blob if name in before else members[name].blob
             known = (instead or {}).get(name)
+            if known is None and not may_be_asked(members[name]):
+                return f"cannot be played again: {name} would have to be asked"
             players.append(seated(Seated(members[name], blob), Place(blobs)) if known is None else known)
         games = rollout(
             (players[0], players[1]),

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class _Counted(NamedTuple):
 
 def asked(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
     """The section; one line where nobody was asked."""
-    models = [member for member in ledger.members() if member.spec is not None and re.search(r"\bllm\b", member.spec)]
+    models = [member for member in ledger.members() if _is_model(member)]
     hinted = any(stage.hints_of(one.name).mode == "llm" for stage in config.curriculum for one in config.learners)
     whispers = ("Models whispered to learners in practice; those calls are not in the ledger.",) if hinted else ()
     failed = _failed(ledger)
@@ -123,7 +123,7 @@ def _of_file(
     if models and all(FINGERPRINT.fullmatch(model) for model in models):
         notes.append(f"{member.name} runs on this machine and can only say legal lines: no reply was refused{none}.")
         return tables, notes
-    classes = _classes(member, {**told, "cache_mode": "replay"}, config, ledger, blobs)
+    classes = _classes(member, config, ledger, blobs)
     if isinstance(classes, str):
         return tables, [*notes, f"Its replies cannot be told apart by class: its matches {classes}{none}."]
     return [*tables, Table(f"Decisions of {member.name}, by class", ("times",), classes, label="class")], notes
@@ -149,24 +149,40 @@ def _calls(path: Path) -> tuple[tuple[Row, ...], list[str]]:
     return tuple(rows), models
 
 
-def _classes(
-    member: Member, told: dict[str, Any], config: Config, ledger: ReadLedger, blobs: Path
-) -> tuple[Row, ...] | str:
+def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[Row, ...] | str:
     """Every decision by its class, from the member's matches played again out of its file; or why that cannot be."""
-    if told.get("provider", "auto") == "auto":
-        told["provider"] = "groq"  # its answers are a service's, and no other is asked by itself
-    try:
-        partner = seat_occupant({"kind": "llm", **told})
-    except (HinterError, ValueError) as error:
-        return f"cannot be played again: {one_line(error)}"
-    assert isinstance(partner, LLMPartner)
+    replayed = {one.name: _from_file(one) for one in ledger.members() if _is_model(one)}
+    partner = replayed[member.name]
+    if isinstance(partner, str):
+        return partner
+    instead = {name: one for name, one in replayed.items() if not isinstance(one, str)}
     for number in range(ledger.next_round):
         for order, leg in orders(ledger, number):
             if member.name in leg.seats:
-                again = played_again(config, ledger, blobs, number, order, leg, {member.name: partner})
+                again = played_again(config, ledger, blobs, number, order, leg, instead)
                 if isinstance(again, str):
                     return again
     return _by_class(partner.tally)
+
+
+def _from_file(member: Member) -> LLMPartner | str:
+    """A model as its file answers for it, which asks nobody; or why that cannot be."""
+    kind, told = parse_spec(member.spec or "")
+    if kind != "llm":
+        return "cannot be played again: it is one of several"
+    if told.get("provider", "auto") == "auto":
+        told["provider"] = "groq"  # its answers are a service's, and no other is asked by itself
+    try:
+        partner = seat_occupant({"kind": "llm", **told, "cache_mode": "replay"})
+    except (HinterError, ValueError) as error:
+        return f"cannot be played again: {one_line(error)}"
+    assert isinstance(partner, LLMPartner)
+    return partner
+
+
+def _is_model(member: Member) -> bool:
+    """Whether it is a language model, or somebody in it is."""
+    return member.spec is not None and re.search(r"\bllm\b", member.spec) is not None
 
 
 def _by_class(tally: Counter[str]) -> tuple[Row, ...]:

@@ -13,11 +13,12 @@ from dond_marl.metrics import Estimate
 from dond_marl.record import GameRecord
 from league.curves import CurvePoint
 
-Unit = Literal["points", "share", "count", "skill", "ratio", "seconds"]
+Unit = Literal["points", "share", "count", "acts", "skill", "ratio", "seconds"]
 UNITS: dict[Unit, str] = {
     "points": "points of ten",
     "share": "share",
     "count": "count",
+    "acts": "acts",
     "skill": "openskill's mu",
     "ratio": "ratio",
     "seconds": "seconds",
@@ -112,8 +113,10 @@ def figure(estimate: Estimate, unit: Unit = "points") -> Figure:
 
 
 def stored(given: Mapping[str, Any], unit: Unit = "points", n: int | None = None) -> Figure:
-    """A figure out of a run's own files, where an unknown number is ``None``."""
+    """A figure out of a run's own files, where an unknown number is ``None``; ``ValueError`` for what is no number."""
     value, low, high = (math.nan if given.get(key) is None else float(given[key]) for key in ("value", "low", "high"))
+    if math.isinf(value) or math.isinf(low) or math.isinf(high):
+        raise ValueError
     return Figure(value, low, high, n, unit)
 
 

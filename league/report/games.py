@@ -7,7 +7,6 @@ it is not shown. Who costs something to ask, or cannot be asked again, is not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,15 +21,15 @@ from dond_marl.transcript import transcript_lines
 from league.config import Config
 from league.dialogue import act_told, said, steps
 from league.ledger import Ledger
-from league.report.again import orders, played_again
+from league.report.again import may_be_asked, orders, played_again
 from league.report.blocks import Dialogue, Figure, Row, Section, Table, Unit, figure
-from league.tasks import Leg, Member
+from league.tasks import Leg
 from league.web.frontier_view import plane_of, verdict
 
 EACH = 3  # games of each kind that are told
-TRIED = 12  # candidates of each kind, at most
-NOT_ASKED = re.compile(r"\b(llm|human)\b")  # once more, for a report, also where a mixture holds one
+TRIED = 12  # pairs of members of each kind, at most
 BEST, WORST, BROKEN = "Most efficient", "Least efficient deal", "No deal"
+Pair = frozenset[str]  # two members
 
 
 class Candidate(NamedTuple):
@@ -46,7 +45,7 @@ class Candidate(NamedTuple):
 class _Found(NamedTuple):
     """What all games of the ledger came to, in sums over groups of scenarios."""
 
-    candidates: dict[str, list[Candidate]]
+    candidates: dict[str, list[Candidate]]  # of each kind: the best of each pair of members, best first
     sums: dict[str, tuple[np.ndarray, np.ndarray]]  # [GROUPS] totals and counts
     games: int
 
@@ -77,7 +76,7 @@ def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
 
 def _looked_through(ledger: Ledger) -> _Found:
     members = {member.name: member for member in ledger.members()}
-    kept: dict[str, list[Candidate]] = {BEST: [], WORST: [], BROKEN: []}
+    kept: dict[str, dict[Pair, Candidate]] = {BEST: {}, WORST: {}, BROKEN: {}}
     sums = {name: (np.zeros(GROUPS), np.zeros(GROUPS)) for name in ("deals", "welfare", "nash", "pareto")}
     number_of_games = 0
     for number in range(ledger.next_round):
@@ -86,14 +85,24 @@ def _looked_through(ledger: Ledger) -> _Found:
             reached = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
             number_of_games += reached.size
             _add(sums, reached)
-            if len(set(leg.seats)) == 2 and all(_may_be_asked(members[name]) for name in leg.seats):
+            if len(set(leg.seats)) == 2 and all(may_be_asked(members[name]) for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
-                    kept[kind].append(Candidate((*merit, -number), number, order, row, leg))
-    return _Found(
-        {kind: sorted(found, key=lambda each: each.merit, reverse=True) for kind, found in kept.items()},
-        sums,
-        number_of_games,
-    )
+                    _keep(kept[kind], Candidate((*merit, -number), number, order, row, leg))
+        kept = {kind: _first(found) for kind, found in kept.items()}  # what cannot be shown is let go of
+    return _Found({kind: list(found.values()) for kind, found in kept.items()}, sums, number_of_games)
+
+
+def _keep(found: dict[Pair, Candidate], new: Candidate) -> None:
+    """The better one of each pair of members."""
+    pair = frozenset(new.leg.seats)
+    if pair not in found or new.merit > found[pair].merit:
+        found[pair] = new
+
+
+def _first(found: dict[Pair, Candidate]) -> dict[Pair, Candidate]:
+    """As many as are tried, the best first."""
+    ordered = sorted(found.items(), key=lambda one: one[1].merit, reverse=True)
+    return dict(ordered[:TRIED])
 
 
 def _extremes(reached: Efficiency, leg: Leg) -> Iterator[tuple[str, int, tuple[float, ...]]]:
@@ -142,22 +151,16 @@ def _all_games(found: _Found, confidence: float) -> Table:
 def _told(
     kind: str, candidates: list[Candidate], config: Config, ledger: Ledger, blobs: Path
 ) -> tuple[list[Dialogue], str | None]:
-    """The first ``EACH`` that can be played again, no pair of members twice; and what stood in the way of the last."""
+    """The first ``EACH`` that can be played again; and what stood in the way of the last that could not."""
     told: list[Dialogue] = []
-    pairs: set[frozenset[str]] = set()
-    problem, tried = None, 0
+    problem = None
     for each in candidates:
-        if len(told) == EACH or tried == TRIED:
+        if len(told) == EACH:
             break
-        pair = frozenset(each.leg.seats)
-        if pair in pairs:
-            continue
-        tried += 1
         again = played_again(config, ledger, blobs, each.round, each.order, each.leg)
         if isinstance(again, str):
             problem = f"Some games are not told: they {again}."
             continue
-        pairs.add(pair)
         record = records(again, each.leg.seats, source=config.env.scenarios, seed=config.league.seed)[each.row]
         told.append(_dialogue(f"{kind} {len(told) + 1}", record, each, ledger))
     return told, problem
@@ -185,7 +188,3 @@ def _dialogue(heading: str, record: GameRecord, each: Candidate, ledger: Ledger)
         transcript_lines(gone[-1].state)[-1],
         verdict(plane_of(record, 0, each.leg.seats)),
     )
-
-
-def _may_be_asked(member: Member) -> bool:
-    return member.spec is None or NOT_ASKED.search(member.spec) is None

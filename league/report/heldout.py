@@ -24,7 +24,7 @@ PLAYED: dict[str, tuple[str, Unit]] = {  # heading: the figure's name and unit
     "Nash efficiency": ("nash", "share"),
     "fairness": ("egalitarian", "share"),
     "Pareto-optimal of deals": ("pareto", "share"),
-    "acts": ("turns", "points"),
+    "acts": ("turns", "acts"),
 }
 
 

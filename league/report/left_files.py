@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,7 @@ def left_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> Lef
         command = _command(folder, name, evaluates)
         if not over:
             why[name] = (
-                f"The league is not over: they come at its end. Play on with: {_call('league.py')} --resume {folder}"
+                f"The league is not over: they come at its end. Play on with: {_call('league.py')} --resume {_word(folder)}"
             )
             return None
         if not path.is_file():
@@ -78,13 +79,19 @@ def _document(text: str) -> dict[str, Any]:
 
 def _command(folder: Path, name: str, evaluates: bool) -> str:
     if name == EVALUATION:
-        return f"{_call('evaluate.py')} --run {folder} --json {folder / name}"
-    if evaluates:
-        return f"{_call('league.py')} --resume {folder}"
-    return f"{_call('league.py')} --resume {folder} --config {folder / 'config.yaml'} --set league.evaluate=true"
+        return f"{_call('evaluate.py')} --run {_word(folder)} --json {_word(folder / name)}"
+    again = f"{_call('league.py')} --resume {_word(folder)}"
+    return again if evaluates else f"{again} --config {_word(folder / 'config.yaml')} --set league.evaluate=true"
 
 
 def _call(script: str) -> str:
-    """How a script beside the one that runs is called."""
+    """How a script beside the one that runs is called; of an installation it is a command."""
     here = Path(sys.argv[0])
+    if here.parents[1:2] == (Path(__file__).resolve().parents[1] / "home",):
+        return f"dond-marl {Path(script).stem}"
     return f"python {here.with_name(script) if here.parent.name == 'scripts' else Path('scripts') / script}"
+
+
+def _word(path: Path) -> str:
+    """A path as one word of a command."""
+    return shlex.quote(str(path))

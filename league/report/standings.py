@@ -26,7 +26,7 @@ def ladder(
             "left to partner": _bare(row.left, row.points.n),
             "deals": _bare(row.deals, row.points.n)._replace(unit="share"),
             "own where agreed": _bare(row.agreed, round(row.points.n * row.deals) if row.points.n else 0),
-            "acts per game": _bare(row.turns, row.points.n),
+            "acts per game": _bare(row.turns, row.points.n)._replace(unit="acts"),
             "against itself": figure(cross.cell(row.member, row.member, confidence)),
             "fallbacks": Figure(row.fallbacks, unit="count") if any(r.fallbacks for r in standings) else None,
             "failed matches": Figure(row.failed, unit="count") if any(r.failed for r in standings) else None,

@@ -22,7 +22,9 @@ def curriculum(config: Config, stages: Sequence[int], decided: Decided) -> Secti
     rows = []
     for place, stage in enumerate(config.curriculum):
         played = [number for number, at in enumerate(stages) if at == place]
-        when = f"{played[0] + 1} to {played[-1] + 1}" if played else "not yet" if place > max(stages, default=0) else ""
+        when = (
+            f"{played[0] + 1} to {played[-1] + 1}" if played else "not yet" if place > max(stages, default=-1) else ""
+        )
         over = len(stages) >= config.rounds
         going = "with the league" if over else "still on"
         ended = f"after round {ends[place][0] + 1}" if place in ends else going if played else ""
