@@ -183,6 +183,25 @@ def test_a_dry_run_asks_nobody_who_costs_something():
         service.close()
 
 
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "stages: [{name: a, hints: {mode: llm, provider: openai, models: {openai: any}, options: {base_url: 'URL'}}}]",
+        """training: {reward: "llm_judge(style='competitive', provider='openai', model='any', base_url='URL')"}""",
+    ],
+    ids=["who whispers", "who judges"],
+)
+def test_a_dry_run_asks_no_service_about_practice(asks, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    service = Service(lambda heard, number: completion())
+    learners = f"members: [heuristic]\nlearners: [{{name: main, {SMALL}}}]\n"
+    try:
+        cost, _ = estimate(league_of(learners + asks.replace("URL", service.url)))
+        assert cost.seconds > 0 and not service.heard
+    finally:
+        service.close()
+
+
 # --- The rules by themselves ----------------------------------------------------------------------------------------
 
 

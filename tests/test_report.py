@@ -113,6 +113,7 @@ def test_the_ladder_and_the_cross_play_are_the_runs_own(document, played):
         assert near(told["of Nash"], row["of_nash"])
         assert near(told["left to partner"], row["left_to_partner"])
         assert near(told["against itself"], row["self_play"])
+        assert near(told["acts per game"], row["turns"]) and told["acts per game"]["unit"] == "acts"
     cross = {row["member"]: row for row in table(document, "crossplay")}
     cells = file(played / "crossplay.csv")
     assert len(cells) == len(ladder) ** 2
@@ -547,6 +548,38 @@ def test_calls_tokens_and_fallbacks_are_told_by_class(tmp_path, monkeypatch):
     assert classes["reply refused: unparsable"] > 0 and classes["no reply: refused"] > 0
     assert classes["its own choice"] + fallen == classes["decisions"]
     assert not [block for block in document["games"]["blocks"] if "game" in block]  # nobody is asked again
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["both keep answers", "one does"])
+def test_a_model_is_not_asked_for_another_models_classes(kept, tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    service = Service(lambda heard, number: completion())
+    model = {"kind": "llm", "provider": "openai", "base_url": service.url, "model": "m", "in_flight": 1}
+    caches = [{"cache": str(tmp_path / f"{name}.sqlite"), "cache_mode": "record"} for name in ("one", "other")]
+    settings = {
+        "env": {"scenarios": "lewis", "max_turns": 2},
+        "league": {"rounds": 1, "block_size": 2},
+        "members": [
+            "heuristic",
+            {**model, **caches[0], "name": "one"},
+            {**model, **(caches[1] if kept else {}), "name": "other"},
+        ],
+        "logging": {"output_dir": "runs"},
+    }
+    (tmp_path / "league.yaml").write_text(json.dumps(settings))
+    try:
+        done = run_league("--config", "league.yaml", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+            assert any(set(leg.seats) == {"one", "other"} for leg in ledger.legs(0))
+        asked = len(service.heard)
+        told = json.loads(FORMATS["json"](facts.collect(tmp_path / "runs")))["sections"]["models"]
+        assert len(service.heard) == asked > 0
+    finally:
+        service.close()
+    classes = [block["table"] for block in told["blocks"] if block["table"].startswith("Decisions of")]
+    assert classes == (["Decisions of one, by class", "Decisions of other, by class"] if kept else [])
+    assert any("other would have to be asked" in note for note in told["notes"]) != kept
 
 
 # In a browser

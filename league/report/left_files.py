@@ -40,9 +40,8 @@ def left_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> Lef
         path = folder / name
         command = _command(folder, name, evaluates)
         if not over:
-            why[name] = (
-                f"The league is not over: they come at its end. Play on with: {_call('league.py')} --resume {_word(folder)}"
-            )
+            again = f"{_call('league.py')} --resume {_word(folder)}"
+            why[name] = f"The league is not over: they come at its end. Play on with: {again}"
             return None
         if not path.is_file():
             why[name] = f"Not made for this run. Make it with: {command}"

@@ -26,7 +26,7 @@ MILLI = 1e3
 
 
 def rows(repeats: int, _seconds: float) -> Iterator[Row]:
-    """Three limits; medians."""
+    """Four limits; medians."""
     config = load_config(DEFAULT, [])
     scenarios = block_scenarios(config.env, config.league.seed, block_of(config, 0))
     with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +39,8 @@ def rows(repeats: int, _seconds: float) -> Iterator[Row]:
         first = plan_round(config, History(members_of(config), config.league.decay), states)
         facts = play(first.matches[0], place).legs[0].facts
         names = [f"member {number}" for number in range(MEMBERS)]
-        history = History([Member(name, "random") for name in names], config.league.decay)
+        members = [Member(name, None, "main" if place < LEARNERS else "fixed") for place, name in enumerate(names)]
+        history = History(members, config.league.decay)
         pairs = [(a, (a + b) % MEMBERS) for a in range(LEARNERS) for b in range(1, OPPONENTS + 1)]
         legs = [Leg((names[x], names[y]), facts) for a, b in pairs for x, y in ((a, b), (b, a))]
         yield _limit(
@@ -53,7 +54,7 @@ def rows(repeats: int, _seconds: float) -> Iterator[Row]:
         number = iter(range(10_000))
 
         def snapshot() -> None:
-            """Other bytes each time: what is there already is not written again."""
+            """Into another folder each time: what is there already is not written again."""
             name = write_blob(Path(folder) / f"copy {next(number)}", contents[0])
             read_network(place.blobs, name)
 
