@@ -90,6 +90,11 @@ def file(path):
     return list(csv.DictReader(io.StringIO(path.read_text())))
 
 
+def total_games(run):
+    with Ledger(run / "ledger.sqlite") as ledger:
+        return sum(len(leg.facts) for number in range(ledger.next_round) for leg in ledger.legs(number))
+
+
 def near(given, told):
     """A figure of the document, and the digits of one of the run's own files."""
     if told in ("", "nan"):
@@ -140,6 +145,9 @@ def test_the_meta_game_is_the_runs_own(document, played):
     for row in file(played / "ratings.csv"):
         assert near(ratings[row["member"]]["take"], row["take"])
         assert near(ratings[row["member"]]["deviation as seat_1"], row["deviation_seat_1"])
+    cells = file(played / "crossplay.csv")  # of each pair twice, of a member against itself both its sides
+    assert ratings["main"]["take"]["n"] == sum(int(cell["games"]) for cell in cells) // 2
+    assert ratings["main"]["duplicate"]["n"] == total_games(played) > ratings["main"]["take"]["n"]
     worth = {row["mixture"]: row for row in table(document, "meta-game", 1)}
     alpha = 0.0
     for row in file(played / "meta_game.csv"):
@@ -266,6 +274,25 @@ def test_rows_that_were_changed_and_weights_that_are_gone_are_told(played, tmp_p
     assert told["weights"].startswith("0 of")
     for game in (block for block in document["games"]["blocks"] if "game" in block):
         assert not any(name.startswith("main") for name in game["record"]["occupants"])
+
+
+def test_rows_that_nothing_can_be_made_of_are_told_with_their_round(played, tmp_path, capsys):
+    (tmp_path / "0001").mkdir()
+    shutil.copy(played / "ledger.sqlite", tmp_path / "0001")
+    with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
+    assert command.main(Request(tmp_path)) == 1
+    assert "BROKEN at round 2" in capsys.readouterr().err
+
+
+def test_a_damaged_note_of_the_versions_is_told(played, tmp_path):
+    (tmp_path / "0001").mkdir()
+    shutil.copy(played / "ledger.sqlite", tmp_path / "0001")
+    with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE notes SET value = substr(value, 2) WHERE key = 'machine'")
+    document = json.loads(FORMATS["json"](facts.collect(tmp_path)))["sections"]
+    told = {row["what"]: row["value"] for row in table(document, "provenance")}
+    assert "damaged" in told["versions"] and told["seals"].startswith("all")
 
 
 # The formats
@@ -415,6 +442,7 @@ def test_a_cell_says_its_interval_and_its_number():
     assert shown(Figure(math.nan, 0.2, 0.4)) == "0.20..0.40"
     assert shown(Figure(math.nan)) == shown(None) == "-"
     assert shown(Figure(12345.0, unit="count")) == "12,345"
+    assert shown(Figure(-0.001, -0.2, 0.0)) == "0.00 (-0.20..0.00)"
 
 
 # Runs that are not over, or not there

@@ -140,13 +140,8 @@ def spelled(value: float, unit: Unit) -> str:
     """A number in its unit."""
     if math.isnan(value):
         return "-"
-    if unit == "share":
-        return f"{value:.1%}"
-    if unit == "count":
-        return f"{value:,.0f}"
-    if unit == "ratio":
-        return f"{value:.3f}"
-    return f"{value:.1f}" if unit in ("skill", "seconds") else f"{value:.2f}"
+    form = {"share": ".1%", "count": ",.0f", "ratio": ".3f", "skill": ".1f", "seconds": ".1f"}.get(unit, ".2f")
+    return f"{value:z{form}}"  # z: no minus before what is rounded to 0
 
 
 def number_of(cells: Iterable[Cell]) -> int | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from league.config import Config, parse
 from league.curves import learning_curves
 from league.history import history_of
+from league.ledger import LedgerError
 from league.read_ledger import ReadLedger
 from league.references import responses_of
 from league.report.asked import asked
@@ -18,7 +19,7 @@ from league.report.games import games
 from league.report.heldout import evaluation
 from league.report.left_files import left_files
 from league.report.mixtures import meta_game
-from league.report.provenance import provenance
+from league.report.provenance import broken_at, provenance
 from league.report.standings import crossplay, ladder, learning
 from league.report.stories import curriculum, lineage
 from league.run_directory import RunError, named_run
@@ -37,7 +38,12 @@ def collect(folder: Path) -> Report:
         if not ledger.begun:
             raise RunError(f"{directory.path}: the run was stopped before it began")
         config: Config = parse(ledger.notes()["config"], f"settings in {directory.ledger}")
-        return _report(directory.path, directory.blobs, config, ledger)
+        try:
+            return _report(directory.path, directory.blobs, config, ledger)
+        except (ArithmeticError, LookupError, ValueError) as error:
+            if (broken := broken_at(ledger)) is None:  # no damaged row: settings that are not to be had here, or a bug
+                raise
+            raise LedgerError(f"{ledger.path}: {broken}") from error
 
 
 def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Report:
@@ -62,7 +68,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
         sections=(
             ladder(cross, standings, members, confidence, len(responses)),
             crossplay(cross, standings, confidence),
-            meta_game(files, cross.total_games),
+            meta_game(files, round(float(cross.payoffs().games.sum()) / 2), cross.total_games),
             evaluation(files, config.env.data_dir),
             learning(curves, [learner.name for learner in config.learners], confidence),
             curriculum(config, history.stages, decided),

@@ -84,11 +84,9 @@ def _command(folder: Path, name: str, evaluates: bool) -> str:
 
 
 def _call(script: str) -> str:
-    """How a script beside the one that runs is called; of an installation it is a command."""
-    here = Path(sys.argv[0])
-    if here.parents[1:2] == (Path(__file__).resolve().parents[1] / "home",):
-        return f"dond-marl {Path(script).stem}"
-    return f"python {here.with_name(script) if here.parent.name == 'scripts' else Path('scripts') / script}"
+    """How another script is called in the repository, or as a command of an installation; no place of this machine."""
+    home = Path(__file__).resolve().parents[1] / "home"  # see league.doors
+    return f"dond-marl {Path(script).stem}" if Path(sys.argv[0]).is_relative_to(home) else f"python scripts/{script}"
 
 
 def _word(path: Path) -> str:

@@ -22,14 +22,18 @@ RATINGS: dict[str, tuple[str, Unit]] = {
 }
 
 
-def meta_game(files: LeftFiles, games: int) -> Section:
-    """Ratings, CCEs, replicator and alpha-rank; ``games`` is what all of them rest on."""
+def meta_game(files: LeftFiles, games: int, played: int) -> Section:
+    """Ratings, CCEs, replicator and alpha-rank.
+
+    ``games`` is what the table of payoffs rests on, in which a learner's earlier rounds count for less; the duplicate
+    rating rests on all that were ``played``.
+    """
     if files.ratings is None or files.meta_game is None:
         notes = dict.fromkeys(files.why[name] for name in (RATINGS_FILE, DOCUMENT) if name in files.why)
         return Section("meta-game", TITLE, tuple(notes))
     found = files.meta_game
     try:
-        tables = (_ratings(files, games), _worth(found, games), _shares(found, games))
+        tables = (_ratings(files, games, played), _worth(found, games), _shares(found, games))
     except (AttributeError, KeyError, TypeError, ValueError):
         return Section("meta-game", TITLE, (f"{DOCUMENT} or {RATINGS_FILE} is damaged: it lacks what it should hold.",))
     predicted = 1 - float(found["cells_played"])
@@ -41,13 +45,14 @@ def meta_game(files: LeftFiles, games: int) -> Section:
         "CCE: a coarse correlated equilibrium, from which nobody gains by naming a member beforehand; replicator: "
         "where imitation drifts. The regret gap is what is left to gain.",
         f"Intervals are {found['confidence']:.0%}, over scenarios, {found['replicates']} replicates; n counts the "
-        f"games of the whole table of payoffs.",
+        f"games of the whole table of payoffs, in which learners' earlier rounds count for less; of the duplicate "
+        f"rating, which knows them apart, all games.",
     ]
     notes_ += [f"{predicted:.0%} of the cells were not played and are predicted."] if predicted else []
     return Section("meta-game", TITLE, tuple(notes_), tables)
 
 
-def _ratings(files: LeftFiles, games: int) -> Table:
+def _ratings(files: LeftFiles, games: int, played: int) -> Table:
     assert files.ratings is not None
     assert files.meta_game is not None
     ranks = files.meta_game["alpha_rank"]
@@ -57,7 +62,7 @@ def _ratings(files: LeftFiles, games: int) -> Table:
         told: dict[str, Cell] = {}
         for head, (key, unit) in RATINGS.items():
             value, low, high = (float(row[f"{key}{end}"] or "nan") for end in ("", "_low", "_high"))
-            told[head] = Figure(value, low, high, games, unit)
+            told[head] = Figure(value, low, high, played if key == "duplicate" else games, unit)
         rank = ranks.get(row["member"])
         told["alpha-rank"] = None if rank is None else stored(rank, "share", games)
         rows.append(told)

@@ -42,9 +42,15 @@ def provenance(config: Config, ledger: ReadLedger, blobs: Path, sha256: Mapping[
 
 def _seals(ledger: ReadLedger) -> str:
     """Whether every row is what was written."""
-    rounds, unsound = ledger.next_round, ledger.first_unsound()
+    broken = broken_at(ledger)
+    return f"all {ledger.next_round + 1} hold; the last is {ledger.seal()}" if broken is None else broken
+
+
+def broken_at(ledger: ReadLedger) -> str | None:
+    """From where on the rows are not what was written; ``None`` where all are."""
+    unsound = ledger.first_unsound()
     if unsound is None:
-        return f"all {rounds + 1} hold; the last is {ledger.seal()}"
+        return None
     where = "what the run began with" if unsound < 0 else f"round {unsound + 1}"
     return f"BROKEN at {where}: from there on the rows are not what was written; going on with --resume mends the run"
 
@@ -66,7 +72,11 @@ def _weights(ledger: ReadLedger, blobs: Path) -> str:
 
 def _versions(then: str) -> Iterator[tuple[str, str]]:
     """The versions that the run began with, and those of now where they differ."""
-    before, after = json.loads(then), json.loads(machine())
+    try:
+        before, after = json.loads(then), json.loads(machine())
+    except ValueError:  # a note, which no seal covers
+        yield "versions", "the ledger's note of them is damaged"
+        return
     for key in sorted(before):
         first, second = (_words(told.get(key)) for told in (before, after))
         yield key, first if first == second else f"{first} (this report: {second})"
