@@ -78,8 +78,9 @@ class CrossPlay:
             turns = [int(leg.facts["turns"].sum(dtype=np.int64)) for leg in legs]
             self.cells.add(scenarios, Played(places, [leg.facts["scores"] for leg in legs], deals, turns))
         for place, leg in zip(places, legs, strict=True):
-            for seat in (0, 1):
-                self._fallbacks[place[seat]] += leg.facts["fallbacks"][:, seat].sum(dtype=np.int64)
+            if leg.facts["fallbacks"].any():
+                for seat in (0, 1):
+                    self._fallbacks[place[seat]] += leg.facts["fallbacks"][:, seat].sum(dtype=np.int64)
         self.total_games += len(legs) * scenarios.size
         for member in at_fault:
             self._failed[self._place[member]] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -72,13 +73,13 @@ def history_of(ledger: Ledger, decay: float, rounds: int) -> History:
 
 def _scored(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> dict[tuple[str, str], float]:
     """Mean points of ten of each learner against each opponent, over both seats."""
-    wholes = scenarios.wholes
+    theirs = [leg for leg in legs if not learners.isdisjoint(leg.seats)]
+    if not theirs:
+        return {}
+    means = points_of_ten(np.stack([leg.facts["scores"] for leg in theirs]), scenarios.wholes).mean(axis=1).tolist()
     sums: dict[tuple[str, str], list[float]] = {}
-    for leg in legs:
-        if learners.isdisjoint(leg.seats):
-            continue
-        means = points_of_ten(leg.facts["scores"], wholes).mean(axis=0)
+    for leg, both in zip(theirs, means, strict=True):
         for seat in (0, 1):
             if leg.seats[seat] in learners:
-                sums.setdefault((leg.seats[seat], leg.seats[1 - seat]), []).append(float(means[seat]))
-    return {pair: float(np.mean(values)) for pair, values in sums.items()}
+                sums.setdefault((leg.seats[seat], leg.seats[1 - seat]), []).append(both[seat])
+    return {pair: math.fsum(values) / len(values) for pair, values in sums.items()}
