@@ -56,7 +56,8 @@ def _fold(part: str, width: int) -> Iterator[str]:
         return
     if hash_:
         yield from textwrap.wrap(comment.strip(), width, initial_indent=f"{MARGIN}# ", subsequent_indent=f"{MARGIN}# ")
-    yield from _folded(WORDS.findall(command), width)
+    if words := WORDS.findall(command):
+        yield from _folded(words, width)
 
 
 def _folded(words: list[str], width: int) -> Iterator[str]:

@@ -11,11 +11,12 @@ round, those first that are expected to tell most for what they cost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.occupants import parse_spec
+from dond_marl.occupants import OccupantNameError, parse_spec
 from league.cells import Payoffs
 from league.config import Config
 from league.history import History
@@ -75,8 +76,18 @@ def gate_pool(members: Iterable[Member]) -> list[int]:
 
 
 def asks_for_pay(member: Member) -> bool:
-    """Whether an answer of this member costs money or somebody's time."""
-    return member.spec is not None and parse_spec(member.spec)[0] in COSTLY
+    """Whether an answer of this member costs money or somebody's time; so does that of a mixture of such members."""
+    return member.spec is not None and _costs(member.spec)
+
+
+@lru_cache(maxsize=4096)
+def _costs(spec: str) -> bool:
+    try:
+        kind, parameters = parse_spec(spec)
+    except OccupantNameError:  # another text, such as a path
+        return False
+    inside = [one for value in parameters.values() for one in (value if isinstance(value, list | tuple) else [value])]
+    return kind in COSTLY or any(_costs(one) for one in inside if isinstance(one, str))
 
 
 def _worth_their_cost(payoffs: Payoffs, costly: list[int], games: int) -> list[tuple[int, int, str]]:

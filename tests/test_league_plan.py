@@ -16,7 +16,7 @@ from league.curriculum import ended, stage_now
 from league.dry_run import estimate
 from league.history import History, history_of
 from league.ledger import Ledger
-from league.matches import gate_pool, pairs_of
+from league.matches import asks_for_pay, gate_pool, pairs_of
 from league.opponents import meetings_of
 from league.planner import members_of, plan_round
 from league.tasks import FACTS, LearnerState, Leg, Member, Seated
@@ -373,6 +373,20 @@ def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path)
     for name, value in shipped.items():
         assert first[f"network.{name}"].equal(value) and last[f"reference.{name}"].equal(value)
     assert not last["network.head.weight"].equal(shipped["head.weight"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "costly"),
+    [
+        ("llm(provider='hf')", True),
+        ("mixture(of=['heuristic', 'llm'])", True),
+        ("best_response(to='llm(provider=\"hf\")')", True),
+        ("linear(floor=0.9)", False),
+        ("checkpoint(path='runs/llm/a (llm).json')", False),
+    ],
+)
+def test_who_asks_somebody_who_costs_something_costs_something(spec, costly):
+    assert asks_for_pay(Member("who", spec)) is costly
 
 
 def test_members_that_cost_something_play_few_matches_and_those_that_tell_most():

@@ -77,7 +77,7 @@ def first_load(browser: object, address: str) -> float:
 
 def followed(browser: object, folder: Path) -> str:
     """How the page of a league of many rows loads, and how it keeps up with those that arrive."""
-    folder.mkdir()
+    folder.mkdir()  # a new one: its league is begun here
     settings = ["league.rounds=400", "league.block_size=2", "league.evaluate=false", "logging.output_dir=runs/league"]
     command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", "configs/league_scripted.yaml"]
     (folder / "configs").symlink_to(ROOT / "configs")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,14 +15,8 @@ from dond_marl.seats import Partner
 from league.blobs import BlobError
 from league.config import Config
 from league.ledger import Ledger
-from league.tasks import Leg, Member, Place, Seated, facts_of, open_source, seated
-
-NOT_ASKED = re.compile(r"\b(llm|human)\b")  # once more, for a report, also where a mixture holds one
-
-
-def may_be_asked(member: Member) -> bool:
-    """Whether asking a member again costs nothing and comes to the same."""
-    return member.spec is None or NOT_ASKED.search(member.spec) is None
+from league.matches import asks_for_pay
+from league.tasks import Leg, Place, Seated, facts_of, open_source, seated
 
 
 def orders(ledger: Ledger, number: int) -> Iterator[tuple[int, Leg]]:
@@ -54,7 +47,7 @@ def played_again(
         for name in leg.seats:
             blob = before[name].blob if name in before else members[name].blob
             known = (instead or {}).get(name)
-            if known is None and not may_be_asked(members[name]):
+            if known is None and asks_for_pay(members[name]):
                 return f"cannot be played again: {name} would have to be asked"
             players.append(seated(Seated(members[name], blob), Place(blobs)) if known is None else known)
         games = rollout(

@@ -61,6 +61,8 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
         f"{'All' if over else 'So far'} {rounds} {'' if over else f'of {config.rounds} '}rounds, {cross.total_games:,} "
         f"games, {len(cross.members)} members, {len(config.learners)} of them learning; seed {config.league.seed}"
     )
+    if (broken := broken_at(ledger)) is not None:
+        told += f". {broken}"
     return Report(
         title=f"League {folder.resolve().parent.name}/{folder.resolve().name}",
         told=told,

@@ -21,7 +21,8 @@ from dond_marl.transcript import transcript_lines
 from league.config import Config
 from league.dialogue import act_told, said, steps
 from league.ledger import Ledger
-from league.report.again import may_be_asked, orders, played_again
+from league.matches import asks_for_pay
+from league.report.again import orders, played_again
 from league.report.blocks import Dialogue, Figure, Row, Section, Table, Unit, figure
 from league.tasks import Leg
 from league.web.frontier_view import plane_of, verdict
@@ -85,7 +86,7 @@ def _looked_through(ledger: Ledger) -> _Found:
             reached = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
             number_of_games += reached.size
             _add(sums, reached)
-            if len(set(leg.seats)) == 2 and all(may_be_asked(members[name]) for name in leg.seats):
+            if len(set(leg.seats)) == 2 and not any(asks_for_pay(members[name]) for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
                     _keep(kept[kind], Candidate((*merit, -number), number, order, row, leg))
         kept = {kind: _first(found) for kind, found in kept.items()}  # what cannot be shown is let go of
