@@ -43,6 +43,7 @@ def main(given: Request) -> int:
         config: Config = load_config(given.config, given.set)
         if not config.learners:
             raise UsageError(f"{given.config}: nobody learns in this league; simulate one with learners")
+        config = config.model_copy(update={"stages": config.stages[-1:]})  # most rounds are of the last one
         if given.most < 1:
             raise UsageError(f"--most must be an integer above 0, workers; got {given.most}")
         if given.plot is not None:
