@@ -161,9 +161,15 @@ def made(command: str, home: Path) -> str:
     """What ``make`` would run, were everything set up; any other command as it is."""
     if not command.startswith("make "):
         return command
-    told = subprocess.run([*command.replace("make", "make -n", 1).split()], cwd=home, capture_output=True, text=True)
+    return dry(command.removeprefix("make "), home).splitlines()[-1]
+
+
+def dry(words: str, home: Path) -> str:
+    """What ``make`` says that it would run, also where ``make`` itself runs this test."""
+    alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    told = subprocess.run(["make", "-n", *words.split()], cwd=home, env=alone, capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
-    return told.stdout.splitlines()[-1]
+    return told.stdout
 
 
 def how(command: str) -> How:
@@ -241,7 +247,7 @@ def test_what_is_not_run_here_is_run_by_a_test_that_exists():
 def test_make_sets_up_what_it_runs_first(home):
     shutil.rmtree(home / ".venv")
     for target in ("league", "test", "play", "docs"):
-        told = subprocess.run(["make", "-n", target], cwd=home, capture_output=True, text=True, check=True).stdout
+        told = dry(target, home)
         made_at, brought = told.index("-m venv .venv"), told.index("--constraint constraints.txt --editable '.[dev]'")
         assert made_at < brought < told.rindex(".venv/bin/python"), told
 
