@@ -9,7 +9,7 @@ from typing import get_args
 
 from league.backends.settings import BackendName
 from league.command import explained, main
-from league.help_text import HelpText
+from league.help_text import parser_of
 
 
 def run(documentation: str, words: Sequence[str]) -> int:
@@ -30,8 +30,7 @@ def run(documentation: str, words: Sequence[str]) -> int:
 
 
 def _parser(documentation: str) -> argparse.ArgumentParser:
-    summary, examples = documentation.split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(documentation)
     parser.add_argument("--config", type=Path, metavar="FILE", help="a YAML file, such as configs/league.yaml")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override one setting; may be repeated"

@@ -14,6 +14,12 @@ MARGIN, FURTHER = "  ", "      "  # before an example, and before what of it doe
 WORDS = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")  # quoted words stay whole
 
 
+def parser_of(documentation: str | None) -> argparse.ArgumentParser:
+    """A parser whose help is a script's own docstring: what it does, a blank line, and examples, which go last."""
+    summary, examples, rest = (documentation or "").partition("\n\nexamples")
+    return argparse.ArgumentParser(description=summary, epilog=examples.lstrip("\n") + rest, formatter_class=HelpText)
+
+
 class HelpText(argparse.HelpFormatter):
     """Paragraphs that fit the terminal, and indented lines, which are examples: ``command  # what it does``."""
 

@@ -6,6 +6,7 @@ A task is a value and its result a function of it, so that it may run anywhere, 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -150,7 +151,7 @@ def play(task: MatchTask, place: Place) -> MatchResult:
                 scenarios,
                 task.env.rules(),
                 seed=task.seed,
-                index=(task.round, *map(_key, task.members), order),
+                index=match_index(task.round, [member.name for member in task.members], order),
                 prior=prior,
                 reveal_partner_utilities=task.env.reveal_partner_utilities,
                 illegal=task.env.illegal or "raise",
@@ -175,9 +176,9 @@ def facts_of(games: Games) -> NDArray[np.void]:
     return facts
 
 
-def _key(member: Seated) -> int:
-    """A number for a member's name: a match's noise depends on who plays, not on who else takes part."""
-    return int.from_bytes(hashlib.sha256(member.name.encode()).digest()[:8])
+def match_index(number: int, names: Sequence[str], order: int) -> tuple[int, ...]:
+    """What names the noise of a match in round ``number``: who plays, not who else takes part; and the seat order."""
+    return number, *(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) for name in names), order
 
 
 def seated(who: Seated, place: Place) -> Partner:

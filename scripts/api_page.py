@@ -5,14 +5,13 @@ examples:
   python scripts/api_page.py --check    # change nothing; exit code 1 if the page is not what the code says
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from league.help_text import HelpText
+from league.help_text import parser_of
 from league.public_api import described
 
 PAGE = ROOT / "docs" / "API.md"
@@ -20,8 +19,7 @@ PAGE = ROOT / "docs" / "API.md"
 
 def main() -> int:
     """Exit code 0, or 1 for a page that is not as the code says."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing, only say whether the page is right")
     check = parser.parse_args().check
     page = PAGE.read_text(encoding="utf-8")

@@ -7,7 +7,6 @@ examples:
   python scripts/benchmark.py --only engine --repeats 9 --json benchmark.json
 """
 
-import argparse
 import json
 import os
 import sys
@@ -19,15 +18,14 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from league.help_text import HelpText
+from league.help_text import parser_of
 from scripts.bench.report import machine, print_rows
 from scripts.bench.rows import SUITES, measure
 
 
 def main() -> int:
     """Run the chosen suites; exit code 1 if a bar is missed."""
-    summary, examples = (__doc__ or "").split("\n\nexamples", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog="examples" + examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     told = f"measure only this, may be repeated: {', '.join(sorted(SUITES))}"
     parser.add_argument("--only", choices=sorted(SUITES), metavar="SUITE", action="append", help=told)
     parser.add_argument("--repeats", type=int, default=5, help="alternating repeats of us and each peer (default 5)")

@@ -15,7 +15,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from league.catalogue_command import main
-    from league.help_text import HelpText
+    from league.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 except KeyboardInterrupt:
@@ -24,8 +24,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="tell all about these occupants (all, briefly)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--no-color", action="store_true", help="plain text, whatever the terminal can do")

@@ -15,7 +15,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from league.compare_command import main
-    from league.help_text import HelpText
+    from league.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(
         f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"
@@ -26,8 +26,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("configs", nargs="+", type=Path, metavar="CONFIG", help="YAML files of leagues that learn")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], metavar="N", help="one run of each for every seed")
     parser.add_argument(

@@ -14,7 +14,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from league.distill_command import main
-    from league.help_text import HelpText
+    from league.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 except KeyboardInterrupt:
@@ -23,8 +23,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--config", type=Path, metavar="FILE", help="a YAML file, such as configs/distill.yaml")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override one setting; may be repeated"

@@ -12,7 +12,6 @@ examples:
   python scripts/evaluate.py --run runs/league                                            # a league's main members
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -22,7 +21,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 try:
     from dond_marl.scenarios import SOURCES
     from league.evaluate_command import Request, main
-    from league.help_text import HelpText
+    from league.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 except KeyboardInterrupt:
@@ -31,8 +30,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> Request:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\nexamples:\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=f"examples:\n{examples}", formatter_class=HelpText)
+    parser = parser_of(__doc__)
     who, games, files = map(parser.add_argument_group, ("who plays", "what is played", "files, besides the tables"))
     who.add_argument("--member", metavar="SPEC", help="whom to measure: name or name(parameter=value)")
     who.add_argument("--against", metavar="SPEC", help="its partner, in all games")

@@ -5,7 +5,6 @@ examples:
   python scripts/fetch_data.py --data-dir ~/negotiation-data
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 try:
     from dond_marl.data import BASE_URL, DEFAULT_DATA_DIR
     from dond_marl.fetch import FetchError, fetch
-    from league.help_text import HelpText
+    from league.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(
         f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"
@@ -24,8 +23,7 @@ except ModuleNotFoundError as missing:
 
 def main() -> int:
     """Exit code 0 once every file is there and verified, 1 otherwise."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--data-dir", default=str(DEFAULT_DATA_DIR), help="folder for the files (default: %(default)s)")
     parser.add_argument("--url", default=BASE_URL, help="where the files lie (default: %(default)s)")
     options = parser.parse_args()

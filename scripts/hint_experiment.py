@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.hint_command import main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -23,8 +23,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--config", type=Path, required=True, metavar="FILE", help="a YAML file, such as configs/hint_experiment.yaml"
     )

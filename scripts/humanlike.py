@@ -7,7 +7,6 @@ examples:
   python scripts/humanlike.py --data-dir data --kl 0.03 --kl 0.3 --json humanlike.json
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.humanlike_command import Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -25,8 +24,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> Request:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--config", type=Path, default=ROOT / "configs" / "humanlike.yaml", help="settings of scripts/train.py"
     )

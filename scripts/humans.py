@@ -6,7 +6,6 @@ examples:
   python scripts/humans.py --data-dir data --store             # and keep the human line in the package
 """
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -19,7 +18,7 @@ try:
     from dond_marl.annotator_scores import LabelError, annotator_report
     from dond_marl.data import DIALOGUE_SPLITS, DataError
     from dond_marl.human_line import as_lines, human_line, store, stored_human_line, to_json
-    from league.help_text import HelpText
+    from league.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(
         f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"
@@ -28,8 +27,7 @@ except ModuleNotFoundError as missing:
 
 def main() -> int:
     """Exit code 0, or 1 if a file cannot be read or written."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--data-dir", help="folder of the published files (default: show the figures of the package)")
     parser.add_argument("--split", choices=DIALOGUE_SPLITS, action="append", help="annotate only this; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to a file")

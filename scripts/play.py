@@ -7,7 +7,6 @@ examples:
   python scripts/play.py --partner expert --seed 7 --record my_games.jsonl     # the same games again, kept elsewhere
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -16,7 +15,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from dond_marl.scenarios import SOURCES
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.play_command import RECORDS, Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -26,8 +25,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> Request:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     who, games, rest = map(parser.add_argument_group, ("who plays", "what is played", "screen and file"))
     who.add_argument("--partner", default="expert", metavar="SPEC", help="name or name(parameter=value) (%(default)s)")
     who.add_argument("--seat", choices=("0", "1", "random"), default="random", help="yours; 0 opens (%(default)s)")

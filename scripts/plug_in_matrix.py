@@ -8,22 +8,20 @@ examples:
   python scripts/plug_in_matrix.py --write                  # and put the rows into docs/PLUG_IN.md
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from league.help_text import HelpText
+from league.help_text import parser_of
 from scripts.plug_in.matrix import PAGE, run, table, write
 from scripts.plug_in.places import EXAMPLES
 
 
 def main() -> int:
     """Exit code 0 if every example works, 1 otherwise."""
-    summary, examples = (__doc__ or "").split("\n\nexamples", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog="examples" + examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     names = [example.name for example in EXAMPLES]
     told = f"run only this, may be repeated: {', '.join(names)}"
     parser.add_argument("--only", choices=names, metavar="NAME", action="append", help=told)

@@ -7,7 +7,6 @@ examples:
   python scripts/report.py --run runs/league/0001 --format json --out report.json
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.report.command import FORMATS, Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -25,8 +24,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> Request:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--run", type=Path, required=True, metavar="DIR", help="a run, or the newest of those in it")
     parser.add_argument("--format", choices=FORMATS, default="html", help="of the file (%(default)s)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="- for the screen (report.FORMAT in the run's folder)")

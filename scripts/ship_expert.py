@@ -4,7 +4,6 @@ examples:
   python scripts/ship_expert.py --run runs/expert
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from league.expert import ship
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.run_directory import RunError
     from partners.checkpoint import CheckpointError
     from partners.frozen import EXPERT
@@ -23,8 +22,7 @@ except ModuleNotFoundError as missing:
 
 def main() -> int:
     """Exit code 0 once the expert and its card are written, 1 otherwise."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--run", type=Path, required=True, help="a run folder, or a folder of runs for its newest")
     parser.add_argument("--target", type=Path, default=EXPERT, help="where to write it (default: %(default)s)")
     options = parser.parse_args()

@@ -6,7 +6,6 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.references import STORED, store
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -22,8 +21,7 @@ except ModuleNotFoundError as missing:
 
 def main() -> int:
     """Exit code 0 once the values are written."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--target", type=Path, default=STORED, help="where to write them (default: %(default)s)")
     options = parser.parse_args()
     for name, (first, second) in store(options.target).items():

@@ -7,7 +7,6 @@ examples:
   python scripts/simulate.py --config configs/league_quick.yaml --check          # the small end against real runs
 """
 
-import argparse
 import os
 import sys
 from pathlib import Path
@@ -19,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.scaling_command import Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -29,8 +28,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> Request:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the league's settings")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting")
     parser.add_argument("--costs", type=Path, metavar="FILE", help="what --json wrote before, instead of measuring")

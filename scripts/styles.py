@@ -8,7 +8,6 @@ examples:
       --set comparison.judge="llm_judge(max_requests=300, cache='runs/verdicts.sqlite', cache_mode=record)"
 """
 
-import argparse
 import os
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.style_command import Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -27,8 +26,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> Request:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     default = ROOT / "configs" / "styles.yaml"
     parser.add_argument("--config", type=Path, metavar="FILE", default=default, help="(configs/styles.yaml)")
     parser.add_argument(

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.train_command import main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -28,8 +28,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     parser.add_argument("--algo", choices=("ppo", "reinforce", "bc"), help="overrides training.algo")
     parser.add_argument("--hint", choices=("none", "random", "expert", "llm"), help="overrides hints.mode")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a YAML file, such as configs/ppo_config.yaml")

@@ -6,7 +6,6 @@ examples:
   python scripts/transcripts.py replay games.jsonl --show 2
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from dond_marl.data import DIALOGUE_SPLITS
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.transcripts_command import Dialogues, OpenSpiel, Replay, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
@@ -23,8 +22,7 @@ except ModuleNotFoundError as missing:
 
 def parse_arguments() -> Dialogues | OpenSpiel | Replay:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     talks = commands.add_parser("dialogues", help="people's talks, exact games and others, marked")
     talks.add_argument("--data-dir", type=Path, help="folder of the published files (default: data)")

@@ -6,7 +6,6 @@ examples:
   python scripts/web.py --data-dir FOLDER --port 9000 --no-browser
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import HelpText
+    from league.help_text import parser_of
     from league.play_command import RECORDS
     from league.web.server import RUNS, Request, main
 except ModuleNotFoundError as missing:
@@ -25,8 +24,7 @@ except KeyboardInterrupt:
 
 def parse_arguments() -> Request:
     """The command line."""
-    summary, examples = (__doc__ or "").split("\n\n", maxsplit=1)
-    parser = argparse.ArgumentParser(description=summary, epilog=examples, formatter_class=HelpText)
+    parser = parser_of(__doc__)
     what, how = map(parser.add_argument_group, ("what is shown", "how it is served"))
     what.add_argument("--run", type=Path, metavar="DIR", help="a league to follow, running or over")
     what.add_argument("--runs", type=Path, default=RUNS, metavar="DIR", help="under which leagues lie (%(default)s)")

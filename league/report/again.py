@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from league.blobs import BlobError
 from league.config import Config
 from league.ledger import Ledger
 from league.matches import asks_for_pay
-from league.tasks import Leg, Place, Seated, facts_of, open_source, seated
+from league.tasks import Leg, Place, Seated, facts_of, match_index, open_source, seated
 
 
 def orders(ledger: Ledger, number: int) -> Iterator[tuple[int, Leg]]:
@@ -37,11 +36,9 @@ def played_again(
 ) -> Games | str:
     """The games of a leg, which come to the same facts, or a sentence why that cannot be.
 
-    ``instead``: who sits for some of the members; nobody else is asked who costs something to ask. The match is named
-    as :func:`league.tasks.play` names it.
+    ``instead``: who sits for some of the members; nobody else is asked who costs something to ask.
     """
     members, before = {member.name: member for member in ledger.members()}, ledger.states(number - 1)
-    keys = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) for name in leg.seats]
     try:
         players = []
         for name in leg.seats:
@@ -55,7 +52,7 @@ def played_again(
             ledger.scenarios(number),
             config.env.rules(),
             seed=config.league.seed,
-            index=(number, *(keys if not order else keys[::-1]), order),
+            index=match_index(number, leg.seats[::-1] if order else leg.seats, order),
             prior=open_source(config.env).prior,
             reveal_partner_utilities=config.env.reveal_partner_utilities,
             illegal=config.env.illegal or "raise",

@@ -77,6 +77,6 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             lineage(members, states, standings, decided),
             asked(config, ledger, blobs),
             games(config, ledger, blobs),
-            provenance(config, ledger, blobs, files.sha256),
+            provenance(config, ledger, blobs, files.sha256, broken),
         ),
     )

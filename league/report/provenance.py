@@ -14,14 +14,16 @@ from league.report.blocks import Figure, Row, Section, Table, Text
 from league.run_directory import machine
 
 
-def provenance(config: Config, ledger: ReadLedger, blobs: Path, sha256: Mapping[str, str]) -> Section:
+def provenance(
+    config: Config, ledger: ReadLedger, blobs: Path, sha256: Mapping[str, str], broken: str | None
+) -> Section:
     """The section; ``sha256`` is of the files besides the ledger that the report was read from."""
     notes, meta = ledger.notes(), ledger.meta()
     rows = [
         Row("seed", (str(config.league.seed),)),
         Row("scenarios", (meta["source"],)),
         Row("ledger", (f"schema {SCHEMA_VERSION}; SHA-256 of all rows {ledger.fingerprint()}",)),
-        Row("seals", (_seals(ledger),)),
+        Row("seals", (broken or f"all {ledger.next_round + 1} hold; the last is {ledger.seal()}",)),
         *([Row("weights", (_weights(ledger, blobs),))] if config.learners else []),
         *(Row(name, (f"SHA-256 {digest}",)) for name, digest in sha256.items()),
         *(Row(name, (told,)) for name, told in _versions(notes.get("machine", "{}"))),
@@ -38,12 +40,6 @@ def provenance(config: Config, ledger: ReadLedger, blobs: Path, sha256: Mapping[
     settings = Text("Settings, without where things lie and how many play at a time", meta["settings"])
     note = "The same settings and seed come to the same rows; the seals are a chain of hashes over them, one per round."
     return Section("provenance", "Provenance", (note,), (*tables, settings))
-
-
-def _seals(ledger: ReadLedger) -> str:
-    """Whether every row is what was written."""
-    broken = broken_at(ledger)
-    return f"all {ledger.next_round + 1} hold; the last is {ledger.seal()}" if broken is None else broken
 
 
 def broken_at(ledger: ReadLedger) -> str | None:
