@@ -21,8 +21,8 @@ from typing import NamedTuple
 from dond_marl.annotator_clauses import Claims, claims
 from dond_marl.annotator_splits import Unclear, fits, split_of
 from dond_marl.annotator_words import Tone, ends, insists, tone
-from dond_marl.data import Dialogue
 from dond_marl.game import Act, Action, Triple, rest
+from dond_marl.scenarios.data import Dialogue
 
 YOU_SAID, THEY_SAID = 0, 1  # speakers of a published dialogue: the one whose perspective the line is, and the partner
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.annotator import Reading, annotate, on_the_table, utterances
-from dond_marl.data import load_dialogues
 from dond_marl.game import ITEMS, Act, Triple
 from dond_marl.human_line import selection
+from dond_marl.scenarios.data import load_dialogues
 
 NO_ACT = "NONE"  # a label's way to say that the utterance is no act
 LABELS = (*(act.name for act in Act), NO_ACT)
@@ -79,7 +79,7 @@ class Report(NamedTuple):
 
 
 def score_split(split: str, data_dir: str | Path | None = None) -> SplitScore:
-    """The annotator on ``train``, ``val`` or ``test``. Raises :class:`dond_marl.data.DataError`."""
+    """The annotator on ``train``, ``val`` or ``test``. Raises :class:`dond_marl.scenarios.data.DataError`."""
     rows = load_dialogues(split, data_dir)
     spoken = acts = unclear = agreed = understood = right = 0
     for row in rows:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act, Ending, IllegalAct, Rules
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Cause, Decisions, Doubles, History, Int8s, Rows, Turns, constant, no_hints, no_noise
 
 OnIllegal = Literal["raise", "forfeit"]

@@ -1,7 +1,7 @@
 """Which values the partner may have: what a seat that knows its own values can tell under the scenario prior.
 
 ``lewis``, ``self_play`` and ``dialogues``: the seat's pool and values fix the legal scenarios of
-:func:`dond_marl.scenarios.lewis_space` that it may be in, at most 26, each equally likely. ``uniform``: any values that
+:func:`dond_marl.scenarios.sources.lewis_space` that it may be in, at most 26, each equally likely. ``uniform``: any values that
 are not all zero, whatever the seat's own. With a budget: those that make the pool worth exactly that. Where a prior
 cannot have produced the seat's view, because the table was set by hand, the nearest belief that can: see
 :func:`beliefs`.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import MAX_COUNT, MAX_VALUE
-from dond_marl.scenarios import LEWIS_WHOLE, lewis_space, value_vectors
+from dond_marl.scenarios.sources import LEWIS_WHOLE, lewis_space, value_vectors
 from dond_marl.seats import Doubles, Int8s, Turns
 
 LEWIS_PRIORS = ("lewis", "self_play", "dialogues")  # all drawn from the legal space of Lewis et al. 2017
@@ -61,7 +61,7 @@ def partner_beliefs(turns: Turns) -> Beliefs:
 def beliefs(prior: str, counts: Int8s, my_utilities: Int8s) -> Beliefs:
     """The partner's values given the pools ``counts[B, 3]`` and the seat's own values ``[B, 3]``, under ``prior``.
 
-    ``prior`` is the name that :attr:`dond_marl.scenarios.ScenarioSource.prior` gives. A view outside a Lewis prior
+    ``prior`` is the name that :attr:`dond_marl.scenarios.sources.ScenarioSource.prior` gives. A view outside a Lewis prior
     falls back to the values worth 10 points, where the pool allows any, otherwise to all; so does an unreachable
     budget; an unknown prior is uniform.
     """

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dond_marl.beliefs import beliefs
 from dond_marl.metrics import TEN
-from dond_marl.scenarios import Scenarios, ScenarioSource, lewis_space
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.splits import grid
 

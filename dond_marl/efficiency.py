@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.metrics import TEN, points_of_ten, scenario_groups
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
 from dond_marl.splits import grid_size

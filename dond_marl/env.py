@@ -18,7 +18,7 @@ from pettingzoo.utils.env import AECEnv, AECIterable
 
 from dond_marl.arguments import by_name, check_folder, check_one_of, scenario_option
 from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
-from dond_marl.scenarios import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
+from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
 from dond_marl.spaces import (
     Info,
     InvalidAction,
@@ -56,7 +56,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     ``"rejects"`` the offer. ``illegal``: whether an act that the rules forbid raises :class:`IllegalAct` (``"raise"``,
     the default, state unchanged) or ends the game unpaid (``"forfeit"``). ``scenarios``, ``use_dataset``, ``dataset``,
     ``split``, ``data_dir``, ``normalize``, ``points_budget``, ``max_count``: where the table comes from, see
-    :func:`dond_marl.scenarios.open_source`. ``reveal_partner_utilities``: show each seat the other's values.
+    :func:`dond_marl.scenarios.sources.open_source`. ``reveal_partner_utilities``: show each seat the other's values.
     ``render_mode``: ``"human"`` prints the talk as it goes on, ``"ansi"`` returns it.
 
     Raises ``ValueError`` (and its kinds :class:`ScenarioError`, :class:`DataError`) for settings that make no game,

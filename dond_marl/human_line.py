@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
 from dond_marl.game import Triple
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, scenario_groups
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
+from dond_marl.scenarios.sources import Scenarios
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 FAIR = 5  # points of ten: a deal is fair if it gives both sides at least half of their whole pool
@@ -66,7 +66,7 @@ class HumanLine:
 
 
 def human_line(data_dir: str | Path | None = None) -> HumanLine:
-    """The figures computed from the three dialogue files. Raises :class:`dond_marl.data.DataError`."""
+    """The figures computed from the three dialogue files. Raises :class:`dond_marl.scenarios.data.DataError`."""
     rows = [row for split in DIALOGUE_SPLITS for row in load_dialogues(split, data_dir)]
     names = [f"{split}.txt" for split in DIALOGUE_SPLITS]
     folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.annotator import YOU_SAID, Reading, Utterance, annotate, utterances
-from dond_marl.data import Dialogue, load_dialogues
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, rest
 from dond_marl.human_line import selection
 from dond_marl.record import GameRecord, record_of
 from dond_marl.record_lines import InexactGame
+from dond_marl.scenarios.data import Dialogue, load_dialogues
 
 HUMAN_RULES = Rules(max_turns=100, disagree="rejects")  # people had no limit: as many turns as the rules can count
 PEOPLE = ("human", "human")
@@ -44,7 +44,7 @@ class Negotiation(NamedTuple):
 
 
 def negotiations(split: str, data_dir: str | Path | None = None) -> tuple[Negotiation, ...]:
-    """Every negotiation of ``train``, ``val`` or ``test``, once. Raises :class:`dond_marl.data.DataError`."""
+    """Every negotiation of ``train``, ``val`` or ``test``, once. Raises :class:`dond_marl.scenarios.data.DataError`."""
     found: dict[tuple[Scenario, tuple[Utterance, ...]], Negotiation] = {}
     for line, row in enumerate(load_dialogues(split, data_dir), start=1):
         one = _negotiation(row, line)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.game import MAX_COUNT, Scenario, Triple, as_integer
-from dond_marl.scenarios import LEWIS_MAX_COUNT, Scenarios, ScenarioSource, pack
+from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, ScenarioSource, pack
 
 FILES = ("bargaining_instances1000.txt", "bargaining_instances1000.cc")
 NAME = "openspiel"  # of the source, and of what a seat is told of where its scenario came from

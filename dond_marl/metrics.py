@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: Knuth 1998, volume 3, section 6.4
 GROUPS = 512  # more groups give steadier intervals; memory grows with them

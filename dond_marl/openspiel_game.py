@@ -17,7 +17,7 @@ import pyspiel
 from dond_marl.features import BaseLayout, ObservationEncoder
 from dond_marl.game import SEATS, Act, Action, Rules, State, Triple, apply, may_agree
 from dond_marl.openspiel_seat import ask
-from dond_marl.scenarios import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, open_source
+from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, open_source
 from dond_marl.seats import Partner
 from dond_marl.spaces import observe
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask

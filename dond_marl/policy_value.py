@@ -16,7 +16,7 @@ from dond_marl.game import Rules
 from dond_marl.metrics import TEN
 from dond_marl.odds import check_odds
 from dond_marl.replies import Replies
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
 
 BLOCK = 256  # scenarios that are looked at together

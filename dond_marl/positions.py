@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dond_marl.game import Act, Action, Rules, Triple, rest, worth
 from dond_marl.import_dialogues import Negotiation, acts, negotiations
 from dond_marl.metrics import scenario_groups
-from dond_marl.scenarios import pack
+from dond_marl.scenarios.sources import pack
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, History, Int8s, Partner, Rows, Turns, no_hints, no_noise
 
 PRIOR = "lewis"  # the scenarios of the talks are of that space
@@ -109,7 +109,7 @@ def human_positions(split: str, rules: Rules, data_dir: str | Path | None = None
     """Every position of ``train``, ``val`` or ``test`` that games under ``rules`` can reach.
 
     A turn of talk is a turn of the game, so those after ``max_turns`` are left out. Raises
-    :class:`dond_marl.data.DataError`.
+    :class:`dond_marl.scenarios.data.DataError`.
     """
     return positions_of(negotiations(split, data_dir), rules)
 

@@ -11,7 +11,7 @@ import numpy as np
 from dond_marl.batch import Games, OnIllegal, Table
 from dond_marl.game import SEATS, Rules
 from dond_marl.randomness import NOISE_WIDTH, generator
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Floats, Partner, Turns, Whisper, no_noise
 
 

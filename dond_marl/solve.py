@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from dond_marl.game import MAX_COUNT
 from dond_marl.metrics import TEN
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Doubles
 from dond_marl.splits import grid, grid_size
 

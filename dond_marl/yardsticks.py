@@ -19,7 +19,7 @@ from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.odds import EXACT_TURNS, Odds, exact_value, has_odds, upper_bound
 from dond_marl.policy_value import policy_value
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import Scenarios, ScenarioSource
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 
 PLAYED = 5295  # games that each response is tried in: the legal space once

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dond_marl.metrics import TEN
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
 from dond_marl.solve import solve, split_scores
 from league.evaluate import BEST, BOTH, FAIR, FOUND, LARGEST, LAST, NASH, Evaluation, ultimatum_seat

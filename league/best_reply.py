@@ -12,7 +12,7 @@ from dond_marl.best_response import exact_by_answers
 from dond_marl.contexts import prior_contexts
 from dond_marl.game import Rules
 from dond_marl.odds import EXACT_TURNS, check_odds
-from dond_marl.scenarios import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from dond_marl.yardsticks import Value, response_value
 from partners.best_response import BestResponse

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dond_marl.metrics import Estimate, points_of_ten, scenario_groups
 from dond_marl.randomness import generator
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from league.config import Config
 from league.gates import Verdict, judge
 from league.history import History

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.metrics import GROUPS, TEN, scenario_groups
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.solve import solve
 
 GAMES_AT_ONCE = 2**18  # added in one sweep; bounds the memory that a round's points take

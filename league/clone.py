@@ -15,7 +15,7 @@ from dond_marl.metrics import Estimate
 from dond_marl.occupants import seat_occupant
 from dond_marl.positions import Positions, choices, human_positions
 from dond_marl.randomness import generator
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from league.evaluate import BOTH, evaluate
 from league.humanlike import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
 from league.train_settings import TrainConfig
@@ -56,7 +56,7 @@ class Report(NamedTuple):
 
 
 def lessons(config: TrainConfig) -> Lessons:
-    """Every position of the dialogue files under the rules. Raises :class:`dond_marl.data.DataError`."""
+    """Every position of the dialogue files under the rules. Raises :class:`dond_marl.scenarios.data.DataError`."""
     rules, folder = config.env.rules(), config.env.data_dir
     taught, others, unseen = (human_positions(split, rules, folder) for split in ("train", "val", "test"))
     return Lessons(taught, others, unseen)

@@ -25,7 +25,7 @@ CHECKPOINT = Path("checkpoints") / "supervised.json"
 
 
 def clone_expert(console: Console, config: TrainConfig) -> None:
-    """Raises :class:`dond_marl.data.DataError` before a run folder is made, and :class:`RunError`."""
+    """Raises :class:`dond_marl.scenarios.data.DataError` before a run folder is made, and :class:`RunError`."""
     given = lessons(config)
     if config.training.device == "cuda":
         _check_cuda()

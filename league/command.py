@@ -10,9 +10,9 @@ from types import FrameType
 
 from pydantic import ValidationError
 
-from dond_marl.data import DataError
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
-from dond_marl.scenarios import ScenarioError
+from dond_marl.scenarios.data import DataError
+from dond_marl.scenarios.sources import ScenarioError
 from league.backends.contract import BackendError
 from league.blobs import BlobError
 from league.config import BackendConfig, Config, ConfigError, LoggingConfig, load_config

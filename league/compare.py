@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from league.config import Config
 from league.evaluate import BOTH
 from league.final_evaluation import MemberEvaluation, final_evaluation

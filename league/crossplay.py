@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.metrics import Estimate, mean_of_cells
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from league.cells import Cells, Payoffs, Played
 from league.tasks import Leg
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.config import load_config
 from league.distill_report import Imitation, imitation

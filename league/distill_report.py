@@ -11,7 +11,7 @@ import numpy as np
 from dond_marl.batch import Table
 from dond_marl.game import Act, Rules
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.score import Result, score
 from partners.llm.local_partner import LocalLLMPartner
@@ -61,7 +61,7 @@ def imitation(
 
 def moves_per_second(student: LocalLLMPartner, in_flight: int = IN_FLIGHT) -> float:
     """Moves of new positions, ``in_flight`` at a time, whole decisions from turns to acts."""
-    from dond_marl.scenarios import open_source
+    from dond_marl.scenarios.sources import open_source
 
     scenarios = open_source("uniform").block(1, 0, in_flight * (_ROUNDS + 1))  # hardly two are alike
     turns = Table(scenarios, Rules()).turns()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from dond_marl.scenarios import ScenarioError, SourceName, check_split
+from dond_marl.scenarios.sources import ScenarioError, SourceName, check_split
 from league.settings import Occupant, PathText, Section, wrong
 from partners.llm.recipe import GAMES, ITSELF, Games, Recipe, StudentSettings
 

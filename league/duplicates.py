@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.metrics import GROUPS, scenario_groups
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from league.ratings import REPLICATES, Rated, Table, scenario_weights, with_interval
 from league.tasks import Leg
 

@@ -17,7 +17,7 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.metrics import Estimate
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.rollout import OccupantError, one_line, rollout
-from dond_marl.scenarios import Scenarios, ScenarioSource
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 from dond_marl.solve import solve
 from dond_marl.yardsticks import Value

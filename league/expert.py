@@ -8,7 +8,7 @@ from typing import Any
 
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from league.config import parse
 from league.progress_log import CSV_NAME
 from league.run_directory import SETTINGS, RunError, named_run

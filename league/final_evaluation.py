@@ -16,7 +16,7 @@ from dond_marl.belief_states import OutOfReach
 from dond_marl.game import SEATS, Rules
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.scenarios import Scenarios, ScenarioSource
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner
 from dond_marl.yardsticks import Exploitability, self_play_values
 from league.best_reply import best_reply, reply_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dond_marl.best_response import exact_by_answers
 from dond_marl.metrics import Estimate
-from dond_marl.scenarios import Scenarios, ScenarioSource, open_source
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from league.evaluate import BOTH, evaluate
 from league.score import Result, score
 from league.training import Training

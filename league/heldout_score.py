@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
 from league.score import Result, score
 

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios import ScenarioSource, open_source
+from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Hinter, Partner
 from hints import HintSchedule
 from league.evaluate import BOTH, evaluate

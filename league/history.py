@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.metrics import points_of_ten
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from league.crossplay import CrossPlay
 from league.ledger import Ledger
 from league.tasks import Leg, Member

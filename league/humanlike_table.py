@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dond_marl.metrics import Estimate
 from dond_marl.positions import Positions, human_positions
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from league.first_weights import first_network
 from league.humanlike import Likeness, distance, likeness
 from league.run_directory import new_run
@@ -77,7 +77,7 @@ def rows(
 
     ``tell`` hears what is being done.
 
-    Raises :class:`dond_marl.data.DataError`, :class:`league.first_weights.FirstWeightsError`, and
+    Raises :class:`dond_marl.scenarios.data.DataError`, :class:`league.first_weights.FirstWeightsError`, and
     ``KeyboardInterrupt`` once the watcher has asked for a stop.
     """
     unseen = human_positions("test", config.env.rules(), data_dir)

@@ -15,7 +15,7 @@ from league.yaml_source import shown
 from partners.rewards import OWN, RewardError, reward_name, reward_of
 
 if TYPE_CHECKING:
-    from dond_marl.scenarios import ScenarioSource
+    from dond_marl.scenarios.sources import ScenarioSource
     from partners.learners import LearnerSettings
     from partners.network import NetworkShape
     from partners.practice import Practice

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from league.ledger_schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.rounds import Decision, Round
 from league.tasks import FACTS, LearnerState, Leg, Member

@@ -19,7 +19,7 @@ from dond_marl.best_response import best_response_value, exact_by_answers
 from dond_marl.contexts import prior_contexts
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
-from dond_marl.scenarios import ScenarioSource, open_source
+from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.solve import solve
 from dond_marl.yardsticks import prior_scenarios
 from league.config import Config

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from league.tasks import Block, LearnerState, MatchResult, Member
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from dond_marl.scenarios import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from league.config import Config, parse
 from league.evaluate import HELDOUT

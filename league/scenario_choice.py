@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dond_marl.scenarios import DATASETS, SOURCES, ScenarioError, check_split
+from dond_marl.scenarios.sources import DATASETS, SOURCES, ScenarioError, check_split
 
 KEYS = ("scenarios", "use_dataset", "dataset", "split")
 DEFAULT_SOURCE = "uniform"

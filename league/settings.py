@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
 from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant, spec_name
-from dond_marl.scenarios import (
+from dond_marl.scenarios.sources import (
     DATASETS,
     LEWIS_MAX_COUNT,
     LEWIS_WHOLE,
@@ -114,7 +114,7 @@ class EnvConfig(Section):
         return self
 
     def open_source(self) -> ScenarioSource:
-        """The scenarios. Raises :class:`dond_marl.scenarios.ScenarioError` or :class:`dond_marl.data.DataError`."""
+        """The scenarios. Raises :class:`dond_marl.scenarios.sources.ScenarioError` or :class:`dond_marl.scenarios.data.DataError`."""
         return open_source(
             self.scenarios,
             use_dataset=self.use_dataset,

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.metrics import Estimate
-from dond_marl.scenarios import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource
 from league.config import Config
 from league.crossplay import CrossPlay, Standing
 from league.curves import YARDSTICK, CurvePoint

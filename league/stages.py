@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from dond_marl.game import Disagree
-from dond_marl.scenarios import SourceName
+from dond_marl.scenarios.sources import SourceName
 from league.hyperparameters import RewardName
 from league.learner_settings import LearnerConfig, Matchmaking
 from league.scenario_choice import Choice, agreeing, choose

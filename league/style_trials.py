@@ -19,7 +19,7 @@ from dond_marl.batch import Games
 from dond_marl.metrics import GROUPS, TEN, points_of_ten, scenario_groups
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import Scenarios, ScenarioSource, open_source
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
 from league.first_weights import first_network, reference_for
 from league.style_agreement import Agreement, agreement

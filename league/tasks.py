@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dond_marl.batch import Games
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
-from dond_marl.scenarios import Scenarios, ScenarioSource
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 from league.backends.asked import asking, watched
 from league.settings import EnvConfig

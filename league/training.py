@@ -16,7 +16,7 @@ from typing import Protocol
 import torch
 
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from hints import HintSchedule
 from league.config import differences, dump, parse

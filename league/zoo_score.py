@@ -11,7 +11,7 @@ from dond_marl.game import Rules
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
 from league.rosters import zoo
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dond_marl.batch import Games
 from dond_marl.game import SEATS
 from dond_marl.metrics import TEN
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Int8s
 from partners.styles import Style
 

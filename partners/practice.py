@@ -12,7 +12,7 @@ from dond_marl.game import Rules
 from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner, Whisper
 from partners.experience import Experience, LearningSeat, joined
 from partners.network import PolicyNetwork

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from partners.judge_llm import llm_judge
 from partners.judge_local import local_judge
 from partners.parameters import check_number

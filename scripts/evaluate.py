@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from dond_marl.scenarios import SOURCES
+    from dond_marl.scenarios.sources import SOURCES
     from league.evaluate_command import Request, main
     from league.help_text import parser_of
 except ModuleNotFoundError as missing:

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from dond_marl.data import BASE_URL, DEFAULT_DATA_DIR
-    from dond_marl.fetch import FetchError, fetch
+    from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR
+    from dond_marl.scenarios.fetch import FetchError, fetch
     from league.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(

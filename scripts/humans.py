@@ -16,8 +16,8 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from dond_marl.annotator_scores import LabelError, annotator_report
-    from dond_marl.data import DIALOGUE_SPLITS, DataError
     from dond_marl.human_line import as_lines, human_line, store, stored_human_line, to_json
+    from dond_marl.scenarios.data import DIALOGUE_SPLITS, DataError
     from league.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from dond_marl.data import DIALOGUE_SPLITS
+    from dond_marl.scenarios.data import DIALOGUE_SPLITS
     from league.help_text import parser_of
     from league.transcripts_command import Dialogues, OpenSpiel, Replay, main
 except ModuleNotFoundError as missing:

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from dond_marl.data import DataError
 from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.scenarios.data import DataError
 from league.backends import asked
 from league.backends.choose import open_backend
 from league.backends.contract import BackendError

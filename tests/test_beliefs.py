@@ -8,7 +8,7 @@ import pytest
 from dond_marl.batch import Table
 from dond_marl.beliefs import beliefs, partner_beliefs
 from dond_marl.game import Scenario
-from dond_marl.scenarios import lewis_space, open_source, pack, value_vectors
+from dond_marl.scenarios.sources import lewis_space, open_source, pack, value_vectors
 
 
 def row(values):

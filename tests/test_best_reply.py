@@ -9,7 +9,7 @@ from dond_marl.contexts import prior_contexts
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks import response_value
 from league.best_reply import best_reply, reply_value
 from partners.best_response import BestResponse

@@ -19,7 +19,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.positions import Positions, choices
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import lewis_space, open_source
+from dond_marl.scenarios.sources import lewis_space, open_source
 from partners.cloning import (
     RELUCTANCE,
     Clone,

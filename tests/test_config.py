@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from dond_marl.data import DataError
 from dond_marl.game import Rules
 from dond_marl.occupants import catalogue, parse_spec
+from dond_marl.scenarios.data import DataError
 from league.config import (
     Config,
     EnvConfig,

@@ -12,7 +12,7 @@ from dond_marl.conformance import check_in_another_process, check_partner, posit
 from dond_marl.game import Act, Scenario
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios import pack
+from dond_marl.scenarios.sources import pack
 from dond_marl.seats import Traits, constant, decide
 
 NAMES = sorted(catalogue())

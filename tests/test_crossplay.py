@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Ending, Scenario
-from dond_marl.scenarios import open_source, pack
+from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.solve import solve
 from league.crossplay import CrossPlay, write_crossplay, write_ladder
 from league.tasks import FACTS, Leg

@@ -9,7 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond_marl.data import CHECKSUMS, DataError, checksum, load_dialogue_scenarios, load_dialogues, load_self_play
+from dond_marl.scenarios.data import (
+    CHECKSUMS,
+    DataError,
+    checksum,
+    load_dialogue_scenarios,
+    load_dialogues,
+    load_self_play,
+)
 
 ADVICE = r"fetch_data\.py --data-dir .* or download https://raw\.githubusercontent\.com/\S+ and place it at .*data_dir"
 

@@ -10,7 +10,7 @@ from openskill.models import PlackettLuce
 
 from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS
-from dond_marl.scenarios import pack
+from dond_marl.scenarios.sources import pack
 from league.duplicates import Session, Skills, duplicate_rating, match_points, sessions
 from league.tasks import FACTS, Leg
 

@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.batch import Table
 from dond_marl.game import Act, Action, IllegalAct, Rules, State, apply, forfeit, may_agree, rule_against
-from dond_marl.scenarios import open_source, pack
+from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Turns, decide
 
 VARIANTS = list(itertools.product((1, 2, 3, 4, 7, 10), ("ends", "rejects"), ("raise", "forfeit"), (False, True)))

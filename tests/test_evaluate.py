@@ -18,7 +18,7 @@ from rich.console import Console
 import league.evaluate
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.human_line import stored_human_line
-from dond_marl.scenarios import ScenarioSource, open_source, pack
+from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.solve import solve
 from league.bargaining_plane import draw, frontier

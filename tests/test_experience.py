@@ -14,7 +14,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import ScenarioSource, open_source
+from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Decisions, Traits, decide
 from hints import HintSchedule, RandomHinter
 from partners.experience import Experience, LearningSeat, joined

@@ -15,7 +15,7 @@ from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from league.score import score
 from partners.catalogue import PARTNERS, UNSCRIPTED

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dond_marl.data import CHECKSUMS, load_self_play
-from dond_marl.fetch import FetchError, fetch
+from dond_marl.scenarios.data import CHECKSUMS, load_self_play
+from dond_marl.scenarios.fetch import FetchError, fetch
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "fetch_data.py"
 

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from dond_marl.game import Act, Rules, Scenario
-from dond_marl.scenarios import ScenarioSource, pack
+from dond_marl.scenarios.sources import ScenarioSource, pack
 from dond_marl.seats import Traits, decide
 from league.evaluate import BOTH, LAST
 from league.final_evaluation import BY_ODDS, EXACT, final_evaluation

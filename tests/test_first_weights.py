@@ -11,7 +11,7 @@ import torch
 
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from league.config import ConfigError, load_config
 from league.first_weights import FirstWeightsError, first_network, init_name, reference_for, with_room_for_hints
 from league.hyperparameters import Hyperparameters

@@ -25,7 +25,7 @@ from dond_marl.game import (
     rule_against,
     worth,
 )
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
 from dond_marl.splits import action_at, legal_action_mask
 

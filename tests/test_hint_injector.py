@@ -15,7 +15,7 @@ from dond_marl.features import BaseLayout
 from dond_marl.game import SEATS, Act, IllegalAct, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Traits, decide
 from dond_marl.views import view
 from hints import ExpertHinter, HintAdapter, HintInjectorEnv, HintSchedule, RandomHinter

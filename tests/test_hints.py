@@ -17,7 +17,7 @@ from dond_marl.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source, pack
+from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Cause, Decisions, Hinter, Hints, Traits, Whisper, decide
 from hints import ExpertHinter, HintAdapter, HintSchedule, LayoutError, RandomHinter
 from hints.schedule import hint_features

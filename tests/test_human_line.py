@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond_marl.data import DIALOGUE_SPLITS, Dialogue, load_dialogues
 from dond_marl.human_line import (
     FAIR,
     MEANINGS,
@@ -24,6 +23,7 @@ from dond_marl.human_line import (
     stored_human_line,
     to_json,
 )
+from dond_marl.scenarios.data import DIALOGUE_SPLITS, Dialogue, load_dialogues
 
 ROOT = Path(__file__).resolve().parents[1]
 NO_DEAL = ("<disagree>",) * 6

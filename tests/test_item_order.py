@@ -18,7 +18,7 @@ from dond_marl.game import Rules
 from dond_marl.metrics import points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import Scenarios, open_source
+from dond_marl.scenarios.sources import Scenarios, open_source
 from league.train_settings import TrainConfig
 from league.training import begin
 from partners.checkpoint import CheckpointError, describe, load_network, network_of, save_checkpoint

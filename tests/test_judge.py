@@ -18,7 +18,7 @@ from dond_marl.game import Rules
 from dond_marl.metrics import points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from league.train_command import main
 from partners.judge import JudgeError, JudgeReward, Verdict
 from partners.judge_episodes import reason, told, worked_episodes

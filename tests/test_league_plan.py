@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dond_marl.scenarios import Scenarios, lewis_space
+from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.config import Config, ConfigError, load_config, parse
 from league.curriculum import ended, stage_now
 from league.dry_run import estimate

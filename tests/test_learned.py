@@ -9,7 +9,7 @@ import torch
 from dond_marl.conformance import check_in_another_process, check_partner, positions
 from dond_marl.game import Act, Rules
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, Turns
 from dond_marl.splits import action_at, action_index, legal_action_mask
 from hints import HintSchedule, RandomHinter

@@ -12,7 +12,7 @@ import torch
 
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios import Scenarios, ScenarioSource, lewis_space, open_source
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
 from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
 from league.score import score

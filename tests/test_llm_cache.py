@@ -14,7 +14,7 @@ import pytest
 
 from dond_marl.game import Rules
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from partners.greedy import Heuristic
 from partners.llm.cache import CachedClient, CacheError, CacheMiss, ReplyCache, question_key

@@ -15,7 +15,7 @@ from dond_marl.batch import Table
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from league.config import ConfigError, load_config
 from league.distill_command import main

@@ -15,7 +15,7 @@ from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import Table
 from dond_marl.game import Act
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import Scenarios, open_source
+from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
 from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, RandomHinter
 from league.config import ConfigError, dump, load_config, parse

@@ -22,7 +22,7 @@ from dond_marl.game import MAX_COUNT, Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.replies import Probable
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
 from dond_marl.splits import legal_action_mask
 from partners.greedy import Heuristic

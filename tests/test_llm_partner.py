@@ -15,7 +15,7 @@ from dond_marl.batch import Table
 from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Ending, Rules
 from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios import Scenarios, open_source
+from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Cause, decide
 from hints import ExpertHinter
 from partners.greedy import Heuristic, Tough

@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.batch import Table
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
 from dond_marl.turn import turn_of
 from partners.llm.prompt import VARIABLES, PromptError, Template, load_template, nudged, variables

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
-from dond_marl.scenarios import pack
+from dond_marl.scenarios.sources import pack
 from league.branches import GROUPS_OF, RULES, Branch, Prospects, meetings, prospects
 from league.cells import Cells, Played
 from league.matchmaking import FLOOR, chances, coverage, hard, learning_progress, regret, uniform, variance

@@ -12,7 +12,7 @@ from dond_marl.conformance import check_in_another_process, check_partner, posit
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
 from partners.catalogue import PARTNERS, UNSCRIPTED
 from partners.mixture import WHO, Mixture

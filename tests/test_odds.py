@@ -15,7 +15,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.odds import Odds, exact_value, upper_bound
 from dond_marl.posterior import posterior
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import lewis_space, open_source, pack
+from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 from dond_marl.turn import turn_of

@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.batch import Table
 from dond_marl.game import Rules
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import decide
 from partners.memory import own_claims, partner_claims, worth_left
 from partners.offers import (

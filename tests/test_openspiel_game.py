@@ -9,7 +9,7 @@ from dond_marl.features import BaseLayout, encode
 from dond_marl.game import Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.splits import action_index
 from dond_marl.turn import turn_of
 

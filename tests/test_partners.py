@@ -15,7 +15,7 @@ from dond_marl.batch import Table
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import lewis_space, open_source, pack
+from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import decide
 from partners.bayesian import NashSeeker, expected_values, posterior
 

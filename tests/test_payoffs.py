@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
-from dond_marl.scenarios import Scenarios, open_source, pack
+from dond_marl.scenarios.sources import Scenarios, open_source, pack
 from league import cells as cells_module
 from league.cells import Cells, Payoffs, Played
 from league.gates import Gate, judge

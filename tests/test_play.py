@@ -21,7 +21,7 @@ from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, Sta
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.record import from_json, records, replay
 from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios import pack
+from dond_marl.scenarios.sources import pack
 from dond_marl.wording import VARIANTS, in_english
 from league.config import EnvConfig
 from league.play_command import RECORDS, Request, main

@@ -14,7 +14,7 @@ from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.policy_partner import PolicyPartner, view_masks
 from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios import open_source, pack
+from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Cause
 from dond_marl.splits import action_index
 from dond_marl.views import view

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS
-from dond_marl.scenarios import lewis_space, pack
+from dond_marl.scenarios.sources import lewis_space, pack
 from league.cells import Cells, Payoffs, Played
 from league.meta_game import deviation_rating, game_of
 from league.ratings import RELIABLE, RIDGE, bootstrap, distinctness, scenario_weights, take_give

@@ -13,7 +13,7 @@ import pytest
 from dond_marl.batch import Table
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, forfeit
 from dond_marl.record import GameRecord, RecordError, from_json, record_of, records, replay, to_json, to_line
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
 from dond_marl.transcript import in_words, transcript
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dond_marl.game import Rules
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from league.config import parse
 from league.references import STORED, exact_responses, known_responses, responses_of
 

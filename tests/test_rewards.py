@@ -20,7 +20,7 @@ from dond_marl.game import Rules
 from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import Scenarios, open_source
+from dond_marl.scenarios.sources import Scenarios, open_source
 from league.config import ConfigError, load_config
 from league.train_command import main
 from league.train_settings import TrainConfig

@@ -8,7 +8,7 @@ import pytest
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise, OccupantError, one_line, rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Traits, decide
 
 

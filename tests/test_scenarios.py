@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl.data import DataError, load_dialogue_scenarios, load_self_play
 from dond_marl.game import MAX_VALUE
-from dond_marl.heldout import HELDOUT_LEWIS
-from dond_marl.scenarios import ScenarioError, Scenarios, lewis_space, open_source, pack, value_vectors
+from dond_marl.scenarios.data import DataError, load_dialogue_scenarios, load_self_play
+from dond_marl.scenarios.heldout import HELDOUT_LEWIS
+from dond_marl.scenarios.sources import ScenarioError, Scenarios, lewis_space, open_source, pack, value_vectors
 
 
 def rows(scenarios: Scenarios) -> list[bytes]:

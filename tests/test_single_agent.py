@@ -19,7 +19,7 @@ from dond_marl.env import OrderError
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source, pack
+from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Decisions, Traits, Turns, decide
 from dond_marl.single_agent import PartnerError
 from dond_marl.spaces import ActionMask

@@ -16,7 +16,7 @@ from dond_marl.game import MAX_COUNT, Act, Rules, Scenario
 from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source, pack
+from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Traits, decide
 from partners.network import NetworkShape, PolicyNetwork
 from partners.practice import Opponent, Practice, practice

@@ -17,7 +17,7 @@ from dond_marl.batch import Table
 from dond_marl.env import OrderError
 from dond_marl.features import BaseLayout, encode
 from dond_marl.game import Act, IllegalAct, Scenario, legal_actions
-from dond_marl.scenarios import pack
+from dond_marl.scenarios.sources import pack
 from dond_marl.seats import decide
 from dond_marl.spaces import InvalidAction
 from dond_marl.splits import action_count, action_index

@@ -21,7 +21,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.record import RecordError, from_json, record_of, to_line
 from dond_marl.record_lines import InexactGame, line_of
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dond_marl.batch import Games
-from dond_marl.data import DataError
 from dond_marl.occupants import OccupantNameError
 from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios import ScenarioError
+from dond_marl.scenarios.data import DataError
+from dond_marl.scenarios.sources import ScenarioError
 from dond_marl.seats import Partner
 from league.blobs import BlobError
 from league.config import Config

@@ -10,7 +10,7 @@ from dond_marl.game import Rules
 from dond_marl.metrics import TEN, Estimate
 from dond_marl.record import GameRecord, records
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
 from league.outcomes import Figures, Outcomes, figures, landed, together
 from league.outcomes import outcomes_of as outcomes_in

@@ -17,7 +17,7 @@ import numpy as np
 
 from dond_marl.game import Rules
 from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
-from dond_marl.scenarios import Scenarios
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
 from league.config import Config, ConfigError, parse
 from league.crossplay import Responses, Standing

@@ -7,10 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from dond_marl.data import DataError
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_occupant, spec_name
-from dond_marl.scenarios import SOURCES, SPLITS, ScenarioError, ScenarioSource, open_source
+from dond_marl.scenarios.data import DataError
+from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioError, ScenarioSource, open_source
 from dond_marl.seats import Partner, Whisper
 from league.train_settings import HintMode, HintsConfig
 from league.web.run_view import Follower, RunViewError

@@ -15,7 +15,7 @@ import numpy as np
 from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from partners.chance import Random
 from partners.llm.prompt import Template
@@ -69,7 +69,7 @@ def lessons(
 ) -> list[Lesson]:
     """What ``teacher`` says in all of the games, each prompt once, in the order of play.
 
-    Raises :class:`dond_marl.occupants.OccupantNameError` or :class:`dond_marl.scenarios.ScenarioError`.
+    Raises :class:`dond_marl.occupants.OccupantNameError` or :class:`dond_marl.scenarios.sources.ScenarioError`.
     """
     imitated = seat_occupant(teacher)
     found: dict[str, Lesson] = {}

@@ -13,7 +13,7 @@ import numpy as np
 from dond_marl.batch import Table
 from dond_marl.features import BaseLayout, encode
 from dond_marl.game import Act
-from dond_marl.scenarios import Scenarios, open_source
+from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Decisions, Turns, decide
 from dond_marl.splits import action_at, legal_action_mask
 from scripts.bench.report import Timed

@@ -22,7 +22,7 @@ from torch.distributions import Categorical
 from dond_marl.batch import Table
 from dond_marl.game import Act
 from dond_marl.rollout import rollout
-from dond_marl.scenarios import open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Turns, decide
 from league.train_settings import TrainConfig
 from league.training import Training, begin

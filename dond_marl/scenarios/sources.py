@@ -2,7 +2,7 @@
 
 ``uniform``    counts 1..max_count, values 0..10, each seat values something; a pool may be worth up to 120 points.
 ``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
-``self_play``  the 4,086 published self-play games; ``dialogues`` the published human ones (:mod:`dond_marl.data`).
+``self_play``  the 4,086 published self-play games; ``dialogues`` the published human ones (:mod:`dond_marl.scenarios.data`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl import data
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
-from dond_marl.heldout import HELDOUT_LEWIS
 from dond_marl.randomness import generator
+from dond_marl.scenarios import data
+from dond_marl.scenarios.heldout import HELDOUT_LEWIS
 
 SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
@@ -186,7 +186,7 @@ def open_source(
     points_budget: int = LEWIS_WHOLE,
     max_count: int = LEWIS_MAX_COUNT,
 ) -> ScenarioSource:
-    """The source that these settings name. Raises :class:`ScenarioError` or :class:`dond_marl.data.DataError`.
+    """The source that these settings name. Raises :class:`ScenarioError` or :class:`dond_marl.scenarios.data.DataError`.
 
     ``use_dataset=True`` is the specification's way of saying ``scenarios=dataset``. ``normalize=True`` keeps only the
     scenarios worth exactly ``points_budget`` to both seats.

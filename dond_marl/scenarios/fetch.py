@@ -1,6 +1,6 @@
 """Downloading the published data files: verified by SHA-256 before a file gets its name.
 
-Nobody imports this module but ``scripts/fetch_data.py``. Standard library only, beside :mod:`dond_marl.data`.
+Nobody imports this module but ``scripts/fetch_data.py``. Standard library only, beside :mod:`dond_marl.scenarios.data`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from dond_marl.data import BASE_URL, CHECKSUMS
+from dond_marl.scenarios.data import BASE_URL, CHECKSUMS
 
 TIMEOUT = 30  # seconds without a byte
 MAX_BYTES = 64 * 2**20  # the largest published file has 4.3 MB
