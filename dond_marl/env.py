@@ -18,6 +18,7 @@ from pettingzoo.utils.env import AECEnv, AECIterable
 
 from dond_marl.arguments import by_name, check_folder, check_one_of, scenario_option
 from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
+from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
 from dond_marl.spaces import (
     Info,
@@ -31,7 +32,6 @@ from dond_marl.spaces import (
     of_agent,
     read_action,
 )
-from dond_marl.transcript import transcript_lines
 
 Illegal = Literal["raise", "forfeit"]
 RenderMode = Literal["human", "ansi"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dond_marl.game import Act, Action, State, apply, rest, worth
-from dond_marl.record import GameRecord, replay
-from dond_marl.transcript import in_words
-from dond_marl.wording import in_english
+from dond_marl.records.record import GameRecord, replay
+from dond_marl.records.transcript import in_words
+from dond_marl.records.wording import in_english
 
 
 class Step(NamedTuple):
@@ -23,7 +23,7 @@ class Step(NamedTuple):
 
 
 def steps(record: GameRecord) -> tuple[Step, ...]:
-    """The game act by act. Raises :class:`~dond_marl.record.RecordError` where it does not lead to its outcome."""
+    """The game act by act. Raises :class:`~dond_marl.records.record.RecordError` where it does not lead to its outcome."""
     state, found = State(record.scenario, record.rules), []
     for action in record.actions:
         found.append(Step(state, action))

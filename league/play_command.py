@@ -21,7 +21,7 @@ from dond_marl.game import Rules, Triple, rest
 from dond_marl.metrics import TEN
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.randomness import generator
-from dond_marl.record import GameRecord, RecordError, from_json, records, replay, to_line
+from dond_marl.records.record import GameRecord, RecordError, from_json, records, replay, to_line
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Cause, Partner

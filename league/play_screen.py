@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.game import ITEMS, SEATS, Action, Ending, Outcome, Rules, State, Triple, rest, worth
-from dond_marl.transcript import in_words
-from dond_marl.wording import in_english
+from dond_marl.records.transcript import in_words
+from dond_marl.records.wording import in_english
 from league.play_typed import Meant, Mistake, Wish, help_line, understood
 from partners.human import View
 

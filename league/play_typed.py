@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dond_marl.annotator import Said, read
 from dond_marl.game import ITEMS, Act, Action, Rules
-from dond_marl.transcript import in_words
+from dond_marl.records.transcript import in_words
 from partners.human import View
 
 HELP = (

@@ -13,11 +13,11 @@ from dond_marl.game import Rules
 from dond_marl.import_dialogues import games
 from dond_marl.import_openspiel import InstanceError, load_instances
 from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
-from dond_marl.record import GameRecord, RecordError, records, replay
-from dond_marl.record_lines import InexactGame, read_lines, write_lines
+from dond_marl.records.files import InexactGame, read_lines, write_lines
+from dond_marl.records.record import GameRecord, RecordError, records, replay
+from dond_marl.records.transcript import transcript
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, DataError
-from dond_marl.transcript import transcript
 
 USAGE_ERROR, RUN_ERROR = 2, 1
 

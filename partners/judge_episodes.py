@@ -14,10 +14,10 @@ import numpy as np
 
 from dond_marl.batch import Games
 from dond_marl.game import ITEMS, Act, Ending
+from dond_marl.records.transcript import in_words
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Bools, Rows
-from dond_marl.transcript import in_words
 from partners.styles import Style, leads, offers_of, shows
 
 JUDGED, OTHER = "Alice", "Bob"

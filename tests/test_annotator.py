@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from dond_marl.annotator import NOTHING_SAID, Said, Utterance, annotate, on_the_table, read, utterances
 from dond_marl.annotator_scores import LABELS, LabelError, load_labels, score_labels, score_split
 from dond_marl.game import MAX_COUNT, Act, Action, Rules, Scenario, State, Triple, apply, legal_actions, rest
+from dond_marl.records.transcript import sentence
+from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.scenarios.data import load_dialogues
-from dond_marl.transcript import sentence
-from dond_marl.wording import VARIANTS, in_english
 
 LABEL_FILE = Path(__file__).with_name("hand_labels.csv")
 POOL: Triple = (1, 2, 3)  # a book, two hats, three balls

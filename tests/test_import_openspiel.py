@@ -9,7 +9,7 @@ import pytest
 from dond_marl.game import Rules
 from dond_marl.import_openspiel import InstanceError, load_instances
 from dond_marl.occupants import seat_occupant
-from dond_marl.record import records, replay
+from dond_marl.records.record import records, replay
 from dond_marl.rollout import rollout
 
 LINES = "1,2,3 8,1,0 4,0,2\n1,5,1 4,0,6 3,1,2\n2,2,1 1,1,6 0,4,2\n"  # the first, thirteenth and third of the thousand

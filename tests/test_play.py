@@ -19,10 +19,10 @@ from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply
 from dond_marl.occupants import catalogue, seat_occupant
-from dond_marl.record import from_json, records, replay
+from dond_marl.records.record import from_json, records, replay
+from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
-from dond_marl.wording import VARIANTS, in_english
 from league.config import EnvConfig
 from league.play_command import RECORDS, Request, main
 from league.play_screen import LeftTheTable, Terminal, frontier_table, opening, values_table

@@ -12,10 +12,10 @@ import pytest
 
 from dond_marl.batch import Table
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, forfeit
-from dond_marl.record import GameRecord, RecordError, from_json, record_of, records, replay, to_json, to_line
+from dond_marl.records.record import GameRecord, RecordError, from_json, record_of, records, replay, to_json, to_line
+from dond_marl.records.transcript import in_words, transcript
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
-from dond_marl.transcript import in_words, transcript
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Scenario, State, apply
-from dond_marl.record import GameRecord, RecordError, record_of
-from dond_marl.record_lines import InexactGame, game_from_line, line_of, read_lines, write_lines
-from dond_marl.transcript import transcript
+from dond_marl.records.files import InexactGame, game_from_line, line_of, read_lines, write_lines
+from dond_marl.records.record import GameRecord, RecordError, record_of
+from dond_marl.records.transcript import transcript
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 SAID = (Action(Act.PROPOSE, (1, 0, 2)), None, Action(Act.END))

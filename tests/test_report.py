@@ -19,8 +19,8 @@ import pytest
 
 from dond_marl.efficiency import efficiency
 from dond_marl.human_line import stored_human_line
-from dond_marl.record import from_json, replay
-from dond_marl.wording import in_english
+from dond_marl.records.record import from_json, replay
+from dond_marl.records.wording import in_english
 from league.doors import doors
 from league.ledger import Ledger, LedgerError
 from league.read_ledger import ReadLedger

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dond_marl.record_lines import read_lines
+from dond_marl.records.files import read_lines
 from league.transcripts_command import Dialogues, OpenSpiel, Replay, main
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "transcripts.py"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from dond_marl.metrics import Estimate
-from dond_marl.record import GameRecord
+from dond_marl.records.record import GameRecord
 from league.curves import CurvePoint
 
 Unit = Literal["points", "share", "count", "acts", "skill", "ratio", "seconds"]

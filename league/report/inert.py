@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from dond_marl.record import GameRecord
+from dond_marl.records.record import GameRecord
 from league.report.blocks import Report
 
 Told = TypeVar("Told")

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from dond_marl.record import to_json
+from dond_marl.records.record import to_json
 from league.report.blocks import UNITS, Block, Cell, Curves, Dialogue, Figure, Report, Section, Table, figure
 
 HEADER = ("section", "item", "figure", "value", "low", "high", "n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from dond_marl.game import Rules
-from dond_marl.record import GameRecord
+from dond_marl.records.record import GameRecord
 from dond_marl.rollout import OccupantError
 from league.web.arena_view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
 from league.web.desk import Desk

@@ -8,7 +8,7 @@ import numpy as np
 
 from dond_marl.game import Rules
 from dond_marl.metrics import TEN, Estimate
-from dond_marl.record import GameRecord, records
+from dond_marl.records.record import GameRecord, records
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dond_marl.game import Triple, rest, worth
-from dond_marl.transcript import in_words
+from dond_marl.records.transcript import in_words
 from league.web.table_view import Lane, lanes, points, whole
 from league.web.tags import Tag, button
 from partners.human import View

@@ -9,7 +9,7 @@ from nicegui import background_tasks, context, ui
 
 from dond_marl.game import Act, Action, State, apply
 from dond_marl.randomness import generator
-from dond_marl.record import GameRecord, replay
+from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
 from league.web.actions import KEYS, Actions
 from league.web.board import Board

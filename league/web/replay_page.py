@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dond_marl.record import GameRecord, RecordError
+from dond_marl.records.record import GameRecord, RecordError
 from league.web.desk import Desk
 from league.web.people import People
 from league.web.replay_view import read_records, record_files, title

@@ -14,8 +14,8 @@ import numpy as np
 from dond_marl.belief_states import OutOfReach
 from dond_marl.best_response import exact_by_answers
 from dond_marl.game import SEATS, Act, Action, Triple
-from dond_marl.record import GameRecord, RecordError
-from dond_marl.record_lines import read_lines
+from dond_marl.records.files import read_lines
+from dond_marl.records.record import GameRecord, RecordError
 from dond_marl.replies import Probable
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner, Whisper

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dond_marl.game import ITEMS, State
 from dond_marl.metrics import TEN
-from dond_marl.record import GameRecord
+from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause
 from league.web.frontier_view import drawing, frontier_table, legend, plane_of, scores, verdict
 from league.web.markup import Markup, element, joined

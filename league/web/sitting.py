@@ -16,7 +16,7 @@ import numpy as np
 
 from dond_marl.best_response import exact_by_answers
 from dond_marl.game import Act, Action, Rules, Triple
-from dond_marl.record import GameRecord, records, to_line
+from dond_marl.records.record import GameRecord, records, to_line
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Floats, Partner, Traits, Turns, Whisper

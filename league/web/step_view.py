@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
-from dond_marl.transcript import in_words
+from dond_marl.records.transcript import in_words
 from league.dialogue import Step, act_told, said
 from league.web.markup import Markup, element, joined
 from league.web.replay_view import Bar, Thought

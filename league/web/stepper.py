@@ -7,7 +7,7 @@ import asyncio
 from nicegui import background_tasks
 
 from dond_marl.game import Action
-from dond_marl.record import GameRecord
+from dond_marl.records.record import GameRecord
 from dond_marl.rollout import one_line
 from league.dialogue import steps
 from league.web.frontier_view import drawing, legend, plane_of, scores, verdict
@@ -28,7 +28,7 @@ KEYS = """(event) => {
 
 
 class Stepper:
-    """Steps through ``record``. Raises :class:`~dond_marl.record.RecordError` where it does not replay."""
+    """Steps through ``record``. Raises :class:`~dond_marl.records.record.RecordError` where it does not replay."""
 
     def __init__(self, record: GameRecord, people: People) -> None:
         self._record, self._people = record, people

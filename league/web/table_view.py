@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules, State, Triple, rest, worth
-from dond_marl.transcript import in_words
-from dond_marl.wording import in_english
+from dond_marl.records.transcript import in_words
+from dond_marl.records.wording import in_english
 from league.web.sitting import Hint
 from partners.human import View
 

@@ -2,7 +2,7 @@
 
 Each act has a few wordings of one meaning, so that a dialogue need not sound like a form; every one of them is read
 back as the same act (a property test goes through all of them). A transcript, which a bystander writes, has its own
-lines: see :func:`dond_marl.transcript.sentence`. The lines are ours; none is taken from anybody's data.
+lines: see :func:`dond_marl.records.transcript.sentence`. The lines are ours; none is taken from anybody's data.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any
 
 from dond_marl.batch import Games
 from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Outcome, Rules, Scenario, State, apply, forfeit
-from dond_marl.record_values import (
+from dond_marl.records.as_json import (
     VERSION,
     RecordError,
     action_from_json,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Scenario, State, Triple, rest, worth
-from dond_marl.record import GameRecord, replay
-from dond_marl.record_lines import InexactGame
+from dond_marl.records.files import InexactGame
+from dond_marl.records.record import GameRecord, replay
 
 
 def transcript(game: State | GameRecord | InexactGame) -> str:

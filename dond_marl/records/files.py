@@ -1,6 +1,6 @@
 """Transcripts as files: one game a line, JSON, versioned; what is exact replays exactly, what is not says why.
 
-A line is a :class:`~dond_marl.record.GameRecord` (its form stands in :mod:`dond_marl.record`), or a game that is known
+A line is a :class:`~dond_marl.records.record.GameRecord` (its form stands in :mod:`dond_marl.records.record`), or a game that is known
 only in part, such as a talk between people of which some words could not be read::
 
     {"version": 1, "inexact": "utterance 2 was not read: alternatives",
@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.game import Action, Scenario, Triple
-from dond_marl.record import GameRecord, from_json, to_line
-from dond_marl.record_values import (
+from dond_marl.records.as_json import (
     VERSION,
     RecordError,
     action_from_json,
@@ -36,6 +35,7 @@ from dond_marl.record_values import (
     scenario_from_json,
     scenario_to_json,
 )
+from dond_marl.records.record import GameRecord, from_json, to_line
 
 _REQUIRED = frozenset(("version", "inexact", "scenario", "occupants", "said", "selected"))
 _OPTIONAL = frozenset(("source",))

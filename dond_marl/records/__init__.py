@@ -1,0 +1,1 @@
+"""One finished game, written down: the record, its JSON, files of records, and words to read it by."""
