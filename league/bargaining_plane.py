@@ -20,7 +20,7 @@ import numpy as np
 from dond_marl.metrics import TEN
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
-from dond_marl.solve import solve, split_scores
+from dond_marl.yardsticks.solve import solve, split_scores
 from league.evaluate import BEST, BOTH, FAIR, FOUND, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
 from league.evaluation_report import HUMANS
 from league.outcomes import Figures, landed, together

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from dond_marl.best_response import exact_by_answers
-from dond_marl.contexts import prior_contexts
 from dond_marl.game import Rules
-from dond_marl.odds import EXACT_TURNS, check_odds
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
-from dond_marl.yardsticks import Value, response_value
+from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.contexts import prior_contexts
+from dond_marl.yardsticks.odds import EXACT_TURNS, check_odds
+from dond_marl.yardsticks.values import Value, response_value
 from partners.best_response import BestResponse
 
 
@@ -50,7 +50,7 @@ def reply_value(
     seat: int,
     candidates: Mapping[str, Partner] | None = None,
 ) -> Value:
-    """As :func:`dond_marl.yardsticks.response_value`, solved once for the value and for playing."""
+    """As :func:`dond_marl.yardsticks.values.response_value`, solved once for the value and for playing."""
     if reply is not None and exact_by_answers(partner, rules):
         value = reply.players[seat].value(seat, rules, source.prior)
         return Value(value, value, True, "expectimax")

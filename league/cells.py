@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dond_marl.metrics import GROUPS, TEN, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.solve import solve
+from dond_marl.yardsticks.solve import solve
 
 GAMES_AT_ONCE = 2**18  # added in one sweep; bounds the memory that a round's points take
 LEGS_AT_ONCE = 256  # whose groups are gone through in one sweep

@@ -3,7 +3,7 @@
 Every scenario is played twice, the member opening once. The exact best response to the same partner plays the same
 games, with the same noise: what the member gets of what it gets is a *paired* comparison, a ratio of two means whose
 interval knows that both come from the same scenarios. The splits that bargaining theory would choose
-(:mod:`dond_marl.solve`) are lines of the same table: what the seat would get if every game ended there.
+(:mod:`dond_marl.yardsticks.solve`) are lines of the same table: what the seat would get if every game ended there.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from dond_marl.belief_states import OutOfReach
-from dond_marl.efficiency import check_joint
 from dond_marl.game import SEATS, Rules
 from dond_marl.metrics import Estimate
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
-from dond_marl.solve import solve
-from dond_marl.yardsticks import Value
+from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.efficiency import check_joint
+from dond_marl.yardsticks.solve import solve
+from dond_marl.yardsticks.values import Value
 from league.best_reply import Reply, best_reply, reply_value
 from league.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
 from partners.catalogue import PARTNERS, UNSCRIPTED
@@ -87,7 +87,7 @@ def evaluate(
 
     ``confidence`` is two-sided, in (0, 1); ``tell`` hears what is being done. Raises
     :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`, and
-    :class:`~dond_marl.efficiency.ImpossibleScore` where games pay more than there is: a bug.
+    :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore` where games pay more than there is: a bug.
     """
     player, partner = seat_occupant(member), seat_occupant(against)
     name, opponent = _name(member), _name(against)

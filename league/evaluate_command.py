@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from dond_marl.efficiency import ImpossibleScore
 from dond_marl.game import Rules
 from dond_marl.human_line import HumanLine, stored_human_line
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
+from dond_marl.yardsticks.efficiency import ImpossibleScore
 from league.bargaining_plane import PlotError, check_drawable, draw
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.evaluate import HELDOUT, Evaluation, PlayError, evaluate

@@ -15,7 +15,7 @@ from rich.text import Text
 from dond_marl.game import SEATS
 from dond_marl.human_line import CONFIDENCE, HumanLine
 from dond_marl.metrics import Estimate
-from dond_marl.yardsticks import Value
+from dond_marl.yardsticks.values import Value
 from league.crossplay import write_csv
 from league.evaluate import BEST, BOTH, FAIR, FOUND, LARGEST, LAST, NASH, VIEWS, Evaluation, both, ultimatum_seat
 from league.outcomes import Figures, landed

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.belief_states import OutOfReach
 from dond_marl.game import SEATS, Rules
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner
-from dond_marl.yardsticks import Exploitability, self_play_values
+from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.values import Exploitability, self_play_values
 from league.best_reply import best_reply, reply_value
 from league.evaluate import FOUND, Line, PlayError, line_of, play_seats, points_of_reference, scenarios_of
 from league.outcomes import Outcomes
@@ -121,7 +121,7 @@ def final_evaluation(
     ``exploiters`` learned against the members; they, ``trained``, the members and the scripted catalogue are tried as
     references where no best response is exact. ``revealed``: both seats see each other's values. Who breaks down is
     noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
-    :class:`~dond_marl.efficiency.ImpossibleScore`.
+    :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
     mains, partners = _seated(members), _seated(opponents)
     hunters = _seated(exploiters or {})

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.efficiency import Efficiency, efficiency_of
 from dond_marl.metrics import GROUPS, TEN, Estimate, mean_of_cells, scenario_groups
 from dond_marl.seats import Bools, Doubles, Rows
-from dond_marl.solve import Concept, Solutions, measures, split_scores
+from dond_marl.yardsticks.efficiency import Efficiency, efficiency_of
+from dond_marl.yardsticks.solve import Concept, Solutions, measures, split_scores
 
 
 class Outcomes(NamedTuple):
@@ -66,7 +66,7 @@ class Figures(NamedTuple):
 
 
 def outcomes_of(games: Games, seat: int) -> Outcomes:
-    """What the player in ``seat`` came to. Raises :class:`~dond_marl.efficiency.ImpossibleScore`."""
+    """What the player in ``seat`` came to. Raises :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`."""
     return outcomes_from(efficiency_of(games), seat, games.turns.astype(np.float64))
 
 
@@ -94,7 +94,7 @@ def outcomes_from(reached: Efficiency, seat: int, turns: Doubles | None = None) 
 
 
 class Marks(NamedTuple):
-    """What holds of each split of N scenarios, ``[N, K]`` rows of the grid as in :mod:`dond_marl.solve`."""
+    """What holds of each split of N scenarios, ``[N, K]`` rows of the grid as in :mod:`dond_marl.yardsticks.solve`."""
 
     gap: Doubles  # points of ten between the two shares
     envy_free: Bools

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from dond_marl.belief_states import OutOfReach
-from dond_marl.best_response import exact_by_answers
 from dond_marl.game import Rules, Triple, rest
 from dond_marl.metrics import TEN
 from dond_marl.occupants import seat_occupant, spec_name
@@ -25,8 +23,10 @@ from dond_marl.records.record import GameRecord, RecordError, from_json, records
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Cause, Partner
-from dond_marl.solve import solve
 from dond_marl.splits import grid
+from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.solve import solve
 from league.command import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
 from league.play_screen import (
     LeftTheTable,

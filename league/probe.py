@@ -13,7 +13,15 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
-from dond_marl.yardsticks import Exploitability, Safety, Value, response_value, safety, self_play_values, told_value
+from dond_marl.yardsticks.values import (
+    Exploitability,
+    Safety,
+    Value,
+    response_value,
+    safety,
+    self_play_values,
+    told_value,
+)
 from league.rosters import zoo
 from partners.best_response import BestResponse
 

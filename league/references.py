@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dond_marl.belief_states import OutOfReach
-from dond_marl.best_response import best_response_value, exact_by_answers
-from dond_marl.contexts import prior_contexts
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.solve import solve
-from dond_marl.yardsticks import prior_scenarios
+from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
+from dond_marl.yardsticks.contexts import prior_contexts
+from dond_marl.yardsticks.solve import solve
+from dond_marl.yardsticks.values import prior_scenarios
 from league.config import Config
 from league.crossplay import Responses
 from league.run_directory import write_whole

@@ -1,6 +1,6 @@
 """Partners that reason about what their partner may value.
 
-They start from the exact beliefs that the scenario prior leaves them (:mod:`dond_marl.beliefs`) and learn from claims:
+They start from the exact beliefs that the scenario prior leaves them (:mod:`dond_marl.yardsticks.beliefs`) and learn from claims:
 a partner with values v is taken to claim each split with probability proportional to ``exp(rationality * share)``,
 share being what it would keep of its whole value, independently each time (Boltzmann-rational claims). The likelihood
 of all its claims then needs only their sum and their number. Expectations are rounded to ``1 / 2**20`` before they are
@@ -16,10 +16,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.beliefs import Beliefs, partner_beliefs
 from dond_marl.game import MAX_VALUE, Act
 from dond_marl.seats import Decisions, Doubles, Int8s, Traits, Turns
 from dond_marl.splits import grid
+from dond_marl.yardsticks.beliefs import Beliefs, partner_beliefs
 from partners.memory import partner_claims, worth_left
 from partners.offers import (
     Points,

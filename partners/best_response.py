@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.belief_states import Moves, States
-from dond_marl.best_response import SHORT, Solver, check_exact, exact_by_answers
-from dond_marl.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.odds import EXACT_TURNS, Odds, best_by_value, check_odds, look_ahead
-from dond_marl.posterior import Heard, after
-from dond_marl.replies import Replies
 from dond_marl.seats import Decisions, Int8s, Partner, Traits, Turns, decide
+from dond_marl.yardsticks.belief_states import Moves, States
+from dond_marl.yardsticks.best_response import SHORT, Solver, check_exact, exact_by_answers
+from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
+from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, best_by_value, check_odds, look_ahead
+from dond_marl.yardsticks.posterior import Heard, after
+from dond_marl.yardsticks.replies import Replies
 
 REMEMBERED = 4096  # contexts; beyond that it begins again with an empty memory
 
@@ -23,13 +23,13 @@ class BestResponse:
     """The best response to ``to``, a partner without memory: exact if it is deterministic.
 
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
-    :mod:`dond_marl.best_response`). It knows how ``to`` answers, but not its values: it believes the scenario prior
+    :mod:`dond_marl.yardsticks.best_response`). It knows how ``to`` answers, but not its values: it believes the scenario prior
     and learns from every answer. To a partner that gambles but knows its probabilities it is exact in games of at most
     four turns; in longer ones it acts by what its acts would be worth if it knew the partner's values, until three
-    turns are left (:mod:`dond_marl.odds`). Solved when it is first asked, for the views that come up. If its partner
+    turns are left (:mod:`dond_marl.yardsticks.odds`). Solved when it is first asked, for the views that come up. If its partner
     says what ``to`` would say under no values, it begins again with the prior. ``contexts``: the distribution to
     believe in instead of the one that the game names. The uniform prior, with its 1,330 possible partner values, is out
-    of reach and raises :class:`~dond_marl.belief_states.OutOfReach`.
+    of reach and raises :class:`~dond_marl.yardsticks.belief_states.OutOfReach`.
     """
 
     traits = Traits(deterministic=True)

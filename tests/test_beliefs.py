@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Table
-from dond_marl.beliefs import beliefs, partner_beliefs
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import lewis_space, open_source, pack, value_vectors
+from dond_marl.yardsticks.beliefs import beliefs, partner_beliefs
 
 
 def row(values):

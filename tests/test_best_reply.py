@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dond_marl.best_response import best_response_value
-from dond_marl.contexts import prior_contexts
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from dond_marl.yardsticks import response_value
+from dond_marl.yardsticks.best_response import best_response_value
+from dond_marl.yardsticks.contexts import prior_contexts
+from dond_marl.yardsticks.values import response_value
 from league.best_reply import best_reply, reply_value
 from partners.best_response import BestResponse
 

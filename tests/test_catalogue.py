@@ -101,8 +101,8 @@ def test_names_and_text_from_somebody_else_are_printed_inert():
 
 
 def test_markup_of_docstrings_is_not_shown():
-    assert plain("As ``NiceNegotiator``, see\n :mod:`dond_marl.odds` and :class:`~a.b.C`.") == (
-        "As `NiceNegotiator`, see `dond_marl.odds` and `a.b.C`."
+    assert plain("As ``NiceNegotiator``, see\n :mod:`dond_marl.yardsticks.odds` and :class:`~a.b.C`.") == (
+        "As `NiceNegotiator`, see `dond_marl.yardsticks.odds` and `a.b.C`."
     )
 
 

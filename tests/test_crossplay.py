@@ -11,7 +11,7 @@ import pytest
 
 from dond_marl.game import Ending, Scenario
 from dond_marl.scenarios.sources import open_source, pack
-from dond_marl.solve import solve
+from dond_marl.yardsticks.solve import solve
 from league.crossplay import CrossPlay, write_crossplay, write_ladder
 from league.tasks import FACTS, Leg
 

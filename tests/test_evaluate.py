@@ -20,7 +20,7 @@ from dond_marl.game import Act, Rules, Scenario
 from dond_marl.human_line import stored_human_line
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
-from dond_marl.solve import solve
+from dond_marl.yardsticks.solve import solve
 from league.bargaining_plane import draw, frontier
 from league.evaluate import BEST, BOTH, FAIR, LARGEST, LAST, NASH, VIEWS, PlayError, evaluate, ultimatum_seat
 from league.evaluate_command import Request, main

@@ -20,11 +20,11 @@ from dond_marl.batch import Table
 from dond_marl.conformance import check_partner
 from dond_marl.game import MAX_COUNT, Act, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.replies import Probable
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
 from dond_marl.splits import legal_action_mask
+from dond_marl.yardsticks.replies import Probable
 from partners.greedy import Heuristic
 from partners.llm.client import Ask, Client, SetupError
 from partners.llm.constrained import choose, score

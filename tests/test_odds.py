@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Table
-from dond_marl.belief_states import OutOfReach
-from dond_marl.beliefs import beliefs
-from dond_marl.best_response import best_response_value
-from dond_marl.contexts import contexts_in, contexts_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
-from dond_marl.odds import Odds, exact_value, upper_bound
-from dond_marl.posterior import posterior
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 from dond_marl.turn import turn_of
+from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.beliefs import beliefs
+from dond_marl.yardsticks.best_response import best_response_value
+from dond_marl.yardsticks.contexts import contexts_in, contexts_of
+from dond_marl.yardsticks.odds import Odds, exact_value, upper_bound
+from dond_marl.yardsticks.posterior import posterior
 from partners.best_response import BestResponse
 
 POOL = (1, 1, 1)

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from dond_marl.efficiency import efficiency
 from dond_marl.human_line import stored_human_line
 from dond_marl.records.record import from_json, replay
 from dond_marl.records.wording import in_english
+from dond_marl.yardsticks.efficiency import efficiency
 from league.doors import doors
 from league.ledger import Ledger, LedgerError
 from league.read_ledger import ReadLedger

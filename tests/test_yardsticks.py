@@ -7,7 +7,7 @@ import pytest
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
-from dond_marl.yardsticks import exploitability, played_value, response_value, safety, told_value
+from dond_marl.yardsticks.values import exploitability, played_value, response_value, safety, told_value
 
 LEWIS = open_source("lewis", split="heldout")
 

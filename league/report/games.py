@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.efficiency import Efficiency, ImpossibleScore, efficiency
 from dond_marl.game import SEATS
 from dond_marl.metrics import GROUPS, mean_of_cells
 from dond_marl.records.record import GameRecord, records
 from dond_marl.records.transcript import transcript_lines
+from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
 from league.config import Config
 from league.dialogue import act_told, said, steps
 from league.ledger import Ledger

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.best_response import exact_by_answers
 from dond_marl.game import Act, Action, Rules, Triple
 from dond_marl.records.record import GameRecord, records, to_line
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Floats, Partner, Traits, Turns, Whisper
+from dond_marl.yardsticks.best_response import exact_by_answers
 from league.play_command import NAME
 from league.play_screen import LeftTheTable
 from partners.best_response import BestResponse

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.contexts import Views, splits_of
 from dond_marl.game import Rules
 from dond_marl.metrics import TEN
-from dond_marl.odds import check_odds
-from dond_marl.replies import Replies
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
+from dond_marl.yardsticks.contexts import Views, splits_of
+from dond_marl.yardsticks.odds import check_odds
+from dond_marl.yardsticks.replies import Replies
 
 BLOCK = 256  # scenarios that are looked at together
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dond_marl.belief_states import OutOfReach
-from dond_marl.contexts import Contexts, Index
 from dond_marl.game import Rules
-from dond_marl.replies import Probable, Replies
 from dond_marl.seats import Doubles, Partner
+from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.contexts import Contexts, Index
+from dond_marl.yardsticks.replies import Probable, Replies
 
 EXACT_TURNS = 4
 BLOCK = 32  # contexts that are looked at together

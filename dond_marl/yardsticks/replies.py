@@ -1,7 +1,7 @@
 """What a memoryless partner says to everything that it can hear: the table that exact yardsticks are computed from.
 
 A memoryless partner answers by its view, the last act and offer that it heard, and the turns left. What it can *hear*
-and what it can *say* are numbered, per view with its N splits (:mod:`dond_marl.contexts`):
+and what it can *say* are numbered, per view with its N splits (:mod:`dond_marl.yardsticks.contexts`):
 
 ===================  ======================================================================================
 heard h              0..N-1 PROPOSE and N..2N-1 INSIST of the speaker keeping split ``h % N``; 2N nothing yet;
@@ -17,7 +17,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.contexts import Index, Views, splits_of
 from dond_marl.game import Act, Rules
 from dond_marl.seats import (
     NO_ACT_YET,
@@ -33,6 +32,7 @@ from dond_marl.seats import (
     no_noise,
 )
 from dond_marl.splits import action_count, action_index, grid_size
+from dond_marl.yardsticks.contexts import Index, Views, splits_of
 
 BLOCK = 1 << 17  # rows that a partner is asked at once
 PROBABLE_BLOCK = 1 << 13  # fewer where each row answers with hundreds of probabilities

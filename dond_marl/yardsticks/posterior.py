@@ -1,6 +1,6 @@
 """What a seat believes of its partner's values after all that the partner has said, if it knows how the partner plays.
 
-Bayes' rule over the values that the scenario prior allows (:mod:`dond_marl.beliefs`): the probability of each is
+Bayes' rule over the values that the scenario prior allows (:mod:`dond_marl.yardsticks.beliefs`): the probability of each is
 weighed by how likely it makes every answer. For a deterministic partner the answers only rule values out.
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from dond_marl.beliefs import Beliefs, beliefs
-from dond_marl.contexts import Index, contexts_of
 from dond_marl.game import Act
-from dond_marl.odds import check_odds
-from dond_marl.replies import Replies
 from dond_marl.seats import NO_ACT_YET, Doubles, Int8s, Partner, Turns
+from dond_marl.yardsticks.beliefs import Beliefs, beliefs
+from dond_marl.yardsticks.contexts import Index, contexts_of
+from dond_marl.yardsticks.odds import check_odds
+from dond_marl.yardsticks.replies import Replies
 
 
 def posterior(partner: Partner, turns: Turns) -> Beliefs:
@@ -52,7 +52,7 @@ def after(prior: Doubles, likely: Iterable[Doubles]) -> Doubles:
 
 
 class Heard:
-    """The rows' histories in the numbering of :mod:`dond_marl.replies`."""
+    """The rows' histories in the numbering of :mod:`dond_marl.yardsticks.replies`."""
 
     def __init__(self, turns: Turns) -> None:
         self._seat, self._turns = turns.seat, turns.rules.max_turns

@@ -1,4 +1,4 @@
-"""What played games reach of what their scenarios had to give (:mod:`dond_marl.solve`).
+"""What played games reach of what their scenarios had to give (:mod:`dond_marl.yardsticks.solve`).
 
 Only scores are needed, not who got which item: splits that pay the same are equally good. Each game has its own
 optimum, so its own ratio to it. Three measures of a deal, each over the largest value that any split of the scenario
@@ -25,8 +25,8 @@ from dond_marl.batch import Games
 from dond_marl.metrics import TEN, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Doubles, Rows
-from dond_marl.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
 from dond_marl.splits import grid_size
+from dond_marl.yardsticks.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
 
 TOLERANCE = 1e-9  # points; rounding of a mean over any number of games that we will play
 _BASE = 11  # counts and values are digits of base 11

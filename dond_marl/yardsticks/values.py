@@ -1,6 +1,6 @@
 """What could be had: best-response values with bounds, what information is worth, exploitability.
 
-A best response is exact where :mod:`dond_marl.best_response` or :mod:`dond_marl.odds` make it so. Elsewhere there is an
+A best response is exact where :mod:`dond_marl.yardsticks.best_response` or :mod:`dond_marl.yardsticks.odds` make it so. Elsewhere there is an
 interval that holds it for certain, but for chance in what was played: below, the best of some responses that were
 played; above, what the seat would get if it knew more than it can, or everything on the table.
 """
@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.best_response import best_response_value, exact_by_answers
-from dond_marl.contexts import prior_contexts, prior_table
 from dond_marl.game import Rules
 from dond_marl.metrics import TEN, points_of_ten
-from dond_marl.odds import EXACT_TURNS, Odds, exact_value, has_odds, upper_bound
-from dond_marl.policy_value import policy_value
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
+from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
+from dond_marl.yardsticks.contexts import prior_contexts, prior_table
+from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, has_odds, upper_bound
+from dond_marl.yardsticks.policy_value import policy_value
 
 PLAYED = 5295  # games that each response is tried in: the legal space once
 

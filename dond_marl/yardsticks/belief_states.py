@@ -1,6 +1,6 @@
 """Belief states of a game against a deterministic memoryless partner, and how one turn leads to the next.
 
-What matters to the seat to move is its context (:mod:`dond_marl.contexts`), which of the partner's possible values fit
+What matters to the seat to move is its context (:mod:`dond_marl.yardsticks.contexts`), which of the partner's possible values fit
 all that it has said (a set, as the bits of an integer), the claims on the table and who made the last. Under
 ``disagree="ends"`` its own claim is dropped: END pays only what AGREE pays too. Everything else is forgotten on
 purpose: states that agree in this are one state, which is what makes the search exact and short.
@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.contexts import Contexts, Index
-from dond_marl.replies import Replies
 from dond_marl.seats import Bools, Doubles
+from dond_marl.yardsticks.contexts import Contexts, Index
+from dond_marl.yardsticks.replies import Replies
 
 BLOCK = 1 << 21  # answers that are looked at together
 KEY_BITS = 62  # of a state's number
@@ -183,5 +183,5 @@ class Moves:
 class _Codes(NamedTuple):
     """Answers ``[C, H, K]`` or, chosen for states, ``[S, A, K]``."""
 
-    said: NDArray[np.int16]  # in the numbering of :mod:`dond_marl.replies`
+    said: NDArray[np.int16]  # in the numbering of :mod:`dond_marl.yardsticks.replies`
     alike: NDArray[np.int64]  # which types give the same answer, as bits

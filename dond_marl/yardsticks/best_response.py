@@ -1,8 +1,8 @@
 """The exact best response to a deterministic memoryless partner: expectimax over belief states, backwards in time.
 
 The seat does not know the partner's values, only their distribution; it learns from every answer. The partner's
-answers are a table (:mod:`dond_marl.replies`), so what a seat can learn is which set of values fits them, and the
-states that can come up (:mod:`dond_marl.belief_states`) are few enough to be enumerated. The partner is a part of the
+answers are a table (:mod:`dond_marl.yardsticks.replies`), so what a seat can learn is which set of values fits them, and the
+states that can come up (:mod:`dond_marl.yardsticks.belief_states`) are few enough to be enumerated. The partner is a part of the
 world, and the world a partially observed Markov decision process whose beliefs are its states (Kaelbling, Littman,
 Cassandra 1998, *Artificial Intelligence* 101, section 3). Ties go to AGREE, then
 to the claim worth most to the seat, PROPOSE before INSIST.
@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.belief_states import Moves, States
-from dond_marl.contexts import Contexts, Index
 from dond_marl.game import Rules
-from dond_marl.replies import Replies
 from dond_marl.seats import Doubles, Partner
+from dond_marl.yardsticks.belief_states import Moves, States
+from dond_marl.yardsticks.contexts import Contexts, Index
+from dond_marl.yardsticks.replies import Replies
 
 SAME = 1e-9  # points of ten; sums that differ by less are equal
 
@@ -29,7 +29,7 @@ class Level(NamedTuple):
 
     numbers: NDArray[np.int64]  # [S] ascending
     values: Doubles  # [S] points of ten, times the prior probability of the state's types
-    say: NDArray[np.int16]  # [S] the best act, in the numbering of :mod:`dond_marl.replies`
+    say: NDArray[np.int16]  # [S] the best act, in the numbering of :mod:`dond_marl.yardsticks.replies`
 
 
 class Solver:
@@ -97,7 +97,7 @@ def best_response_value(
     """What the best response of ``seat`` to ``partner`` is worth, expected points of ten over the contexts.
 
     Exact for deterministic memoryless partners under any rules, and for deterministic ones that use the history in
-    games of at most three turns. Raises ``ValueError`` for others and :class:`~dond_marl.belief_states.OutOfReach`.
+    games of at most three turns. Raises ``ValueError`` for others and :class:`~dond_marl.yardsticks.belief_states.OutOfReach`.
     """
     check_exact(partner, rules)
     solver = Solver(Moves(contexts, Replies(partner, rules, contexts.theirs, prior)))
