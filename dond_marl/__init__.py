@@ -9,16 +9,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dond_marl.registration import register
+from dond_marl.envs.registration import register
 
 if TYPE_CHECKING:
     from dond_marl import deal_or_no_dialog_v0
-    from dond_marl.env import NegotiationEnv
-    from dond_marl.single_agent import SingleAgentView
+    from dond_marl.envs.aec import NegotiationEnv
+    from dond_marl.envs.single_agent import SingleAgentView
 
 __all__ = ["NegotiationEnv", "SingleAgentView", "__version__", "deal_or_no_dialog_v0"]
 
-_HOMES = {"NegotiationEnv": "dond_marl.env", "SingleAgentView": "dond_marl.single_agent"}
+_HOMES = {"NegotiationEnv": "dond_marl.envs.aec", "SingleAgentView": "dond_marl.envs.single_agent"}
 
 register()
 

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Table
+from dond_marl.envs.turn import DECISIONS
 from dond_marl.game import MAX_COUNT, Act, Rules
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.rollout import Noise, see
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, open_source
 from dond_marl.seats import Cause, Decisions, History, Partner, Traits, Turns, decide
-from dond_marl.turn import DECISIONS
 
 VARIANTS = (  # rules, whether the partner's values are revealed
     (Rules(1), False),

@@ -6,8 +6,8 @@ same scenario would give another game.
 
 from __future__ import annotations
 
-from dond_marl.env import NegotiationEnv
-from dond_marl.parallel import ParallelNegotiationEnv
+from dond_marl.envs.aec import NegotiationEnv
+from dond_marl.envs.parallel import ParallelNegotiationEnv
 
 # Checks live in the class, so there is nothing to wrap: both names make the same environment.
 env = NegotiationEnv

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.features import BaseLayout, encode
+from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules
 from dond_marl.seats import HINT_WIDTH, Floats, Turns
 
@@ -61,7 +61,7 @@ class HintAdapter:
         An info without ``hint_features`` says that the seat was told nothing. Raises ``ValueError`` if they are not 10
         numbers.
         """
-        from dond_marl.turn import turn_of_observation  # the batched path needs no environment
+        from dond_marl.envs.turn import turn_of_observation  # the batched path needs no environment
 
         turns = turn_of_observation(dict(observation), Rules(self.base.max_turns))
         told = (info or {}).get("hint_features")

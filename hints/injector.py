@@ -17,14 +17,14 @@ from gymnasium.utils import RecordConstructorArgs, seeding
 from pettingzoo.utils import BaseWrapper
 from pettingzoo.utils.env import AECEnv
 
-from dond_marl.env import NegotiationEnv
+from dond_marl.envs.aec import NegotiationEnv
+from dond_marl.envs.single_agent import SingleAgentView
+from dond_marl.envs.spaces import Info
+from dond_marl.envs.turn import turn_of
 from dond_marl.game import SEATS
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import Noise
 from dond_marl.seats import HINT_WIDTH, Floats, Hinter
-from dond_marl.single_agent import SingleAgentView
-from dond_marl.spaces import Info
-from dond_marl.turn import turn_of
 from hints.providers import ExpertHinter, RandomHinter
 from hints.schedule import HintSchedule
 

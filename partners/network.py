@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag, pad
 
-from dond_marl.features import BaseLayout
+from dond_marl.envs.features import BaseLayout
 from dond_marl.game import ITEMS, MAX_VALUE, Act
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns

@@ -125,8 +125,8 @@ def test_it_plays_and_whispers_once_it_is_there(cache):
             env.action_space.seed(seed)
             _, _, over, _, info = env.step(env.action_space.sample(info["action_mask"]))
     hinter = ExpertHinter(seat_occupant("expert(kind=supervised)"))
+    from dond_marl.envs.turn import turn_of
     from dond_marl.game import State
-    from dond_marl.turn import turn_of
 
     hints = hinter.hint(turn_of(State(open_source("lewis").table.scenario(0))))
     assert hints.available.all() and 0 < hints.confidence[0] <= 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dond_marl.env import NegotiationEnv
+from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.occupants import catalogue
 from league.config import Config, load_config
 from league.distill_settings import DistillConfig
@@ -67,7 +67,7 @@ def test_the_page_names_every_argument_of_the_environment_with_its_default():
 
 def test_the_page_says_what_the_spaces_are():
     from dond_marl import deal_or_no_dialog_v0
-    from dond_marl.views import view
+    from dond_marl.envs.views import view
 
     env = deal_or_no_dialog_v0.env()
     env.reset(seed=0)

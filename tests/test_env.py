@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl import deal_or_no_dialog_v0
-from dond_marl.env import NegotiationEnv, OrderError
+from dond_marl.envs.aec import NegotiationEnv, OrderError
+from dond_marl.envs.spaces import ActionMask, InvalidAction
 from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions
 from dond_marl.scenarios.sources import ScenarioError
-from dond_marl.spaces import ActionMask, InvalidAction
 from league.settings import EnvConfig
 
 # What the tests below play on:

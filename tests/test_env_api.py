@@ -17,7 +17,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 import dond_marl
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.views import view
+from dond_marl.envs.views import view
 
 # Actions are a Dict, a MultiDiscrete in the flat view: an act and its offer are several numbers.
 dict_actions = pytest.mark.filterwarnings("ignore:Action space for each agent probably should be:UserWarning")
@@ -95,7 +95,7 @@ def test_both_registries_know_the_environment():
     assert isinstance(parallel, deal_or_no_dialog_v0.ParallelNegotiationEnv)
     with pytest.raises(TypeError, match=r"no setting 'parter' .did you mean 'partner'.*partner, seat, max_turns"):
         gymnasium.make("DealOrNoDialog-v0", parter="tough")
-    dond_marl.registration.register()  # a second time changes nothing, and warns of nothing
+    dond_marl.envs.registration.register()  # a second time changes nothing, and warns of nothing
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
@@ -120,7 +120,7 @@ import sys, time
 start = time.perf_counter()
 import dond_marl
 print(time.perf_counter() - start)
-assert "dond_marl.env" not in sys.modules
+assert "dond_marl.envs.aec" not in sys.modules
 from dond_marl import deal_or_no_dialog_v0, SingleAgentView
 assert callable(deal_or_no_dialog_v0.env) and SingleAgentView and dond_marl.NegotiationEnv and dond_marl.__version__
 print([name for name in {heavy.split()} if name in sys.modules])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Table
-from dond_marl.env import NegotiationEnv
-from dond_marl.features import BaseLayout, ObservationEncoder, encode
+from dond_marl.envs.aec import NegotiationEnv
+from dond_marl.envs.features import BaseLayout, ObservationEncoder, encode
+from dond_marl.envs.turn import turn_of_observation
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
-from dond_marl.turn import turn_of_observation
 
 
 def test_features_of_a_worked_position():

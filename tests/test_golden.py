@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond_marl.env import NegotiationEnv
+from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.game import SEATS, Act
 
 FOLDER = Path(__file__).parent / "golden"

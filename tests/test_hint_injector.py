@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from pettingzoo.test import api_test, seed_test
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.features import BaseLayout
+from dond_marl.envs.features import BaseLayout
+from dond_marl.envs.views import view
 from dond_marl.game import SEATS, Act, IllegalAct, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Traits, decide
-from dond_marl.views import view
 from hints import ExpertHinter, HintAdapter, HintInjectorEnv, HintSchedule, RandomHinter
 
 # The same warnings as in test_env_api.py: Dict actions and observations are legal but unusual.

@@ -13,7 +13,7 @@ import pytest
 import hints
 from dond_marl.batch import Table
 from dond_marl.conformance import positions
-from dond_marl.features import BaseLayout, encode
+from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -269,7 +269,9 @@ def test_another_layout_than_the_stored_one_is_a_clear_error():
 
 
 def test_importing_hints_is_light_and_every_public_name_exists():
-    code = "import sys, hints; print([m for m in sys.modules if m.startswith(('torch', 'dond_marl.env', 'hints.'))])"
+    code = (
+        "import sys, hints; print([m for m in sys.modules if m.startswith(('torch', 'dond_marl.envs.aec', 'hints.'))])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
     assert [name for name in hints.__all__ if not hasattr(hints, name)] == []
     with pytest.raises(AttributeError, match="no attribute 'Oracle'"):

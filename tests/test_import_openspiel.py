@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from dond_marl.envs.openspiel.instances import InstanceError, load_instances
 from dond_marl.game import Rules
-from dond_marl.import_openspiel import InstanceError, load_instances
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import records, replay
 from dond_marl.rollout import rollout

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Table
+from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
-from dond_marl.turn import turn_of
 from partners.llm.prompt import VARIABLES, PromptError, Template, load_template, nudged, variables
 from partners.llm.reply import Legal, Reason, Said, read_reply
 

@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Scenario, State, apply, legal_actions
-from dond_marl.turn import turn_of
 from partners.llm.reply import Legal, Reason, Said, legal_rows, read_reply, reply_line
 
 ALL = (0, 1, 2, 3, 4)

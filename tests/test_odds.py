@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Table
+from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
-from dond_marl.turn import turn_of
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.beliefs import beliefs
 from dond_marl.yardsticks.best_response import best_response_value

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.features import BaseLayout, encode
+from dond_marl.envs.features import BaseLayout, encode
+from dond_marl.envs.turn import turn_of
 from dond_marl.game import Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.splits import action_index
-from dond_marl.turn import turn_of
 
 pyspiel = pytest.importorskip("pyspiel", reason="pip install -e '.[examples]' brings OpenSpiel")
 pytestmark = pytest.mark.bench
 
-from dond_marl.openspiel_game import NAME, action_of, answer  # noqa: E402  # needs pyspiel
+from dond_marl.envs.openspiel.game import NAME, action_of, answer  # noqa: E402  # needs pyspiel
 
 
 def test_it_passes_what_openspiel_checks_of_every_game():

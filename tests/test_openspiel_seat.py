@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from dond_marl.envs.openspiel.seat import AGREE, OFFERS, say
 from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
-from dond_marl.openspiel_seat import AGREE, OFFERS, say
 from dond_marl.seats import Decisions, Traits, Turns, decide
 
 POOL, VALUES = (1, 2, 2), (4, 1, 2)

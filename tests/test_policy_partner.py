@@ -9,15 +9,15 @@ import pytest
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import Table
 from dond_marl.conformance import check_partner
-from dond_marl.features import BaseLayout
+from dond_marl.envs.features import BaseLayout
+from dond_marl.envs.policy_partner import PolicyPartner, view_masks
+from dond_marl.envs.views import view
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
-from dond_marl.policy_partner import PolicyPartner, view_masks
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Cause
 from dond_marl.splits import action_index
-from dond_marl.views import view
 from league.heldout_score import before_and_after, heldout_score
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))

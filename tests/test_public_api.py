@@ -17,7 +17,7 @@ from league.public_api import described, listed, sentence
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "API.md").read_text(encoding="utf-8")
 OURS = ("dond_marl", "hints", "league", "partners")
-OPTIONAL = {"dond_marl.openspiel_game": "pyspiel"}  # a page's module, and what it needs that may be missing
+OPTIONAL = {"dond_marl.envs.openspiel.game": "pyspiel"}  # a page's module, and what it needs that may be missing
 NAMES = [(module, name) for module, name in listed(PAGE)]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "scripts" / "examples").rglob("*.py"))

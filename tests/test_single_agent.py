@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import Table
-from dond_marl.env import OrderError
+from dond_marl.envs.aec import OrderError
+from dond_marl.envs.single_agent import PartnerError
+from dond_marl.envs.spaces import ActionMask
+from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.envs.views import view
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Decisions, Traits, Turns, decide
-from dond_marl.single_agent import PartnerError
-from dond_marl.spaces import ActionMask
-from dond_marl.turn import only_action, turn_of
-from dond_marl.views import view
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 SURE, FREE = Traits(deterministic=True), Traits()

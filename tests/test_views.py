@@ -14,14 +14,14 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import Table
-from dond_marl.env import OrderError
-from dond_marl.features import BaseLayout, encode
+from dond_marl.envs.aec import OrderError
+from dond_marl.envs.features import BaseLayout, encode
+from dond_marl.envs.spaces import InvalidAction
+from dond_marl.envs.views import AECView, ParallelView, SeatView, view
 from dond_marl.game import Act, IllegalAct, Scenario, legal_actions
 from dond_marl.scenarios.sources import pack
 from dond_marl.seats import decide
-from dond_marl.spaces import InvalidAction
 from dond_marl.splits import action_count, action_index
-from dond_marl.views import AECView, ParallelView, SeatView, view
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 FORMS = ("flat", "discrete", "dict")

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import SEATS, Act, Action, Triple
 from dond_marl.records.files import read_lines
 from dond_marl.records.record import GameRecord, RecordError
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner, Whisper
 from dond_marl.splits import action_at
-from dond_marl.turn import only_action, turn_of
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.replies import Probable

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 from dond_marl import deal_or_no_dialog_v0
+from dond_marl.envs.views import view
 from dond_marl.game import SEATS
-from dond_marl.views import view
 
 LEARNING_RATE, GAMMA, LAM, CLIP = 2.5e-4, 0.99, 0.95, 0.2
 ENTROPY, VALUE, GRADIENT_NORM = 0.01, 0.5, 0.5

@@ -11,7 +11,7 @@ import random
 import numpy as np
 
 from dond_marl.batch import Table
-from dond_marl.features import BaseLayout, encode
+from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Decisions, Turns, decide

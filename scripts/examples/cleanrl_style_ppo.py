@@ -11,8 +11,8 @@ from gymnasium.vector import AutoresetMode
 from torch import nn
 from torch.distributions import Categorical
 
-from dond_marl.policy_partner import PolicyPartner
-from dond_marl.views import view
+from dond_marl.envs.policy_partner import PolicyPartner
+from dond_marl.envs.views import view
 from league.heldout_score import before_and_after
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

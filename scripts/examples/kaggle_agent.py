@@ -14,8 +14,8 @@ from typing import Any
 
 from kaggle_environments import make
 
+from dond_marl.envs.openspiel.seat import say
 from dond_marl.occupants import seat_occupant
-from dond_marl.openspiel_seat import say
 
 ITEMS = ("book", "hat", "basketball")
 

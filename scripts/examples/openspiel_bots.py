@@ -11,8 +11,8 @@ import pyspiel
 from open_spiel.python.algorithms.evaluate_bots import evaluate_bots
 from open_spiel.python.algorithms.mcts import MCTSBot, RandomRolloutEvaluator
 
+from dond_marl.envs.openspiel.seat import say
 from dond_marl.occupants import seat_occupant
-from dond_marl.openspiel_seat import say
 from dond_marl.seats import Partner
 
 

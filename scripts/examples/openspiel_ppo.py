@@ -10,15 +10,15 @@ from open_spiel.python.pytorch.ppo import PPO, PPOAgent
 from open_spiel.python.rl_environment import Environment, TimeStep
 from open_spiel.python.vector_env import SyncVectorEnv
 
+from dond_marl.envs.openspiel.game import DealGame, answer
+from dond_marl.envs.policy_partner import PolicyPartner
 from dond_marl.occupants import seat_occupant
-from dond_marl.openspiel_game import DealGame, answer
-from dond_marl.policy_partner import PolicyPartner
 from league.heldout_score import before_and_after
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--steps", type=int, default=400_000, help="own decisions (default %(default)s)")
 steps, partner, n, length = parser.parse_args().steps, seat_occupant("heuristic"), 16, 256
-game = DealGame()  # or pyspiel.load_game("python_deal_or_no_dialog"), once dond_marl.openspiel_game is imported
+game = DealGame()  # or pyspiel.load_game("python_deal_or_no_dialog"), once dond_marl.envs.openspiel.game is imported
 
 
 class Against(Environment):

@@ -15,8 +15,8 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 
-from dond_marl.policy_partner import PolicyPartner
-from dond_marl.views import view
+from dond_marl.envs.policy_partner import PolicyPartner
+from dond_marl.envs.views import view
 from league.heldout_score import before_and_after
 
 

@@ -11,8 +11,8 @@ import gymnasium
 import supersuit
 from stable_baselines3 import PPO
 
-from dond_marl.policy_partner import PolicyPartner
-from dond_marl.views import view
+from dond_marl.envs.policy_partner import PolicyPartner
+from dond_marl.envs.views import view
 from league.heldout_score import before_and_after
 
 

@@ -1,6 +1,6 @@
 """The way back: what sb3_maskable_ppo.py saved plays in the league as ``{kind: sb3, path: model.zip}``."""
 
-from dond_marl.policy_partner import PolicyPartner
+from dond_marl.envs.policy_partner import PolicyPartner
 
 
 def sb3(path: str) -> PolicyPartner:

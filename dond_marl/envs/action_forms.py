@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from dond_marl.envs.spaces import InvalidAction, told, wholes
 from dond_marl.game import ITEMS, Act, as_integer
 from dond_marl.seats import Bools
-from dond_marl.spaces import InvalidAction, told, wholes
 from dond_marl.splits import action_at, action_count
 
 

@@ -1,7 +1,7 @@
 """Deal or No Deal as a PettingZoo AEC environment: a thin shell over :mod:`dond_marl.game`.
 
 Both seats are agents. Order and bounds are checked here, so no wrapper stack slows the environment down. Observations,
-actions and masks: :mod:`dond_marl.spaces`; rewards are the seats' own points, paid once, when the game ends.
+actions and masks: :mod:`dond_marl.envs.spaces`; rewards are the seats' own points, paid once, when the game ends.
 """
 
 from __future__ import annotations
@@ -16,11 +16,8 @@ from gymnasium import logger, spaces
 from gymnasium.utils import seeding
 from pettingzoo.utils.env import AECEnv, AECIterable
 
-from dond_marl.arguments import by_name, check_folder, check_one_of, scenario_option
-from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
-from dond_marl.records.transcript import transcript_lines
-from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
-from dond_marl.spaces import (
+from dond_marl.envs.arguments import by_name, check_folder, check_one_of, scenario_option
+from dond_marl.envs.spaces import (
     Info,
     InvalidAction,
     Observation,
@@ -32,6 +29,9 @@ from dond_marl.spaces import (
     of_agent,
     read_action,
 )
+from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
+from dond_marl.records.transcript import transcript_lines
+from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
 
 Illegal = Literal["raise", "forfeit"]
 RenderMode = Literal["human", "ansi"]

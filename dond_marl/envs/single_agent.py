@@ -10,14 +10,14 @@ from typing import Any
 import gymnasium
 from gymnasium import logger
 
-from dond_marl.arguments import check_known
-from dond_marl.env import METADATA, NegotiationEnv, OrderError, RenderMode
+from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
+from dond_marl.envs.arguments import check_known
+from dond_marl.envs.spaces import Info, Observation, own
+from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import SEATS, Action, as_integer, rule_against
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner
-from dond_marl.spaces import Info, Observation, own
-from dond_marl.turn import only_action, turn_of
 
 PATIENCE = 100  # games in a row that may end before the agent moves, before we say that it never will
 NOTICE = 20  # games in all that may end so before we say that the agent is never met in the seat drawn for it
@@ -33,7 +33,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
     ``env``: a :class:`NegotiationEnv`, wrapped or not. It forfeits on illegal acts unless it was built with an
     ``illegal`` of its own. ``partner``: a name, a mapping with ``kind``, or a partner object
     (:func:`dond_marl.occupants.seat_occupant`). ``seat``: 0 or 1, or ``None`` to draw it in every episode;
-    ``info["seat"]`` names it. Observations, actions and info are the seat's own, see :mod:`dond_marl.spaces`; the
+    ``info["seat"]`` names it. Observations, actions and info are the seat's own, see :mod:`dond_marl.envs.spaces`; the
     reward is what the seat earned since its last act, in points.
     """
 

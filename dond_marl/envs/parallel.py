@@ -14,9 +14,9 @@ from typing import Any
 from gymnasium import spaces
 from pettingzoo.utils.env import ParallelEnv
 
-from dond_marl.env import METADATA, NegotiationEnv, OrderError
+from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError
+from dond_marl.envs.spaces import Info, InvalidAction, Observation, brief
 from dond_marl.game import SEATS
-from dond_marl.spaces import Info, InvalidAction, Observation, brief
 
 Results = tuple[
     dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]

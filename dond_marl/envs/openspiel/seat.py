@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import SEATS, Act, Action, Rules, Scenario, State, Triple, apply
 from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
-from dond_marl.turn import only_action, turn_of
 
 MOST = 7  # items of all types that one offer can name
 OFFERS: tuple[Triple, ...] = tuple((a, b, c) for c, b, a in product(range(MOST + 1), repeat=3) if a + b + c <= MOST)

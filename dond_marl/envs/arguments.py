@@ -9,8 +9,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec
 
+from dond_marl.envs.spaces import brief
 from dond_marl.game import Scenario
-from dond_marl.spaces import brief
 
 Given = ParamSpec("Given")
 SCENARIO = "scenario"  # the only option of reset

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.features import BaseLayout, encode
+from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Bools, Cause, Decisions, Floats, Traits, Turns, constant
 from dond_marl.splits import action_at, action_count, legal_action_mask

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dond_marl.envs.spaces import Observation
 from dond_marl.game import Act, Action, Rules, State, may_agree, rest
 from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Turns, no_hints, no_noise
-from dond_marl.spaces import Observation
 
 DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for messages about who returns something else
 _NO_HINTS, _NO_NOISE = no_hints(1), no_noise(1)  # read-only, so one of each is enough

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from dond_marl.features import BaseLayout, ObservationEncoder
+from dond_marl.envs.features import BaseLayout, ObservationEncoder
+from dond_marl.envs.openspiel.seat import ask
+from dond_marl.envs.spaces import observe
 from dond_marl.game import SEATS, Act, Action, Rules, State, Triple, apply, may_agree
-from dond_marl.openspiel_seat import ask
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, open_source
 from dond_marl.seats import Partner
-from dond_marl.spaces import observe
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 
 NAME = "python_deal_or_no_dialog"

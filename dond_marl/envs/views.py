@@ -3,7 +3,7 @@
 =========================  =========================================================================================
 ``actions="flat"``         ``MultiDiscrete([5, n+1, n+1, n+1])``: act type, then ``oA``; ``n`` is ``max_count``.
 ``actions="discrete"``     One ``Discrete`` number per act, as :mod:`dond_marl.splits` numbers them.
-``observations="box"``     One float32 vector in [0, 1], as :mod:`dond_marl.features` lays it out.
+``observations="box"``     One float32 vector in [0, 1], as :mod:`dond_marl.envs.features` lays it out.
 ``observations="masked"``  ``{"observation": that vector, "action_mask": int8}``, as PettingZoo's classic games have it,
                            for discrete actions.
 ``"dict"``                 Actions, or observations, as the environment has them.
@@ -15,7 +15,7 @@ and keeps its API. ``info["action_mask"]`` has the shape of the view's action sp
 no game and nothing may be said. Illegal acts forfeit unless the environment was built with an ``illegal`` of its own:
 such libraries sample without masks. In the parallel view the inactive seat's action is ignored, and its flat or
 discrete mask leaves it one action, the first: a learner that masks learns no play from such steps. One that does not
-must leave them out over SuperSuit's vectors by ``info["active_agent"]``, see :mod:`dond_marl.parallel`.
+must leave them out over SuperSuit's vectors by ``info["active_agent"]``, see :mod:`dond_marl.envs.parallel`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from gymnasium.utils import RecordConstructorArgs
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
-from dond_marl.action_forms import ActionForm, DiscreteActions, FlatActions, as_bools
-from dond_marl.env import NegotiationEnv, OrderError
-from dond_marl.features import BaseLayout, ObservationEncoder
+from dond_marl.envs.action_forms import ActionForm, DiscreteActions, FlatActions, as_bools
+from dond_marl.envs.aec import NegotiationEnv, OrderError
+from dond_marl.envs.features import BaseLayout, ObservationEncoder
+from dond_marl.envs.parallel import ParallelNegotiationEnv, Results
+from dond_marl.envs.single_agent import SingleAgentView
+from dond_marl.envs.spaces import Info, Observation, of_agent
 from dond_marl.game import SEATS
-from dond_marl.parallel import ParallelNegotiationEnv, Results
 from dond_marl.seats import Bools
-from dond_marl.single_agent import SingleAgentView
-from dond_marl.spaces import Info, Observation, of_agent
 from dond_marl.splits import action_count
 
 __all__ = ["AECView", "ActionView", "ObservationView", "ParallelView", "SeatView", "as_bools", "view"]
