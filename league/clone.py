@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dond_marl.dialogues.positions import Positions, choices, human_positions
 from dond_marl.game import Rules
 from dond_marl.metrics import Estimate
 from dond_marl.occupants import seat_occupant
-from dond_marl.positions import Positions, choices, human_positions
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import open_source
 from league.evaluate import BOTH, evaluate

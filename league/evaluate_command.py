@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from dond_marl.dialogues.human_line import HumanLine, stored_human_line
 from dond_marl.game import Rules
-from dond_marl.human_line import HumanLine, stored_human_line
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource, open_source

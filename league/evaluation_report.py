@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine
 from dond_marl.game import SEATS
-from dond_marl.human_line import CONFIDENCE, HumanLine
 from dond_marl.metrics import Estimate
 from dond_marl.yardsticks.values import Value
 from league.crossplay import write_csv

@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dond_marl.dialogues.positions import Positions, choices
 from dond_marl.game import Act
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
-from dond_marl.positions import Positions, choices
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
 from partners.cloning import examples
 from partners.losses import divergence, imitation, masked

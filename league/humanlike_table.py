@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dond_marl.dialogues.positions import Positions, human_positions
 from dond_marl.metrics import Estimate
-from dond_marl.positions import Positions, human_positions
 from dond_marl.scenarios.sources import open_source
 from league.first_weights import first_network
 from league.humanlike import Likeness, distance, likeness

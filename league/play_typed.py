@@ -1,6 +1,6 @@
 """What a person at the table types: a short command, or a sentence that is read as an act.
 
-A command is meant as it stands. A sentence goes through :mod:`dond_marl.annotator`, which may misread it: its reading
+A command is meant as it stands. A sentence goes through :mod:`dond_marl.dialogues.annotator`, which may misread it: its reading
 has to be confirmed before it is played. What is neither, or breaks a rule, is a mistake told in one line.
 """
 
@@ -10,7 +10,7 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from dond_marl.annotator import Said, read
+from dond_marl.dialogues.annotator import Said, read
 from dond_marl.game import ITEMS, Act, Action, Rules
 from dond_marl.records.transcript import in_words
 from partners.human import View

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from dond_marl.dialogues.games import games
 from dond_marl.envs.openspiel.instances import InstanceError, load_instances
 from dond_marl.game import Rules
-from dond_marl.import_dialogues import games
 from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.records.files import InexactGame, read_lines, write_lines
 from dond_marl.records.record import GameRecord, RecordError, records, replay

@@ -21,8 +21,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act, Disagree
-from dond_marl.positions import Positions
 from dond_marl.seats import Decisions, Doubles, Traits, Turns
 from partners.learned import NetworkPartner
 from partners.losses import imitation

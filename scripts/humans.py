@@ -15,8 +15,8 @@ LABELS = ROOT / "tests" / "hand_labels.csv"
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from dond_marl.annotator_scores import LabelError, annotator_report
-    from dond_marl.human_line import as_lines, human_line, store, stored_human_line, to_json
+    from dond_marl.dialogues.human_line import as_lines, human_line, store, stored_human_line, to_json
+    from dond_marl.dialogues.scores import LabelError, annotator_report
     from dond_marl.scenarios.data import DIALOGUE_SPLITS, DataError
     from league.help_text import parser_of
 except ModuleNotFoundError as missing:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl.annotator import NOTHING_SAID, Said, Utterance, annotate, on_the_table, read, utterances
-from dond_marl.annotator_scores import LABELS, LabelError, load_labels, score_labels, score_split
+from dond_marl.dialogues.annotator import NOTHING_SAID, Said, Utterance, annotate, on_the_table, read, utterances
+from dond_marl.dialogues.scores import LABELS, LabelError, load_labels, score_labels, score_split
 from dond_marl.game import MAX_COUNT, Act, Action, Rules, Scenario, State, Triple, apply, legal_actions, rest
 from dond_marl.records.transcript import sentence
 from dond_marl.records.wording import VARIANTS, in_english

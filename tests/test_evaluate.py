@@ -16,8 +16,8 @@ import pytest
 from rich.console import Console
 
 import league.evaluate
+from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Act, Rules, Scenario
-from dond_marl.human_line import stored_human_line
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.solve import solve

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond_marl.human_line import (
+from dond_marl.dialogues.human_line import (
     FAIR,
     MEANINGS,
     STORED,

@@ -7,8 +7,8 @@ import json
 import pytest
 import torch
 
+from dond_marl.dialogues.positions import human_positions
 from dond_marl.game import Rules
-from dond_marl.positions import human_positions
 from league.config import load_config
 from league.humanlike import distance, likeness
 from league.humanlike_command import Request, main

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from dond_marl.annotator import Utterance
+from dond_marl.dialogues.annotator import Utterance
+from dond_marl.dialogues.games import HUMAN_RULES, Negotiation, acts, game_of, games, negotiations
 from dond_marl.game import Act, Action, Ending, Scenario
-from dond_marl.import_dialogues import HUMAN_RULES, Negotiation, acts, game_of, games, negotiations
 from dond_marl.records.files import InexactGame, game_from_line, line_of
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, load_dialogues

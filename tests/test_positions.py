@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from dond_marl.annotator import Utterance
+from dond_marl.dialogues.annotator import Utterance
+from dond_marl.dialogues.games import Negotiation, games
+from dond_marl.dialogues.positions import choices, human_positions, positions_of
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
-from dond_marl.import_dialogues import Negotiation, games
 from dond_marl.occupants import seat_occupant
-from dond_marl.positions import choices, human_positions, positions_of
 from dond_marl.records.record import GameRecord
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from dond_marl.human_line import stored_human_line
+from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.records.record import from_json, replay
 from dond_marl.records.wording import in_english
 from dond_marl.yardsticks.efficiency import efficiency

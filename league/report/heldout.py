@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
-from dond_marl.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, checksum
 from league.evaluate import BOTH
 from league.evaluation_report import HUMANS, human_figures

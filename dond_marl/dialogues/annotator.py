@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dond_marl.annotator_clauses import Claims, claims
-from dond_marl.annotator_splits import Unclear, fits, split_of
-from dond_marl.annotator_words import Tone, ends, insists, tone
+from dond_marl.dialogues.claimed_split import Unclear, fits, split_of
+from dond_marl.dialogues.clauses import Claims, claims
+from dond_marl.dialogues.words import Tone, ends, insists, tone
 from dond_marl.game import Act, Action, Triple, rest
 from dond_marl.scenarios.data import Dialogue
 

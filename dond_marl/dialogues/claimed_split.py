@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dond_marl.annotator_clauses import (
+from dond_marl.dialogues.clauses import (
     ALL,
     BARE,
     BOTH,

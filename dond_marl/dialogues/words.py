@@ -1,6 +1,6 @@
 """The words of negotiators as tags: items, persons, parting, the rest; and whether an utterance says yes or no.
 
-A table of patterns rewrites an utterance into a small alphabet, which :mod:`dond_marl.annotator_clauses` reads from
+A table of patterns rewrites an utterance into a small alphabet, which :mod:`dond_marl.dialogues.clauses` reads from
 left to right. The patterns were written for, and tuned on, the training dialogues of Lewis et al. 2017 (arXiv
 1706.05125), so they know the slips that people's fingers make there. Standard library only.
 """

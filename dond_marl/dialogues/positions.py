@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.dialogues.games import Negotiation, acts, negotiations
 from dond_marl.game import Act, Action, Rules, Triple, rest, worth
-from dond_marl.import_dialogues import Negotiation, acts, negotiations
 from dond_marl.metrics import scenario_groups
 from dond_marl.scenarios.sources import pack
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, History, Int8s, Partner, Rows, Turns, no_hints, no_noise

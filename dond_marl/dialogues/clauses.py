@@ -3,7 +3,7 @@
 Tags are read from left to right. The one idea: items belong to the person last named before them ("I will give *you*
 the hats"), a verb of parting turns that over ("*I* can part with the hats"), and "for me" or "to you" settles it for
 the items just named. What is only told ("the hats are worthless") or asked ("do you want both hats?") claims nothing.
-Nothing here knows the pool or what was said before; see :mod:`dond_marl.annotator_splits`.
+Nothing here knows the pool or what was said before; see :mod:`dond_marl.dialogues.claimed_split`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from dond_marl.annotator_words import tags
+from dond_marl.dialogues.words import tags
 
 ME, YOU, BOTH_SIDES, NOBODY = 0, 1, 2, 3  # owners: the speaker, the listener, each of the two, nobody named
 EVERYTHING, REST, EACH = 3, 4, 5  # kinds beside the item types 0..2: the whole pool, what is left, one of each type

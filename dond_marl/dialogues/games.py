@@ -1,7 +1,7 @@
 """The published dialogues as games: who said which act, and which of the talks are exact games of these rules.
 
 Most negotiations are in the files twice, once from each side; here each is one, ``seat_0`` being who spoke first. What
-people wrote is read by :mod:`dond_marl.annotator`. A refusal of theirs refuses and talks on, and nobody counts their
+people wrote is read by :mod:`dond_marl.dialogues.annotator`. A refusal of theirs refuses and talks on, and nobody counts their
 turns, so they play by ``HUMAN_RULES``. A talk is an exact game if every utterance up to its end was read as an act that
 those rules allow, and if replaying it leads to what people selected. Any other talk is marked with the reason, and what
 could not be read stays unread: nothing is guessed.
@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.annotator import YOU_SAID, Reading, Utterance, annotate, utterances
+from dond_marl.dialogues.annotator import YOU_SAID, Reading, Utterance, annotate, utterances
+from dond_marl.dialogues.human_line import selection
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, rest
-from dond_marl.human_line import selection
 from dond_marl.records.files import InexactGame
 from dond_marl.records.record import GameRecord, record_of
 from dond_marl.scenarios.data import Dialogue, load_dialogues

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dond_marl.annotator import Reading, annotate, on_the_table, utterances
+from dond_marl.dialogues.annotator import Reading, annotate, on_the_table, utterances
+from dond_marl.dialogues.human_line import selection
 from dond_marl.game import ITEMS, Act, Triple
-from dond_marl.human_line import selection
 from dond_marl.scenarios.data import load_dialogues
 
 NO_ACT = "NONE"  # a label's way to say that the utterance is no act

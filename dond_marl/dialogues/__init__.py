@@ -1,0 +1,1 @@
+"""What people said in the published dialogues, read as acts, and what they got."""
