@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dond_marl.occupants import Factory
-from partners.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
 from partners.best_response import BestResponse
-from partners.chance import Nice, Random
 from partners.frozen import checkpoint, expert
-from partners.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
 from partners.human import human
 from partners.llm.occupant import llm
 from partners.mixture import Mixture
-from partners.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
-from partners.time_based import Boulware, Conceder, Linear
+from partners.scripted.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
+from partners.scripted.chance import Nice, Random
+from partners.scripted.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
+from partners.scripted.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
+from partners.scripted.time_based import Boulware, Conceder, Linear
 
 # Whose play is learned, or somebody else's.
 UNSCRIPTED = ("best_response", "checkpoint", "expert", "human", "llm", "mixture")

@@ -15,7 +15,7 @@ from dond_marl import occupants
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
 from league.catalogue_command import DECLARED, Entry, Parameter, entries, entry_of, full, main, overview, plain
-from partners.greedy import Heuristic
+from partners.scripted.greedy import Heuristic
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDS_NOTHING = [entry.name for entry in entries() if all(p.default is not None for p in entry.parameters)]
@@ -46,7 +46,7 @@ def test_a_worked_entry():
         Parameter("demand", "1.0"),
     )
     assert entry.traits == Traits(deterministic=True, memoryless=True)
-    assert entry.in_words == "deterministic, no memory" and entry.module == "partners.greedy"
+    assert entry.in_words == "deterministic, no memory" and entry.module == "partners.scripted.greedy"
 
 
 @pytest.mark.parametrize("name", [name for name in NEEDS_NOTHING if name != "llm"])
@@ -85,7 +85,7 @@ def test_in_full_everything_is_told(width):
     assert max(map(len, text.splitlines())) <= width
     for parameter in found["llm"].parameters:
         assert parameter.name in text
-    assert "default 4.0" in text and "from partners.time_based" in text
+    assert "default 4.0" in text and "from partners.scripted.time_based" in text
 
 
 def test_color_is_used_where_there_is_color():
@@ -120,7 +120,7 @@ def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
 
 def test_the_script_lists_a_third_partys_occupants_too(tmp_path):
     (tmp_path / "theirs.py").write_text(
-        "from partners.greedy import Heuristic\n\n\ndef theirs(share=0.3):\n"
+        "from partners.scripted.greedy import Heuristic\n\n\ndef theirs(share=0.3):\n"
         '    """Is easily pleased.\n\n    Source: elsewhere.\n    """\n    return Heuristic(accept_ratio=share)\n'
     )
     info = tmp_path / "theirs-1.0.dist-info"

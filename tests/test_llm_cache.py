@@ -16,7 +16,6 @@ from dond_marl.game import Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
-from partners.greedy import Heuristic
 from partners.llm.cache import CachedClient, CacheError, CacheMiss, ReplyCache, question_key
 from partners.llm.client import Ask, Failure, Reply, Usage
 from partners.llm.groq_client import RemoteClient
@@ -24,6 +23,7 @@ from partners.llm.occupant import cached
 from partners.llm.partner import LLMPartner
 from partners.llm.reply import Legal, reply_line
 from partners.llm.request import RemoteSettings
+from partners.scripted.greedy import Heuristic
 from tests.loopback import Page, Service, completion
 
 LEGAL = Legal((1, 1, 1), (0, 1, 3, 4))

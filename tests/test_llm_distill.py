@@ -21,7 +21,6 @@ from league.config import ConfigError, load_config
 from league.distill_command import main
 from league.distill_report import imitation, moves_per_second
 from league.distill_settings import DistillConfig
-from partners.greedy import Heuristic
 from partners.llm.client import SetupError
 from partners.llm.distill import distill
 from partners.llm.hf_client import LocalClient, LocalSettings
@@ -34,6 +33,7 @@ from partners.llm.prompt_tokens import prompt_tokenizer
 from partners.llm.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
 from partners.llm.reply import Legal, Said, read_reply
 from partners.llm.student import new_student, teach
+from partners.scripted.greedy import Heuristic
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,12 +24,12 @@ from league.hinters import hinter_of, llm_spec
 from league.train_command import main
 from league.train_settings import HintsConfig, TrainConfig
 from league.training import begin, schedule_of
-from partners.greedy import Heuristic
 from partners.llm.client import SetupError
 from partners.llm.distill import distill
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import load_template
 from partners.llm.recipe import Games, Recipe, StudentSettings
+from partners.scripted.greedy import Heuristic
 from tests.loopback import Page, Service, completion
 from tests.test_llm_partner import Model, first_legal
 

@@ -25,7 +25,6 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
 from dond_marl.splits import legal_action_mask
 from dond_marl.yardsticks.replies import Probable
-from partners.greedy import Heuristic
 from partners.llm.client import Ask, Client, SetupError
 from partners.llm.constrained import choose, score
 from partners.llm.hf_client import LocalClient, LocalSettings
@@ -37,6 +36,7 @@ from partners.llm.prompt import SYSTEM, Template, load_template
 from partners.llm.prompt_tokens import prompt_tokenizer
 from partners.llm.recipe import StudentSettings
 from partners.llm.reply import Legal, Said, legal_rows, read_reply
+from partners.scripted.greedy import Heuristic
 from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, tiny_model, tiny_tokenizer
 
 torch.set_num_threads(1)

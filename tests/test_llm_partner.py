@@ -18,7 +18,6 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Cause, decide
 from hints import ExpertHinter
-from partners.greedy import Heuristic, Tough
 from partners.llm.client import Failure, Reply, RetryPolicy, SetupError
 from partners.llm.figures import figures
 from partners.llm.groq_client import RemoteClient
@@ -27,6 +26,7 @@ from partners.llm.partner import LLMPartner
 from partners.llm.prompt import Template
 from partners.llm.reply import Legal, reply_line
 from partners.llm.request import RemoteSettings
+from partners.scripted.greedy import Heuristic, Tough
 from tests.loopback import FakeClock, Page, Service
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from dond_marl import occupants
 from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant, spec_name
-from partners.greedy import Heuristic
-from partners.time_based import Boulware
+from partners.scripted.greedy import Heuristic
+from partners.scripted.time_based import Boulware
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def installed(tmp_path, monkeypatch):
 
 
 SOURCE = """
-from partners.greedy import Heuristic
+from partners.scripted.greedy import Heuristic
 
 def generous(share=0.3):
     return Heuristic(accept_ratio=share)

@@ -11,8 +11,8 @@ from dond_marl.batch import Table
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import decide
-from partners.memory import own_claims, partner_claims, worth_left
-from partners.offers import (
+from partners.scripted.claims import own_claims, partner_claims, worth_left
+from partners.scripted.offers import (
     at_rank,
     best_allowed,
     best_by,

@@ -17,7 +17,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import decide
-from partners.bayesian import NashSeeker, expected_values, posterior
+from partners.scripted.bayesian import NashSeeker, expected_values, posterior
 
 P, INS, A, D, E = Act
 POOL, MINE = (1, 2, 3), (4, 3, 0)

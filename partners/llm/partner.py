@@ -15,11 +15,11 @@ import numpy as np
 
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Int8s, Partner, Traits, Turns, constant, decide
-from partners.greedy import Heuristic
 from partners.llm.client import Ask, Client, Failure, Reply
 from partners.llm.prompt import HISTORY_CAP, Template, load_template, nudged
 from partners.llm.reply import Reason, Said, legal_rows, read_reply
 from partners.parameters import check_whole_number
+from partners.scripted.greedy import Heuristic
 
 Fallback = Literal["greedy", "end", "forfeit"]
 _SAMPLE_NOISE = 4  # which of the turn's uniforms draws the sample

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dond_marl.seats import Decisions, Traits, Turns
-from partners.offers import answer, needed, offered, on_the_table, progress, whole, worst_at_least
 from partners.parameters import check_number, check_share
+from partners.scripted.offers import answer, needed, offered, on_the_table, progress, whole, worst_at_least
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from dond_marl.game import Act
 from dond_marl.seats import Decisions, Int8s, Traits, Turns
-from partners.memory import Claims, own_claims, partner_claims, worth_left
-from partners.offers import (
+from partners.parameters import check_number, check_share
+from partners.scripted.claims import Claims, own_claims, partner_claims, worth_left
+from partners.scripted.offers import (
     Points,
     answer,
     at_rank,
@@ -29,7 +30,6 @@ from partners.offers import (
     worst_at_least,
     worthwhile,
 )
-from partners.parameters import check_number, check_share
 
 
 @dataclass(frozen=True)

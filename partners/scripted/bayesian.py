@@ -20,8 +20,9 @@ from dond_marl.game import MAX_VALUE, Act
 from dond_marl.seats import Decisions, Doubles, Int8s, Traits, Turns
 from dond_marl.splits import grid
 from dond_marl.yardsticks.beliefs import Beliefs, partner_beliefs
-from partners.memory import partner_claims, worth_left
-from partners.offers import (
+from partners.parameters import check_number
+from partners.scripted.claims import partner_claims, worth_left
+from partners.scripted.offers import (
     Points,
     answer,
     best_by,
@@ -37,7 +38,6 @@ from partners.offers import (
     whole,
     worst_at_least,
 )
-from partners.parameters import check_number
 
 ONE = 1 << 20  # the whole of a rounded expectation
 _ROWS = 1 << 19  # types times games looked at in one go; bounds memory where any values are possible

@@ -9,8 +9,9 @@ import numpy as np
 
 from dond_marl.game import Act
 from dond_marl.seats import Decisions, Traits, Turns
-from partners.memory import own_claims
-from partners.offers import (
+from partners.parameters import check_number, check_share, check_whole_number
+from partners.scripted.claims import own_claims
+from partners.scripted.offers import (
     answer,
     best_allowed,
     fill,
@@ -25,7 +26,6 @@ from partners.offers import (
     whole,
     worst_at_least,
 )
-from partners.parameters import check_number, check_share, check_whole_number
 
 
 @dataclass(frozen=True)

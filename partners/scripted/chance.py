@@ -10,7 +10,7 @@ import numpy as np
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
 from dond_marl.splits import grid
-from partners.offers import answer, on_the_table
+from partners.scripted.offers import answer, on_the_table
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Partners that follow a rule written by hand; they need nothing but NumPy."""
