@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from partners.network import PolicyNetwork
+    from partners.network.network import PolicyNetwork
 
 SUFFIX = ".safetensors"
 ABOUT = "about"
@@ -74,10 +74,10 @@ def read_blob(folder: Path, name: str) -> dict[str, Tensor]:
 
 
 def read_network(folder: Path, name: str) -> PolicyNetwork:
-    """The network of a learner's blob. Raises :class:`BlobError` or :class:`partners.checkpoint.CheckpointError`."""
+    """The network of a learner's blob. Raises :class:`BlobError` or :class:`partners.network.checkpoint.CheckpointError`."""
     import safetensors.torch  # loads PyTorch
 
-    from partners.checkpoint import network_of
+    from partners.network.checkpoint import network_of
 
     content = read_content(folder, name)
     return network_of(safetensors.torch.load(content), about(content), str(folder / (name + SUFFIX)))

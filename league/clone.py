@@ -20,10 +20,10 @@ from league.evaluate import BOTH, evaluate
 from league.humanlike import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
 from league.train_settings import TrainConfig
 from league.zoo_score import ZooScore, zoo_score
-from partners.checkpoint import describe, save_checkpoint
 from partners.cloning import Clone, CloneSettings, Epoch, clone
-from partners.frozen import PEOPLE, supervised_path
-from partners.network import PolicyNetwork
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import PolicyNetwork
+from partners.network.saved import PEOPLE, supervised_path
 
 HEURISTIC = "heuristic"  # the default partner, which the expert is compared with
 SEED = 0  # of the games on the card

@@ -15,9 +15,9 @@ from league.run_directory import SETTINGS, RunError, named_run
 from league.score import Result, score
 from league.train_settings import TrainConfig
 from partners.catalogue import PARTNERS, UNSCRIPTED
-from partners.checkpoint import describe, load_checkpoint, network_of, save_checkpoint
-from partners.frozen import EXPERT
-from partners.learned import NetworkPartner
+from partners.network.checkpoint import describe, load_checkpoint, network_of, save_checkpoint
+from partners.network.partner import NetworkPartner
+from partners.network.saved import EXPERT
 
 SEED = 0  # of the games on the card
 HOW = "points of ten on the held-out scenarios of 'lewis', each played in both seats, 95 % interval over scenarios"

@@ -8,7 +8,7 @@ from dond_marl.yardsticks.best_response import exact_by_answers
 from league.evaluate import BOTH, evaluate
 from league.score import Result, score
 from league.training import Training
-from partners.learned import NetworkPartner
+from partners.network.partner import NetworkPartner
 
 SCORED_SCENARIOS = 1_000  # where the source has no held-out part
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, spec_name
-from partners.frozen import HOW_TO_TEACH, expert_path, read_network, refusals_refuse
+from partners.network.saved import HOW_TO_TEACH, expert_path, read_network, refusals_refuse
 
 if TYPE_CHECKING:
     from league.hyperparameters import Hyperparameters
     from league.settings import EnvConfig
-    from partners.network import NetworkShape, PolicyNetwork
+    from partners.network.network import NetworkShape, PolicyNetwork
 
 
 class FirstWeightsError(ValueError):
@@ -57,9 +57,9 @@ def first_network(told: Hyperparameters, env: EnvConfig, *, hints: bool, seed: i
     taught by people hardly ever walk away where DISAGREE ends the game (:func:`partners.cloning.reluctant`).
     Raises :class:`FirstWeightsError`.
     """
-    from partners.checkpoint import CheckpointError
     from partners.cloning import under
-    from partners.network import PolicyNetwork
+    from partners.network.checkpoint import CheckpointError
+    from partners.network.network import PolicyNetwork
 
     shape = told.shape(env, hints)
     if told.init_from is None:
@@ -78,7 +78,7 @@ def first_network(told: Hyperparameters, env: EnvConfig, *, hints: bool, seed: i
 
 def reference_for(told: Hyperparameters, network: PolicyNetwork) -> PolicyNetwork | None:
     """A copy of the network that a learner starts with, for its pull (``kl``); ``None`` where it has none."""
-    from partners.network import PolicyNetwork
+    from partners.network.network import PolicyNetwork
 
     if not told.kl:
         return None
@@ -91,7 +91,7 @@ def with_room_for_hints(network: PolicyNetwork) -> PolicyNetwork:
     """The same policy, with inputs for hints whose weights are zero."""
     from torch.nn.functional import pad
 
-    from partners.network import PolicyNetwork
+    from partners.network.network import PolicyNetwork
 
     made = PolicyNetwork(replace(network.shape, hints=True), seed=None).to(network.device)
     weights = dict(network.state_dict())

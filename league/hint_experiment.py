@@ -25,7 +25,7 @@ from league.score import Result, score
 from league.settings import EnvConfig, PathText, Section, wrong
 from league.train_settings import HintMode, HintsConfig, TrainConfig, TrainingConfig
 from league.training import Training, begin
-from partners.learned import NetworkPartner
+from partners.network.partner import NetworkPartner
 
 UNTOLD = "none"
 

@@ -9,9 +9,9 @@ from dond_marl.seats import Hinter, Partner
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.hint_report import model_name
 from league.train_settings import HintsConfig
-from partners.checkpoint import CheckpointError
 from partners.llm.local_partner import LocalLLMPartner
 from partners.llm.occupant import chosen
+from partners.network.checkpoint import CheckpointError
 
 
 def hinter_of(hints: HintsConfig) -> Hinter | None:

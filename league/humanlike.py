@@ -20,7 +20,7 @@ from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
 from partners.cloning import examples
 from partners.losses import divergence, imitation, masked
-from partners.network import PolicyNetwork
+from partners.network.network import PolicyNetwork
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 BINS = 10  # of the reliability table, equally wide (Guo et al. 2017, arXiv 1706.04599, section 2)

@@ -21,7 +21,7 @@ from league.run_directory import write_whole
 from league.show import console_for_people, figure
 from league.train_command import TrainWatcher
 from league.train_settings import TrainConfig
-from partners.checkpoint import CheckpointError
+from partners.network.checkpoint import CheckpointError
 
 
 class Request(NamedTuple):

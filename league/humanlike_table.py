@@ -20,8 +20,8 @@ from league.run_directory import new_run
 from league.train_settings import TrainConfig
 from league.training import Watcher, train
 from league.zoo_score import ZooScore, zoo_score
-from partners.learned import NetworkPartner
-from partners.network import PolicyNetwork
+from partners.network.network import PolicyNetwork
+from partners.network.partner import NetworkPartner
 
 SEED = 0  # of the games
 

@@ -17,7 +17,7 @@ from partners.rewards import OWN, RewardError, reward_name, reward_of
 if TYPE_CHECKING:
     from dond_marl.scenarios.sources import ScenarioSource
     from partners.learners import LearnerSettings
-    from partners.network import NetworkShape
+    from partners.network.network import NetworkShape
     from partners.practice import Practice
 
 
@@ -92,7 +92,7 @@ class Hyperparameters(Section):
 
     def shape(self, env: EnvConfig, hints: bool) -> NetworkShape:
         """The network that this game needs; ``hints``: whether it is told any."""
-        from partners.network import NetworkShape
+        from partners.network.network import NetworkShape
 
         revealed = env.reveal_partner_utilities
         return NetworkShape(env.max_count, env.max_turns, revealed, hints, self.hidden, self.sorted_items)

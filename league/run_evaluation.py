@@ -117,7 +117,7 @@ def _player(who: Seated, place: Place, sampling: bool) -> Partner:
     found = seated(who, place)
     if who.blob is None or sampling:
         return found
-    from partners.learned import NetworkPartner  # PyTorch is loaded only where a network plays
+    from partners.network.partner import NetworkPartner  # PyTorch is loaded only where a network plays
 
     assert isinstance(found, NetworkPartner)
     return NetworkPartner(found.network, greedy=True)

@@ -27,13 +27,13 @@ from league.style_agreement import Agreement, agreement
 from league.style_report import NAMES, Judged, figures, print_judged, print_rows, rows_of
 from league.style_settings import SOURCES, Source, StylesConfig
 from league.style_trials import Trial, TrialResult, reward_in, run
-from partners.checkpoint import CheckpointError, describe, save_checkpoint
-from partners.frozen import StandIn
 from partners.judge import JudgeError, JudgeReward
 from partners.judge_episodes import played
 from partners.judge_llm import LLMJudge
 from partners.llm.cache import CacheError
 from partners.llm.client import SetupError
+from partners.network.checkpoint import CheckpointError, describe, save_checkpoint
+from partners.network.saved import StandIn
 from partners.styles import Style, shows
 
 FIGURES_NAME = "figures.json"
@@ -160,7 +160,7 @@ def _keep(directory: RunDirectory, result: TrialResult) -> None:
     """Write a learner's checkpoint: ``checkpoint(path=...)`` plays it."""
     import torch
 
-    from partners.network import PolicyNetwork
+    from partners.network.network import PolicyNetwork
 
     trial = result.trial
     network = PolicyNetwork(trial.config.training.shape(trial.config.env, hints=False), seed=None)

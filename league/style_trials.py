@@ -27,8 +27,8 @@ from league.style_model import RewardModel
 from league.style_settings import Source, StylesConfig, judge_of
 from partners.judge import JudgeReward, Verdict
 from partners.judge_episodes import worked_episodes
-from partners.learned import NetworkPartner
 from partners.learners import Learner
+from partners.network.partner import NetworkPartner
 from partners.practice import Opponent, practice
 from partners.rewards import Own, Reward, for_seat, reward_of
 from partners.styles import Style, StyleReward, shows

@@ -199,7 +199,7 @@ def _scripted(spec: str) -> Partner:
 def _network(blob: str, place: Place) -> Partner:
     """A network of this league, by the weights in a learner's blob."""
     from league.blobs import read_network  # PyTorch is loaded only where a network plays
-    from partners.learned import NetworkPartner
+    from partners.network.partner import NetworkPartner
 
     return NetworkPartner(read_network(place.blobs, blob))
 

@@ -30,10 +30,10 @@ from league.run_directory import SETTINGS, RunDirectory, named_run, new_run, new
 from league.show import console_for_people, duration, figure
 from league.train_settings import TrainConfig, TrainLoggingConfig
 from league.training import Training, schedule_of, train
-from partners.checkpoint import CheckpointError
 from partners.judge import JudgeError, JudgeReward
 from partners.llm.cache import CacheError
 from partners.llm.client import SetupError
+from partners.network.checkpoint import CheckpointError
 from partners.rewards import OWN
 
 LINES = 20  # a plain log of a whole training has about this many

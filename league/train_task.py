@@ -20,11 +20,11 @@ from league.settings import EnvConfig
 from league.tasks import LearnerState, Place, Seated, open_source, seated
 from league.train_settings import HintsConfig
 from league.training import schedule_of
-from partners.checkpoint import describe
 from partners.judge import JudgeError
-from partners.learned import NetworkPartner
 from partners.learners import Learner
 from partners.mixture import Mixture
+from partners.network.checkpoint import describe
+from partners.network.partner import NetworkPartner
 from partners.practice import Opponent, practice
 
 

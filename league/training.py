@@ -27,10 +27,10 @@ from league.progress_log import ProgressLog
 from league.references import NOTHING_KNOWN, References, references
 from league.run_directory import SETTINGS, RunDirectory, RunError, write_whole
 from league.train_settings import HintsConfig, TrainConfig
-from partners.checkpoint import CheckpointError, describe, load_checkpoint, network_of, save_checkpoint
-from partners.learned import NetworkPartner
 from partners.learners import Learner
-from partners.network import PolicyNetwork
+from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, network_of, save_checkpoint
+from partners.network.network import PolicyNetwork
+from partners.network.partner import NetworkPartner
 from partners.practice import Opponent, Practice, Score, practice
 
 UNHEARD_EVERY = 100  # updates from warning to warning while every hint fails, the first one included

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dond_marl.occupants import Factory
 from partners.best_response import BestResponse
-from partners.frozen import checkpoint, expert
 from partners.human import human
 from partners.llm.occupant import llm
 from partners.mixture import Mixture
+from partners.network.saved import checkpoint, expert
 from partners.scripted.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
 from partners.scripted.chance import Nice, Random
 from partners.scripted.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile

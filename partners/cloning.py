@@ -24,9 +24,9 @@ from torch import Tensor
 from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act, Disagree
 from dond_marl.seats import Decisions, Doubles, Traits, Turns
-from partners.learned import NetworkPartner
 from partners.losses import imitation
-from partners.network import PolicyNetwork
+from partners.network.network import PolicyNetwork
+from partners.network.partner import NetworkPartner
 
 RELUCTANCE = 10.0  # nats: a refusal of one in ten becomes walking away once in two hundred thousand acts
 Order = Callable[[int, int], NDArray[np.int64]]  # (epoch, N) to the order of N rows in it

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from dond_marl.batch import Games
 from dond_marl.seats import Cause, Decisions, Traits, Turns, constant
-from partners.learned import Choices, NetworkPartner
-from partners.network import PolicyNetwork
+from partners.network.network import PolicyNetwork
+from partners.network.partner import Choices, NetworkPartner
 
 
 class Experience(NamedTuple):

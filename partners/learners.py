@@ -25,7 +25,7 @@ from partners.losses import (
     policy_gradient,
     value_loss,
 )
-from partners.network import PolicyNetwork
+from partners.network.network import PolicyNetwork
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
 ROUNDING = 1e-5  # share of a whole: advantages that spread less are rounding, and must not be scaled up to a full step

@@ -15,7 +15,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner, Whisper
 from partners.experience import Experience, LearningSeat, joined
-from partners.network import PolicyNetwork
+from partners.network.network import PolicyNetwork
 from partners.rewards import Own, Reward, for_seat
 
 

@@ -14,8 +14,8 @@ try:
     from league.expert import ship
     from league.help_text import parser_of
     from league.run_directory import RunError
-    from partners.checkpoint import CheckpointError
-    from partners.frozen import EXPERT
+    from partners.network.checkpoint import CheckpointError
+    from partners.network.saved import EXPERT
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 

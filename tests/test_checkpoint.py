@@ -18,9 +18,16 @@ import torch
 from torch import Tensor
 
 from dond_marl.occupants import OccupantNameError, seat_occupant
-from partners.checkpoint import CheckpointError, describe, load_checkpoint, load_network, network_of, save_checkpoint
-from partners.learned import NetworkPartner
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.checkpoint import (
+    CheckpointError,
+    describe,
+    load_checkpoint,
+    load_network,
+    network_of,
+    save_checkpoint,
+)
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]
@@ -239,7 +246,7 @@ KILLED = """
     import torch
     torch.set_num_threads(1)
     from partners import checkpoint
-    from partners.network import NetworkShape, PolicyNetwork
+    from partners.network.network import NetworkShape, PolicyNetwork
 
     def save(folder, steps):
         def count(event, arguments):

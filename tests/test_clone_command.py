@@ -26,9 +26,9 @@ from league.humanlike import accuracy, always, gain, likeliest, likeness, majori
 from league.train_command import main
 from league.train_settings import TrainConfig
 from league.zoo_score import zoo_score
-from partners.checkpoint import describe, save_checkpoint
-from partners.frozen import PEOPLE, expert_path, supervised_path
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.saved import PEOPLE, expert_path, supervised_path
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]

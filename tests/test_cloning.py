@@ -30,9 +30,9 @@ from partners.cloning import (
     examples,
     reluctant,
 )
-from partners.learned import NetworkPartner
 from partners.losses import divergence, evaluate, imitation
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
 REJECTS = Rules(10, "rejects")

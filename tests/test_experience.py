@@ -18,7 +18,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Decisions, Traits, decide
 from hints import HintSchedule, RandomHinter
 from partners.experience import Experience, LearningSeat, joined
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.network import NetworkShape, PolicyNetwork
 from partners.practice import Opponent, Practice, practice
 
 torch.set_num_threads(1)

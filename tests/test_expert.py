@@ -19,7 +19,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from league.score import score
 from partners.catalogue import PARTNERS, UNSCRIPTED
-from partners.frozen import EXPERT
+from partners.network.saved import EXPERT
 
 ROOT = Path(__file__).resolve().parents[1]
 CARD = json.loads(EXPERT.read_text())

@@ -20,12 +20,12 @@ from league.settings import EnvConfig
 from league.train_command import main
 from league.train_settings import TrainConfig
 from league.training import Training, train
-from partners.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.cloning import RELUCTANCE
-from partners.frozen import EXPERT, PEOPLE
 from partners.learners import Learner, LearnerSettings
 from partners.losses import divergence
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.saved import EXPERT, PEOPLE
 from partners.practice import Opponent, Practice, practice
 
 torch.set_num_threads(1)

@@ -14,9 +14,9 @@ from league.humanlike import distance, likeness
 from league.humanlike_command import Request, main
 from league.humanlike_table import HumanlikeError, check, variants
 from league.train_settings import TrainConfig
-from partners.checkpoint import describe, save_checkpoint
-from partners.frozen import PEOPLE
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.saved import PEOPLE
 
 torch.set_num_threads(1)
 SETTINGS = """

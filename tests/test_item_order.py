@@ -21,10 +21,10 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from league.train_settings import TrainConfig
 from league.training import begin
-from partners.checkpoint import CheckpointError, describe, load_network, network_of, save_checkpoint
-from partners.item_order import PIECES, ItemOrder, given_back
-from partners.learned import NetworkPartner
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.checkpoint import CheckpointError, describe, load_network, network_of, save_checkpoint
+from partners.network.item_order import PIECES, ItemOrder, given_back
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
 PERMUTATIONS = [list(order) for order in itertools.permutations(range(3))]

@@ -28,7 +28,7 @@ from partners.judge_local import LocalJudge, local_judge, statements
 from partners.llm.cache import CacheMiss
 from partners.llm.client import SetupError
 from partners.mixture import Mixture
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.network import NetworkShape, PolicyNetwork
 from partners.practice import Opponent, Practice, practice
 from partners.rewards import AskedPerSeat, reward_of
 from partners.styles import Style, shows

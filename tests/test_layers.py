@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from partners.layers import Linear, Tanh
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.layers import Linear, Tanh
+from partners.network.network import NetworkShape, PolicyNetwork
 
 ROUNDING = {"rtol": 1e-4, "atol": 1e-4}  # sums of hundreds of numbers, in another order
 SHAPE = NetworkShape(hints=True, hidden=(32, 16))

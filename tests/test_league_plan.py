@@ -364,7 +364,7 @@ def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path)
     done = run("--config", tmp_path / "league.yaml")
     assert done.returncode == 0, done.stderr
     from league.blobs import read_blob
-    from partners.checkpoint import load_network
+    from partners.network.checkpoint import load_network
 
     shipped = load_network(expert).state_dict()
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:

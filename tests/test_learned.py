@@ -13,8 +13,8 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, Turns
 from dond_marl.splits import action_at, action_index, legal_action_mask
 from hints import HintSchedule, RandomHinter
-from partners.learned import NetworkPartner
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
 LARGEST_UNIFORM = 1 - 2.0**-53  # what a generator can draw at most; as a float32 it is 1

@@ -17,9 +17,9 @@ from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
 from league.score import score
 from partners.experience import Experience
-from partners.learned import NetworkPartner
 from partners.learners import Learner, LearnerSettings
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
 from partners.practice import Opponent, Practice, practice
 
 torch.set_num_threads(1)

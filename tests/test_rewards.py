@@ -25,9 +25,9 @@ from league.config import ConfigError, load_config
 from league.train_command import main
 from league.train_settings import TrainConfig
 from league.training import begin
-from partners.checkpoint import load_checkpoint
 from partners.learners import Learner, LearnerSettings
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.checkpoint import load_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
 from partners.practice import Opponent, Practice, practice
 from partners.rewards import (
     REWARDS,

@@ -22,7 +22,7 @@ from league.run_directory import RunDirectory, RunError, new_run
 from league.train_command import main
 from league.train_settings import TrainConfig
 from league.training import PAST_SELVES, Training, begin, train
-from partners.checkpoint import load_checkpoint, load_network
+from partners.network.checkpoint import load_checkpoint, load_network
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]

@@ -122,7 +122,7 @@ def seat_names(record: GameRecord) -> tuple[str, str]:
 def _sampling(partner: Partner) -> Partner:
     """The policy behind an occupant that only plays its likeliest act."""
     if partner.traits.learned and getattr(partner, "greedy", False):
-        from partners.learned import NetworkPartner  # PyTorch is here already
+        from partners.network.partner import NetworkPartner  # PyTorch is here already
 
         if isinstance(partner, NetworkPartner):
             return NetworkPartner(partner.network)

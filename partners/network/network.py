@@ -3,7 +3,7 @@
 It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, so the
 network spells them out as one-hot vectors before its first layer, which learns several times faster than from the
 normalized numbers themselves. A layer over one-hot vectors is a sum of some of its columns, and is computed so.
-Items are read as the turn gives them, or in an order of their own (:mod:`partners.item_order`).
+Items are read as the turn gives them, or in an order of their own (:mod:`partners.network.item_order`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from dond_marl.game import ITEMS, MAX_VALUE, Act
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
 from hints import HintAdapter
-from partners.item_order import ItemOrder, given_back
-from partners.layers import Linear, Tanh, product
+from partners.network.item_order import ItemOrder, given_back
+from partners.network.layers import Linear, Tanh, product
 
 PARTS = 1 + len(ITEMS)  # of an action: the act, then each entry of oA
 
@@ -39,7 +39,7 @@ class NetworkShape:
     partner_utilities: bool = False
     hints: bool = False
     hidden: tuple[int, ...] = (128, 128)
-    sorted_items: bool = False  # whether items are read in an order of their own: see partners.item_order
+    sorted_items: bool = False  # whether items are read in an order of their own: see partners.network.item_order
 
     @property
     def adapter(self) -> HintAdapter:

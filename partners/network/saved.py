@@ -12,7 +12,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.seats import Cause, Decisions, Partner, Traits, Turns, constant
 
 if TYPE_CHECKING:
-    from partners.network import PolicyNetwork
+    from partners.network.network import PolicyNetwork
 
 EXPERT = Path(__file__).parent / "experts" / "ppo.json"
 KINDS = ("ppo", "supervised")
@@ -28,9 +28,9 @@ def checkpoint(path: str, greedy: bool = False) -> Partner:
     """The policy in a checkpoint of ``scripts/train.py`` (its ``.json``); ``greedy``: its likeliest act every time.
 
     One that was taught by people whose refusals only refuse hardly ever walks away where DISAGREE ends the game; see
-    :mod:`partners.cloning`. Source: this project. Raises :class:`partners.checkpoint.CheckpointError`.
+    :mod:`partners.cloning`. Source: this project. Raises :class:`partners.network.checkpoint.CheckpointError`.
     """
-    from partners.learned import NetworkPartner
+    from partners.network.partner import NetworkPartner
 
     network, about = read_network(Path(path).expanduser())
     if refusals_refuse(about):
@@ -65,7 +65,7 @@ def expert(path: str | None = None, greedy: bool = True, fallback: str | None = 
     ``fallback``: who plays, counted as such, where the checkpoint is missing or damaged; by default that is an error.
     Source: this project.
     """
-    from partners.checkpoint import CheckpointError
+    from partners.network.checkpoint import CheckpointError
 
     try:
         return checkpoint(str(expert_path(path, kind)), greedy)
@@ -96,8 +96,8 @@ def supervised_path() -> Path:
 
 
 def read_network(path: Path) -> tuple[PolicyNetwork, dict[str, Any]]:
-    """The network of a checkpoint, and what is noted of it. Raises :class:`partners.checkpoint.CheckpointError`."""
-    from partners.checkpoint import load_checkpoint, network_of
+    """The network of a checkpoint, and what is noted of it. Raises :class:`partners.network.checkpoint.CheckpointError`."""
+    from partners.network.checkpoint import load_checkpoint, network_of
 
     tensors, about = load_checkpoint(path)
     return network_of(tensors, about, str(path)), about

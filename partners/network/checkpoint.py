@@ -18,7 +18,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from partners.network import NetworkShape, PolicyNetwork
+from partners.network.network import NetworkShape, PolicyNetwork
 
 FORMAT = 1  # raised whenever an older reader would misread a checkpoint
 
