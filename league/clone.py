@@ -20,7 +20,7 @@ from league.evaluate import BOTH, evaluate
 from league.humanlike import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
 from league.train_settings import TrainConfig
 from league.zoo_score import ZooScore, zoo_score
-from partners.cloning import Clone, CloneSettings, Epoch, clone
+from partners.learning.cloning import Clone, CloneSettings, Epoch, clone
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import PolicyNetwork
 from partners.network.saved import PEOPLE, supervised_path

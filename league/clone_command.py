@@ -18,7 +18,7 @@ from league.progress_log import CSV_NAME
 from league.run_directory import SETTINGS, RunError, new_run, write_whole
 from league.show import figure
 from league.train_settings import TrainConfig
-from partners.cloning import Epoch
+from partners.learning.cloning import Epoch
 
 REPORT = "report.json"
 CHECKPOINT = Path("checkpoints") / "supervised.json"

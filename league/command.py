@@ -18,12 +18,12 @@ from league.blobs import BlobError
 from league.config import BackendConfig, Config, ConfigError, LoggingConfig, load_config
 from league.dry_run import dry_run
 from league.explain import explain
-from league.first_weights import FirstWeightsError
 from league.layers import Complaint, Place
 from league.ledger import LedgerError
 from league.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
 from league.runner import run_league
 from league.show import LiveWatcher, PlainWatcher, console_for_people, print_results
+from partners.learning.first_weights import FirstWeightsError
 
 USAGE_ERROR, RUN_ERROR, INTERRUPTED = 2, 1, 130
 USER_ERRORS = (ConfigError, FirstWeightsError, ScenarioError, DataError, OccupantNameError)

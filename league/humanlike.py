@@ -2,7 +2,7 @@
 
 Everything is measured on positions that nothing was taught from (``test``), with intervals over scenarios. Accuracy
 looks at the likeliest act alone, cross-entropy and divergence at whole distributions: the divergence is exact, that of
-all acts with all splits (:func:`partners.losses.divergence`).
+all acts with all splits (:func:`partners.learning.losses.divergence`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dond_marl.dialogues.positions import Positions, choices
 from dond_marl.game import Act
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
-from partners.cloning import examples
-from partners.losses import divergence, imitation, masked
+from partners.learning.cloning import examples
+from partners.learning.losses import divergence, imitation, masked
 from partners.network.network import PolicyNetwork
 
 CONFIDENCE = 0.95  # two-sided, of every interval

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from dond_marl.dialogues.positions import Positions, human_positions
 from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import open_source
-from league.first_weights import first_network
 from league.humanlike import Likeness, distance, likeness
 from league.run_directory import new_run
 from league.train_settings import TrainConfig
 from league.training import Watcher, train
 from league.zoo_score import ZooScore, zoo_score
+from partners.learning.first_weights import first_network
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
 
@@ -77,7 +77,7 @@ def rows(
 
     ``tell`` hears what is being done.
 
-    Raises :class:`dond_marl.scenarios.data.DataError`, :class:`league.first_weights.FirstWeightsError`, and
+    Raises :class:`dond_marl.scenarios.data.DataError`, :class:`partners.learning.first_weights.FirstWeightsError`, and
     ``KeyboardInterrupt`` once the watcher has asked for a stop.
     """
     unseen = human_positions("test", config.env.rules(), data_dir)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from league.first_weights import FirstWeightsError, init_name
 from league.settings import EnvConfig, Section, wrong
 from league.yaml_source import shown
-from partners.rewards import OWN, RewardError, reward_name, reward_of
+from partners.learning.first_weights import FirstWeightsError, init_name
+from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 
 if TYPE_CHECKING:
     from dond_marl.scenarios.sources import ScenarioSource
-    from partners.learners import LearnerSettings
+    from partners.learning.learners import LearnerSettings
+    from partners.learning.practice import Practice
     from partners.network.network import NetworkShape
-    from partners.practice import Practice
 
 
 MAX_LAYERS, MAX_WIDTH = 8, 4_096
@@ -85,7 +85,7 @@ class Hyperparameters(Section):
 
     def learner(self, total_decisions: int) -> LearnerSettings:
         """What a learner of ``total_decisions`` own decisions is told."""
-        from partners.learners import LearnerSettings
+        from partners.learning.learners import LearnerSettings
 
         names = ("algo", "lr", "gamma", "lam", "clip", "epochs", "minibatch", "ent", "vf", "grad_norm", "kl", "anneal")
         return LearnerSettings(**{name: getattr(self, name) for name in names}, total_decisions=total_decisions)
@@ -99,7 +99,7 @@ class Hyperparameters(Section):
 
     def practice(self, env: EnvConfig, source: ScenarioSource, seed: int) -> Practice:
         """How much is played for one update: at least ``rollout`` own decisions per env."""
-        from partners.practice import Practice
+        from partners.learning.practice import Practice
 
         own_turns = (env.max_turns + 1) // 2
         return Practice(

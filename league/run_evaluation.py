@@ -14,7 +14,7 @@ from league.ledger import Ledger
 from league.rosters import zoo
 from league.run_directory import named_run
 from league.tasks import Member, Place, Seated, seated
-from partners.rewards import OWN
+from partners.learning.rewards import OWN
 
 APART = 2**62  # added to the run's seed: what is drawn for an evaluation was not drawn for the league
 EXPLOITERS = ("main_exploiter", "league_exploiter")

@@ -23,7 +23,7 @@ from league.findings_report import print_findings
 from league.runner import Outcome
 from league.tasks import MatchResult
 from league.watching import Progress
-from partners.rewards import OWN
+from partners.learning.rewards import OWN
 
 if TYPE_CHECKING:
     from league.train_task import TrainResult

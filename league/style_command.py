@@ -20,7 +20,6 @@ from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.config import dump, load_config
-from league.first_weights import FirstWeightsError
 from league.run_directory import SETTINGS, RunDirectory, RunError, new_run, write_whole
 from league.show import console_for_people
 from league.style_agreement import Agreement, agreement
@@ -30,6 +29,7 @@ from league.style_trials import Trial, TrialResult, reward_in, run
 from partners.judge import JudgeError, JudgeReward
 from partners.judge_episodes import played
 from partners.judge_llm import LLMJudge
+from partners.learning.first_weights import FirstWeightsError
 from partners.llm.cache import CacheError
 from partners.llm.client import SetupError
 from partners.network.checkpoint import CheckpointError, describe, save_checkpoint

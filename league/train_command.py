@@ -22,7 +22,6 @@ from league.clone_command import clone_expert
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
 from league.config import load_config
 from league.final_score import final_score, final_shares
-from league.first_weights import FirstWeightsError, first_network
 from league.hint_report import privileged_note, summary
 from league.hint_report import told as hints_told
 from league.hinters import make_ready
@@ -31,10 +30,11 @@ from league.show import console_for_people, duration, figure
 from league.train_settings import TrainConfig, TrainLoggingConfig
 from league.training import Training, schedule_of, train
 from partners.judge import JudgeError, JudgeReward
+from partners.learning.first_weights import FirstWeightsError, first_network
+from partners.learning.rewards import OWN
 from partners.llm.cache import CacheError
 from partners.llm.client import SetupError
 from partners.network.checkpoint import CheckpointError
-from partners.rewards import OWN
 
 LINES = 20  # a plain log of a whole training has about this many
 

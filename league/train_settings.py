@@ -65,7 +65,7 @@ class HintsConfig(Section):
 class TrainingConfig(Hyperparameters):
     """How the learner learns, for how long, and on what.
 
-    ``bc`` learns what people said (:mod:`partners.cloning`): of the keys above it heeds lr, epochs, minibatch, vf,
+    ``bc`` learns what people said (:mod:`partners.learning.cloning`): of the keys above it heeds lr, epochs, minibatch, vf,
     grad_norm, anneal and hidden, below these patience, balance, seed, threads and device.
     """
 

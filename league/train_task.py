@@ -14,18 +14,18 @@ from dond_marl.rollout import OccupantError, one_line
 from dond_marl.seats import Partner
 from hints.providers import HinterError
 from league.blobs import pack, read_blob, read_network
-from league.first_weights import first_network, reference_for
 from league.learner_settings import LearnerConfig
 from league.settings import EnvConfig
 from league.tasks import LearnerState, Place, Seated, open_source, seated
 from league.train_settings import HintsConfig
 from league.training import schedule_of
 from partners.judge import JudgeError
-from partners.learners import Learner
+from partners.learning.first_weights import first_network, reference_for
+from partners.learning.learners import Learner
+from partners.learning.practice import Opponent, practice
 from partners.mixture import Mixture
 from partners.network.checkpoint import describe
 from partners.network.partner import NetworkPartner
-from partners.practice import Opponent, practice
 
 
 class Meeting(NamedTuple):
@@ -72,7 +72,7 @@ def first_state(learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: i
     """A learner before its first round; its features hold whatever any stage shows (``layout``, ``hinted``).
 
     Its blob holds the reference that it is pulled toward too, so that nothing is read from outside a run again. Raises
-    :class:`league.first_weights.FirstWeightsError`.
+    :class:`partners.learning.first_weights.FirstWeightsError`.
     """
     network = first_network(learner, layout, hints=hinted, seed=learner_seed(seed, learner.name))
     made = Learner(network, learner.learner(1), 0, reference_for(learner, network))

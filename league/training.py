@@ -20,18 +20,18 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from hints import HintSchedule
 from league.config import differences, dump, parse
-from league.first_weights import first_network, reference_for
 from league.hint_report import all_failed
 from league.hinters import hinter_of
 from league.progress_log import ProgressLog
 from league.references import NOTHING_KNOWN, References, references
 from league.run_directory import SETTINGS, RunDirectory, RunError, write_whole
 from league.train_settings import HintsConfig, TrainConfig
-from partners.learners import Learner
+from partners.learning.first_weights import first_network, reference_for
+from partners.learning.learners import Learner
+from partners.learning.practice import Opponent, Practice, Score, practice
 from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, network_of, save_checkpoint
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
-from partners.practice import Opponent, Practice, Score, practice
 
 UNHEARD_EVERY = 100  # updates from warning to warning while every hint fails, the first one included
 PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first

@@ -20,7 +20,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source
-from partners.cloning import (
+from partners.learning.cloning import (
     RELUCTANCE,
     Clone,
     CloneSettings,
@@ -30,7 +30,7 @@ from partners.cloning import (
     examples,
     reluctant,
 )
-from partners.losses import divergence, evaluate, imitation
+from partners.learning.losses import divergence, evaluate, imitation
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
 

@@ -17,9 +17,9 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Decisions, Traits, decide
 from hints import HintSchedule, RandomHinter
-from partners.experience import Experience, LearningSeat, joined
+from partners.learning.experience import Experience, LearningSeat, joined
+from partners.learning.practice import Opponent, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.practice import Opponent, Practice, practice
 
 torch.set_num_threads(1)
 LEWIS = open_source("lewis", split="train")
@@ -106,7 +106,7 @@ def test_what_was_seen_and_said_is_what_a_replay_of_the_games_shows(rules, seat)
 
 
 def test_the_probabilities_and_values_noted_are_the_networks():
-    from partners.losses import evaluate
+    from partners.learning.losses import evaluate
 
     _, experience = played(Rules(), 0)
     assert experience is not None

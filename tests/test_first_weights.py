@@ -13,20 +13,26 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.config import ConfigError, load_config
-from league.first_weights import FirstWeightsError, first_network, init_name, reference_for, with_room_for_hints
 from league.hyperparameters import Hyperparameters
 from league.run_directory import RunDirectory
 from league.settings import EnvConfig
 from league.train_command import main
 from league.train_settings import TrainConfig
 from league.training import Training, train
-from partners.cloning import RELUCTANCE
-from partners.learners import Learner, LearnerSettings
-from partners.losses import divergence
+from partners.learning.cloning import RELUCTANCE
+from partners.learning.first_weights import (
+    FirstWeightsError,
+    first_network,
+    init_name,
+    reference_for,
+    with_room_for_hints,
+)
+from partners.learning.learners import Learner, LearnerSettings
+from partners.learning.losses import divergence
+from partners.learning.practice import Opponent, Practice, practice
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.saved import EXPERT, PEOPLE
-from partners.practice import Opponent, Practice, practice
 
 torch.set_num_threads(1)
 SMALL = NetworkShape(hidden=(8,))

@@ -25,12 +25,12 @@ from partners.judge_episodes import reason, told, worked_episodes
 from partners.judge_episodes import rows as some_rows
 from partners.judge_llm import NUDGE, SYSTEM, LLMJudge, header, llm_judge, read_verdict
 from partners.judge_local import LocalJudge, local_judge, statements
+from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.rewards import AskedPerSeat, reward_of
 from partners.llm.cache import CacheMiss
 from partners.llm.client import SetupError
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.practice import Opponent, Practice, practice
-from partners.rewards import AskedPerSeat, reward_of
 from partners.styles import Style, shows
 from tests.loopback import Heard, Page, Service, completion
 

@@ -14,9 +14,9 @@ from partners.judge import Verdict
 from partners.judge_episodes import played, told
 from partners.judge_hf import YesNoClient
 from partners.judge_llm import header, llm_judge, question, read_verdict
+from partners.learning.rewards import reward_of
 from partners.llm.client import Ask, Client, SetupError
 from partners.llm.reply import Legal
-from partners.rewards import reward_of
 from partners.styles import Style
 
 torch.set_num_threads(1)

@@ -16,11 +16,11 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, 
 from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
 from league.score import score
-from partners.experience import Experience
-from partners.learners import Learner, LearnerSettings
+from partners.learning.experience import Experience
+from partners.learning.learners import Learner, LearnerSettings
+from partners.learning.practice import Opponent, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
-from partners.practice import Opponent, Practice, practice
 
 torch.set_num_threads(1)
 ONE_DECISION = Rules(2)  # seat_0 makes an offer, seat_1 answers, and that is all

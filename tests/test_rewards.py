@@ -25,11 +25,9 @@ from league.config import ConfigError, load_config
 from league.train_command import main
 from league.train_settings import TrainConfig
 from league.training import begin
-from partners.learners import Learner, LearnerSettings
-from partners.network.checkpoint import load_checkpoint
-from partners.network.network import NetworkShape, PolicyNetwork
-from partners.practice import Opponent, Practice, practice
-from partners.rewards import (
+from partners.learning.learners import Learner, LearnerSettings
+from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.rewards import (
     REWARDS,
     Inequity,
     Own,
@@ -41,6 +39,8 @@ from partners.rewards import (
     reward_name,
     reward_of,
 )
+from partners.network.checkpoint import load_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]
@@ -188,7 +188,7 @@ def test_every_reward_of_the_registry_is_pure_data():
 
 
 def test_reading_rewards_loads_no_torch():
-    code = "import sys, partners.rewards, league.hyperparameters; print('torch' in sys.modules)"
+    code = "import sys, partners.learning.rewards, league.hyperparameters; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "False"
 

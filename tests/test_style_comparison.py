@@ -27,7 +27,7 @@ from league.style_settings import StylesConfig, judge_of
 from league.style_trials import FIGURES, Trial, Watched, evaluated_on, run
 from partners.judge import JudgeReward, Verdict
 from partners.judge_episodes import Labelled, played, rows, worked_episodes
-from partners.rewards import Own, reward_of
+from partners.learning.rewards import Own, reward_of
 from partners.styles import Style, shows
 from tests.loopback import Service, completion
 

@@ -18,9 +18,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Traits, decide
+from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.rewards import Own, reward_of
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.practice import Opponent, Practice, practice
-from partners.rewards import Own, reward_of
 from partners.styles import Style, StyleReward, leads, offers_of, shows
 
 torch.set_num_threads(1)

@@ -12,7 +12,7 @@ from torch import Tensor
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
 from dond_marl.splits import grid
-from partners.losses import masked
+from partners.learning.losses import masked
 from partners.network.network import PolicyNetwork
 
 ROWS = 64  # forwards are padded to a multiple: the same row gives the same bits in any company (measured)

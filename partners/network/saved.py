@@ -28,13 +28,13 @@ def checkpoint(path: str, greedy: bool = False) -> Partner:
     """The policy in a checkpoint of ``scripts/train.py`` (its ``.json``); ``greedy``: its likeliest act every time.
 
     One that was taught by people whose refusals only refuse hardly ever walks away where DISAGREE ends the game; see
-    :mod:`partners.cloning`. Source: this project. Raises :class:`partners.network.checkpoint.CheckpointError`.
+    :mod:`partners.learning.cloning`. Source: this project. Raises :class:`partners.network.checkpoint.CheckpointError`.
     """
     from partners.network.partner import NetworkPartner
 
     network, about = read_network(Path(path).expanduser())
     if refusals_refuse(about):
-        from partners.cloning import Clone
+        from partners.learning.cloning import Clone
 
         return Clone(network, greedy=greedy)
     return NetworkPartner(network, greedy=greedy)

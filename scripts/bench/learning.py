@@ -26,9 +26,9 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Turns, decide
 from league.train_settings import TrainConfig
 from league.training import Training, begin
+from partners.learning.practice import Opponent, practice
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
-from partners.practice import Opponent, practice
 from scripts.bench.cleanrl_ppo import ENTROPY, GAMES, LEARNING_RATE, MINIBATCHES, STEPS, CleanRL
 from scripts.bench.report import Timed
 

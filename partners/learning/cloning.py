@@ -24,7 +24,7 @@ from torch import Tensor
 from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act, Disagree
 from dond_marl.seats import Decisions, Doubles, Traits, Turns
-from partners.losses import imitation
+from partners.learning.losses import imitation
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
 

@@ -54,10 +54,10 @@ def first_network(told: Hyperparameters, env: EnvConfig, *, hints: bool, seed: i
     """The network that a learner of this game starts with; ``hints``: whether it is ever told any.
 
     Weights that were taught without hints get room for them: none of the new inputs counts yet. Weights that were
-    taught by people hardly ever walk away where DISAGREE ends the game (:func:`partners.cloning.reluctant`).
+    taught by people hardly ever walk away where DISAGREE ends the game (:func:`partners.learning.cloning.reluctant`).
     Raises :class:`FirstWeightsError`.
     """
-    from partners.cloning import under
+    from partners.learning.cloning import under
     from partners.network.checkpoint import CheckpointError
     from partners.network.network import PolicyNetwork
 

@@ -14,9 +14,9 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner, Whisper
-from partners.experience import Experience, LearningSeat, joined
+from partners.learning.experience import Experience, LearningSeat, joined
+from partners.learning.rewards import Own, Reward, for_seat
 from partners.network.network import PolicyNetwork
-from partners.rewards import Own, Reward, for_seat
 
 
 @dataclass(frozen=True)

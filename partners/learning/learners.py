@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from dond_marl.randomness import generator
-from partners.experience import Experience
-from partners.losses import (
+from partners.learning.experience import Experience
+from partners.learning.losses import (
     clipped_surrogate,
     discounted_returns,
     divergence,
