@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.seats import Bools, Int8s
-from partners.judge import Verdict
+from partners.judges.judge import Verdict
 
 
 class Agreement(NamedTuple):

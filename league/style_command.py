@@ -26,15 +26,15 @@ from league.style_agreement import Agreement, agreement
 from league.style_report import NAMES, Judged, figures, print_judged, print_rows, rows_of
 from league.style_settings import SOURCES, Source, StylesConfig
 from league.style_trials import Trial, TrialResult, reward_in, run
-from partners.judge import JudgeError, JudgeReward
-from partners.judge_episodes import played
-from partners.judge_llm import LLMJudge
+from partners.judges.episodes import played
+from partners.judges.judge import JudgeError, JudgeReward
+from partners.judges.language_model import LLMJudge
+from partners.judges.styles import Style, shows
 from partners.learning.first_weights import FirstWeightsError
 from partners.llm.cache import CacheError
 from partners.llm.client import SetupError
 from partners.network.checkpoint import CheckpointError, describe, save_checkpoint
 from partners.network.saved import StandIn
-from partners.styles import Style, shows
 
 FIGURES_NAME = "figures.json"
 FAILURES = (*RUN_ERRORS, CheckpointError, JudgeError, CacheError, SetupError)

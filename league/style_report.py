@@ -18,7 +18,7 @@ from league.show import figure
 from league.style_agreement import Agreement
 from league.style_settings import SOURCES, Source, StylesConfig
 from league.style_trials import FIGURES, TrialResult
-from partners.styles import Style
+from partners.judges.styles import Style
 
 CONFIDENCE = 0.95
 NAMES: dict[Source, str] = {

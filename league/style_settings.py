@@ -10,8 +10,8 @@ from dond_marl.occupants import parse_spec
 from league.hyperparameters import Hyperparameters
 from league.settings import EnvConfig, PathText, Section, wrong
 from league.yaml_source import shown
+from partners.judges.styles import Style
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
-from partners.styles import Style
 
 # Who is compared, in this order: a learner of own points, of the style itself, of a judge's word, of a reward model's.
 Source = Literal["own", "true", "judge", "supervised"]

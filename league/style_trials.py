@@ -22,16 +22,16 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
 from league.style_agreement import Agreement, agreement
-from league.style_model import RewardModel
 from league.style_settings import Source, StylesConfig, judge_of
-from partners.judge import JudgeReward, Verdict
-from partners.judge_episodes import worked_episodes
+from partners.judges.episodes import worked_episodes
+from partners.judges.judge import JudgeReward, Verdict
+from partners.judges.reward_model import RewardModel
+from partners.judges.styles import Style, StyleReward, shows
 from partners.learning.first_weights import first_network, reference_for
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice
 from partners.learning.rewards import Own, Reward, for_seat, reward_of
 from partners.network.partner import NetworkPartner
-from partners.styles import Style, StyleReward, shows
 
 FIGURES = ("points", "joint", "deals", "turns", *map(str, Style))  # of held-out play, per game
 

@@ -29,7 +29,7 @@ from league.run_directory import SETTINGS, RunDirectory, named_run, new_run, new
 from league.show import console_for_people, duration, figure
 from league.train_settings import TrainConfig, TrainLoggingConfig
 from league.training import Training, schedule_of, train
-from partners.judge import JudgeError, JudgeReward
+from partners.judges.judge import JudgeError, JudgeReward
 from partners.learning.first_weights import FirstWeightsError, first_network
 from partners.learning.rewards import OWN
 from partners.llm.cache import CacheError

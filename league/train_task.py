@@ -19,7 +19,7 @@ from league.settings import EnvConfig
 from league.tasks import LearnerState, Place, Seated, open_source, seated
 from league.train_settings import HintsConfig
 from league.training import schedule_of
-from partners.judge import JudgeError
+from partners.judges.judge import JudgeError
 from partners.learning.first_weights import first_network, reference_for
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice

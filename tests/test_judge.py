@@ -20,18 +20,18 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from league.train_command import main
-from partners.judge import JudgeError, JudgeReward, Verdict
-from partners.judge_episodes import reason, told, worked_episodes
-from partners.judge_episodes import rows as some_rows
-from partners.judge_llm import NUDGE, SYSTEM, LLMJudge, header, llm_judge, read_verdict
-from partners.judge_local import LocalJudge, local_judge, statements
+from partners.judges.episodes import reason, told, worked_episodes
+from partners.judges.episodes import rows as some_rows
+from partners.judges.judge import JudgeError, JudgeReward, Verdict
+from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, header, llm_judge, read_verdict
+from partners.judges.rules import LocalJudge, local_judge, statements
+from partners.judges.styles import Style, shows
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import AskedPerSeat, reward_of
 from partners.llm.cache import CacheMiss
 from partners.llm.client import SetupError
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.styles import Style, shows
 from tests.loopback import Heard, Page, Service, completion
 
 torch.set_num_threads(1)

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from dond_marl.metrics import points_of_ten
-from partners.judge import Verdict
-from partners.judge_episodes import played, told
-from partners.judge_hf import YesNoClient
-from partners.judge_llm import header, llm_judge, question, read_verdict
+from partners.judges.episodes import played, told
+from partners.judges.judge import Verdict
+from partners.judges.language_model import header, llm_judge, question, read_verdict
+from partners.judges.styles import Style
+from partners.judges.yes_no_model import YesNoClient
 from partners.learning.rewards import reward_of
 from partners.llm.client import Ask, Client, SetupError
 from partners.llm.reply import Legal
-from partners.styles import Style
 
 torch.set_num_threads(1)
 LEGAL = Legal((0, 0, 0), ())

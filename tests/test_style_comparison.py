@@ -21,14 +21,14 @@ from dond_marl.scenarios.sources import open_source
 from league.config import ConfigError, load_config
 from league.style_agreement import Agreement, agreement
 from league.style_command import Request, main, trials_of
-from league.style_model import EPOCHS, RewardModel, episodes
 from league.style_report import rows_of
 from league.style_settings import StylesConfig, judge_of
 from league.style_trials import FIGURES, Trial, Watched, evaluated_on, run
-from partners.judge import JudgeReward, Verdict
-from partners.judge_episodes import Labelled, played, rows, worked_episodes
+from partners.judges.episodes import Labelled, played, rows, worked_episodes
+from partners.judges.judge import JudgeReward, Verdict
+from partners.judges.reward_model import EPOCHS, RewardModel, episodes
+from partners.judges.styles import Style, shows
 from partners.learning.rewards import Own, reward_of
-from partners.styles import Style, shows
 from tests.loopback import Service, completion
 
 torch.set_num_threads(1)

@@ -18,10 +18,10 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Traits, decide
+from partners.judges.styles import Style, StyleReward, leads, offers_of, shows
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import Own, reward_of
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.styles import Style, StyleReward, leads, offers_of, shows
 
 torch.set_num_threads(1)
 LEWIS = open_source("lewis", split="train")

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from dond_marl.batch import Games
 from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
 from dond_marl.scenarios.sources import Scenarios
-from partners.judge_llm import llm_judge
-from partners.judge_local import local_judge
+from partners.judges.language_model import llm_judge
+from partners.judges.rules import local_judge
+from partners.judges.styles import StyleReward
 from partners.parameters import check_number
-from partners.styles import StyleReward
 
 Points = NDArray[np.float64]
 OWN = "own"

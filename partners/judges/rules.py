@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from dond_marl.batch import Games
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Int8s
-from partners.judge import JudgeReward, Verdict, count_verdicts
-from partners.judge_episodes import JUDGED, OTHER, Labelled, worked_episodes
+from partners.judges.episodes import JUDGED, OTHER, Labelled, worked_episodes
+from partners.judges.judge import JudgeReward, Verdict, count_verdicts
+from partners.judges.styles import Style, leads, offers_of, style_named
 from partners.parameters import check_whole_number
-from partners.styles import Style, leads, offers_of, style_named
 
 EXAMPLES = 3  # as many as a language model is shown
 MOST_EXAMPLES = 100

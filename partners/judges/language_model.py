@@ -20,9 +20,10 @@ import numpy as np
 
 from dond_marl.batch import Games
 from dond_marl.seats import Int8s
-from partners.judge import JudgeReward, Verdict, count_verdicts
-from partners.judge_episodes import JUDGED, OTHER, reason, told, worked_episodes
-from partners.judge_hf import YesNoClient
+from partners.judges.episodes import JUDGED, OTHER, reason, told, worked_episodes
+from partners.judges.judge import JudgeReward, Verdict, count_verdicts
+from partners.judges.styles import Style, style_named
+from partners.judges.yes_no_model import YesNoClient
 from partners.llm.budget import Budget, Cost, Limits, Price
 from partners.llm.cache import CachedClient, Mode
 from partners.llm.client import Ask, Client, Failure, Reply
@@ -31,7 +32,6 @@ from partners.llm.occupant import cached
 from partners.llm.reply import Legal
 from partners.llm.request import GROQ_MODEL, RemoteSettings
 from partners.parameters import check_whole_number
-from partners.styles import Style, style_named
 
 Provider = Literal["groq", "openai", "hf"]
 EXAMPLES = 3  # worked episodes, as in the paper

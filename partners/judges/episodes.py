@@ -18,7 +18,7 @@ from dond_marl.records.transcript import in_words
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Bools, Rows
-from partners.styles import Style, leads, offers_of, shows
+from partners.judges.styles import Style, leads, offers_of, shows
 
 JUDGED, OTHER = "Alice", "Bob"
 _PLAYED = 1_000  # games that worked episodes are picked from; of each style more than fifty show it

@@ -20,9 +20,9 @@ from dond_marl.game import MAX_COUNT, MAX_VALUE, Act
 from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.randomness import generator
 from dond_marl.seats import Int8s
-from partners.judge import Verdict, count_verdicts
-from partners.judge_episodes import Labelled
-from partners.styles import Style
+from partners.judges.episodes import Labelled
+from partners.judges.judge import Verdict, count_verdicts
+from partners.judges.styles import Style
 
 UNITS, LEARNING_RATE, EPOCHS = 128, 0.05, 100
 _KINDS, _TABLE, _ACT, _END = 3, 9, 9, 3  # columns: which kind of step, then what a step of each kind says

@@ -23,7 +23,7 @@ from dond_marl.game import SEATS
 from dond_marl.metrics import TEN
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Int8s
-from partners.styles import Style
+from partners.judges.styles import Style
 
 MOST_FAILED = 0.5  # share of a block's games that may go unjudged
 
