@@ -19,12 +19,12 @@ from league.distill_report import Imitation, imitation
 from league.distill_settings import DistillConfig
 from league.show import console_for_people, figure
 from partners.llm.client import SetupError
-from partners.llm.distill import distill
-from partners.llm.hf_client import LocalClient, LocalSettings
-from partners.llm.local_model import local_model, whole
-from partners.llm.local_partner import LocalLLMPartner
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.partner import LocalLLMPartner
 from partners.llm.prompt import PromptError, Template, load_template
-from partners.llm.recipe import Recipe
+from partners.llm.student.distill import distill
+from partners.llm.student.own_model import local_model, whole
+from partners.llm.student.recipe import Recipe
 
 AGAINST = "heuristic"
 

@@ -14,7 +14,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.score import Result, score
-from partners.llm.local_partner import LocalLLMPartner
+from partners.llm.local.partner import LocalLLMPartner
 
 IN_FLIGHT = 64  # games that are asked about at once
 _ROUNDS = 20  # of them

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.scenarios.sources import ScenarioError, SourceName, check_split
 from league.settings import Occupant, PathText, Section, wrong
-from partners.llm.recipe import GAMES, ITSELF, Games, Recipe, StudentSettings
+from partners.llm.student.recipe import GAMES, ITSELF, Games, Recipe, StudentSettings
 
 _STUDENT, _RECIPE = StudentSettings(), Recipe()
 
@@ -90,7 +90,7 @@ class DistillConfig(Section):
     threads: int = Field(default=_RECIPE.threads, ge=1, le=256, description="an integer in 1..256, of the arithmetic")
 
     def recipe(self) -> Recipe:
-        """As :func:`partners.llm.distill.distill` takes it."""
+        """As :func:`partners.llm.student.distill.distill` takes it."""
         return Recipe(
             teacher=self.teacher,
             games=tuple(row.games() for row in self.games),

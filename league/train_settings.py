@@ -10,7 +10,7 @@ from dond_marl.occupants import OccupantNameError, check_spec
 from league.hyperparameters import Hyperparameters
 from league.settings import EnvConfig, Occupant, PathText, Section, wrong
 from partners.llm.occupant import Provider
-from partners.llm.request import GROQ_MODEL
+from partners.llm.remote.request import GROQ_MODEL
 
 HintMode = Literal["none", "random", "expert", "llm"]
 _TAKEN = {"kind", "provider", "model", "prompt_path", "max_requests"}

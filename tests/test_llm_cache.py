@@ -18,11 +18,11 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from partners.llm.cache import CachedClient, CacheError, CacheMiss, ReplyCache, question_key
 from partners.llm.client import Ask, Failure, Reply, Usage
-from partners.llm.groq_client import RemoteClient
 from partners.llm.occupant import cached
 from partners.llm.partner import LLMPartner
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.request import RemoteSettings
 from partners.llm.reply import Legal, reply_line
-from partners.llm.request import RemoteSettings
 from partners.scripted.greedy import Heuristic
 from tests.loopback import Page, Service, completion
 

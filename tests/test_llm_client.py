@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from partners.llm.answers import retry_after
 from partners.llm.budget import Budget, Limits, Price
 from partners.llm.client import Ask, Client, Failure, Reply, RetryPolicy, SetupError, SystemClock
-from partners.llm.groq_client import RemoteClient
-from partners.llm.pace import Gate, Pace, Trouble
 from partners.llm.prompt import SYSTEM
+from partners.llm.remote.answers import retry_after
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.request import GROQ_MODEL, RemoteSettings, legal_schema
+from partners.llm.remote.retry import Gate, Pace, Trouble
 from partners.llm.reply import Legal
-from partners.llm.request import GROQ_MODEL, RemoteSettings, legal_schema
 from tests.loopback import OK_LINE, FakeClock, Page, Service, completion
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -468,7 +468,7 @@ def test_nothing_is_asked_for_nothing_and_the_client_is_one(serve):
 
 
 def test_importing_the_package_loads_no_heavy_library():
-    code = "import sys, partners, partners.llm, partners.llm.occupant, partners.llm.groq_client; "
+    code = "import sys, partners, partners.llm, partners.llm.occupant, partners.llm.remote.client; "
     code += "print([m for m in ('groq', 'httpx', 'torch', 'transformers') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"

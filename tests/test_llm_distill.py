@@ -22,17 +22,17 @@ from league.distill_command import main
 from league.distill_report import imitation, moves_per_second
 from league.distill_settings import DistillConfig
 from partners.llm.client import SetupError
-from partners.llm.distill import distill
-from partners.llm.hf_client import LocalClient, LocalSettings
-from partners.llm.lessons import Lesson, lessons
-from partners.llm.local_model import cache_folder, local_model, told_cap, whole
-from partners.llm.local_partner import LocalLLMPartner
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.partner import LocalLLMPartner
 from partners.llm.occupant import chosen, llm
 from partners.llm.prompt import Template, load_template
-from partners.llm.prompt_tokens import prompt_tokenizer
-from partners.llm.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
 from partners.llm.reply import Legal, Said, read_reply
-from partners.llm.student import new_student, teach
+from partners.llm.student.distill import distill
+from partners.llm.student.lessons import Lesson, lessons
+from partners.llm.student.network import new_student, teach
+from partners.llm.student.own_model import cache_folder, local_model, told_cap, whole
+from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
+from partners.llm.student.tokens import prompt_tokenizer
 from partners.scripted.greedy import Heuristic
 
 torch.set_num_threads(1)

@@ -25,10 +25,10 @@ from league.train_command import main
 from league.train_settings import HintsConfig, TrainConfig
 from league.training import begin, schedule_of
 from partners.llm.client import SetupError
-from partners.llm.distill import distill
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import load_template
-from partners.llm.recipe import Games, Recipe, StudentSettings
+from partners.llm.student.distill import distill
+from partners.llm.student.recipe import Games, Recipe, StudentSettings
 from partners.scripted.greedy import Heuristic
 from tests.loopback import Page, Service, completion
 from tests.test_llm_partner import Model, first_legal

@@ -26,16 +26,16 @@ from dond_marl.seats import Cause, decide
 from dond_marl.splits import legal_action_mask
 from dond_marl.yardsticks.replies import Probable
 from partners.llm.client import Ask, Client, SetupError
-from partners.llm.constrained import choose, score
-from partners.llm.hf_client import LocalClient, LocalSettings
-from partners.llm.hf_model import fingerprint, load_model
-from partners.llm.legal_lines import Branch, TokenError, legal_lines
-from partners.llm.local_partner import LocalLLMPartner
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.decoding import choose, score
+from partners.llm.local.legal_lines import Branch, TokenError, legal_lines
+from partners.llm.local.model import fingerprint, load_model
+from partners.llm.local.partner import LocalLLMPartner
 from partners.llm.occupant import llm
 from partners.llm.prompt import SYSTEM, Template, load_template
-from partners.llm.prompt_tokens import prompt_tokenizer
-from partners.llm.recipe import StudentSettings
 from partners.llm.reply import Legal, Said, legal_rows, read_reply
+from partners.llm.student.recipe import StudentSettings
+from partners.llm.student.tokens import prompt_tokenizer
 from partners.scripted.greedy import Heuristic
 from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, tiny_model, tiny_tokenizer
 
@@ -59,8 +59,8 @@ def asks(template: Template = SHORT, size: int = 12) -> list[Ask]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A model that knows nothing, with the tokens of the shipped prompt: fast."""
-    from partners.llm.hf_model import without_bars
-    from partners.llm.student import new_student
+    from partners.llm.local.model import without_bars
+    from partners.llm.student.network import new_student
 
     path = tmp_path_factory.mktemp("model")
     tokenizer = prompt_tokenizer(load_template())
@@ -318,7 +318,7 @@ def refuse(*told, **_):
     raise OSError("there is no network")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
 from partners.llm.client import SetupError
-from partners.llm.hf_client import LocalClient, LocalSettings
+from partners.llm.local.client import LocalClient, LocalSettings
 from tests.test_llm_local import asks
 for model in sys.argv[1:]:
     try:

@@ -20,12 +20,12 @@ from dond_marl.seats import Cause, decide
 from hints import ExpertHinter
 from partners.llm.client import Failure, Reply, RetryPolicy, SetupError
 from partners.llm.figures import figures
-from partners.llm.groq_client import RemoteClient
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import Template
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.request import RemoteSettings
 from partners.llm.reply import Legal, reply_line
-from partners.llm.request import RemoteSettings
 from partners.scripted.greedy import Heuristic, Tough
 from tests.loopback import FakeClock, Page, Service
 

@@ -9,7 +9,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from partners.llm.hf_model import without_bars
+from partners.llm.local.model import without_bars
 
 SMALL: dict[str, dict[str, Any]] = {
     "llama": {"num_key_value_heads": 2},

@@ -27,10 +27,10 @@ from partners.judges.yes_no_model import YesNoClient
 from partners.llm.budget import Budget, Cost, Limits, Price
 from partners.llm.cache import CachedClient, Mode
 from partners.llm.client import Ask, Client, Failure, Reply
-from partners.llm.groq_client import RemoteClient
 from partners.llm.occupant import cached
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.request import GROQ_MODEL, RemoteSettings
 from partners.llm.reply import Legal
-from partners.llm.request import GROQ_MODEL, RemoteSettings
 from partners.parameters import check_whole_number
 
 Provider = Literal["groq", "openai", "hf"]

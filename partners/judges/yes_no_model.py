@@ -20,7 +20,7 @@ from partners.llm.client import Ask, Reply, SetupError, Usage
 from partners.parameters import check_whole_number
 
 if TYPE_CHECKING:
-    from partners.llm.hf_model import LocalModel
+    from partners.llm.local.model import LocalModel
 
 _WORDS = ("Yes", "No")
 
@@ -44,7 +44,7 @@ class YesNoClient:
     @cached_property
     def identity(self) -> Mapping[str, object]:
         """The model by the SHA-256 of its files, wherever they are, and what it is told."""
-        from partners.llm.hf_model import fingerprint
+        from partners.llm.local.model import fingerprint
 
         folder = Path(self.model).expanduser()
         known = fingerprint(folder) if folder.is_dir() else self.model
@@ -66,7 +66,7 @@ class YesNoClient:
 
     @cached_property
     def _read(self) -> LocalModel:
-        from partners.llm.hf_model import load_model
+        from partners.llm.local.model import load_model
 
         return load_model(self.model, device=self.device)
 

@@ -10,14 +10,14 @@ from typing import Any, Literal, get_args
 from partners.llm.budget import Budget, Limits, Price
 from partners.llm.cache import CachedClient, CacheError, Mode, ReplyCache
 from partners.llm.client import Client
-from partners.llm.groq_client import RemoteClient
-from partners.llm.hf_client import LocalClient, LocalSettings
-from partners.llm.local_model import local_model, told_cap
-from partners.llm.local_partner import LocalLLMPartner
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.partner import LocalLLMPartner
 from partners.llm.partner import Fallback, LLMPartner
 from partners.llm.prompt import HISTORY_CAP, Template, load_template
-from partners.llm.recipe import Recipe
-from partners.llm.request import GROQ_KEY, GROQ_MODEL, RemoteSettings, Structure
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.request import GROQ_KEY, GROQ_MODEL, RemoteSettings, Structure
+from partners.llm.student.own_model import local_model, told_cap
+from partners.llm.student.recipe import Recipe
 
 OWN = "the project's own"  # in place of a folder
 Provider = Literal["auto", "groq", "openai", "hf"]
@@ -58,13 +58,13 @@ def llm(
     Source: specification, section 2. ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any
     server that speaks OpenAI's protocol at ``base_url`` (up to its ``/v1``), with a key in ``$key_env`` if it needs
     one; ``hf`` for the Hugging Face model in the folder ``model``, by default the project's own, which is made on
-    first use (see :mod:`partners.llm.local_model`); ``auto`` for ``groq`` if there is a key, otherwise the project's
+    first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if there is a key, otherwise the project's
     own model. ``history_cap``: acts of the history that are told, by default as many as the model was made for.
     ``cache``: the file that answers are recorded in, or replayed from.
 
     Of services: ``max_requests``, ``max_total_tokens``, ``max_usd`` (needs both prices, in dollars per million tokens)
     and ``max_seconds`` say what may be spent; then the ``fallback`` plays. Of local models: ``batch``, ``device``,
-    ``download`` and ``revision`` are those of :class:`partners.llm.hf_client.LocalSettings`. The others are those of
+    ``download`` and ``revision`` are those of :class:`partners.llm.local.client.LocalSettings`. The others are those of
     :class:`LLMPartner` and :class:`RemoteSettings`. Nothing is sent, and no model is read, before the first turn.
     """
     if provider not in get_args(Provider):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.seats import Doubles
-from partners.llm.legal_lines import Branch, Lines
+from partners.llm.local.legal_lines import Branch, Lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

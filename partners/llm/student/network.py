@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.randomness import generator
-from partners.llm.lessons import Lesson
-from partners.llm.recipe import StudentSettings
+from partners.llm.student.lessons import Lesson
+from partners.llm.student.recipe import StudentSettings
 
 if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast

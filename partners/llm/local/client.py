@@ -18,12 +18,12 @@ import numpy as np
 
 from dond_marl.seats import Doubles
 from partners.llm.client import Ask, Reply, SetupError, Usage
-from partners.llm.legal_lines import Lines, TokenError, legal_lines
+from partners.llm.local.legal_lines import Lines, TokenError, legal_lines
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import check_number, check_whole_number
 
 if TYPE_CHECKING:
-    from partners.llm.hf_model import LocalModel
+    from partners.llm.local.model import LocalModel
 
 _GOLDEN = 0.6180339887498949  # multiples of it, less their whole part, fill [0, 1) evenly
 _DIGITS = 6  # of a confidence: more would show the rounding of a batch's width
@@ -85,7 +85,7 @@ class LocalClient:
     def identity(self) -> Mapping[str, object]:
         """The model by the SHA-256 of its files, wherever they are, and every parameter that shapes its answers."""
         if self._fingerprint is None:
-            from partners.llm.hf_model import fingerprint
+            from partners.llm.local.model import fingerprint
 
             source = self._source()
             self._fingerprint = fingerprint(Path(source)) if Path(source).is_dir() else source
@@ -97,7 +97,7 @@ class LocalClient:
         Raises :class:`SetupError`.
         """
         if self._read is None:
-            from partners.llm.hf_model import load_model
+            from partners.llm.local.model import load_model
 
             told = self.settings
             self._read = load_model(self._source(), download=told.download, revision=told.revision, device=told.device)
@@ -120,7 +120,7 @@ class LocalClient:
 
         At ``temperature`` 0 all of it is on the line that is said. Raises :class:`SetupError`.
         """
-        from partners.llm.constrained import score
+        from partners.llm.local.decoding import score
 
         if not asks:
             return []
@@ -156,7 +156,7 @@ class LocalClient:
         self, read: LocalModel, prompts: list[list[int]], lines: list[Lines], samples: list[int]
     ) -> list[tuple[int, float]]:
         """The line that is said after each prompt, and its probability."""
-        from partners.llm.constrained import choose
+        from partners.llm.local.decoding import choose
 
         found: list[tuple[int, float]] = [(0, 0.0)] * len(prompts)
         uniforms = (np.array(samples) * _GOLDEN + 0.5) % 1.0

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from dond_marl.game import Rules
 from dond_marl.occupants import spec_name
-from partners.llm.hf_model import without_bars
-from partners.llm.lessons import lessons
+from partners.llm.local.model import without_bars
 from partners.llm.prompt import Template
-from partners.llm.recipe import CARD, FORMAT, Recipe
-from partners.llm.student import new_student, teach
+from partners.llm.student.lessons import lessons
+from partners.llm.student.network import new_student, teach
+from partners.llm.student.recipe import CARD, FORMAT, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def distill(recipe: Recipe, template: Template, folder: Path, tell: Callable[[st
 
     ``tell`` is handed a line now and then. Raises ``ValueError`` for a recipe that cannot be followed.
     """
-    from partners.llm.prompt_tokens import prompt_tokenizer
+    from partners.llm.student.tokens import prompt_tokenizer
 
     began = time.monotonic()
     with _threads(recipe.threads):

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from partners.llm.client import Failure, Reply, SetupError, Usage
-from partners.llm.pace import Trouble
+from partners.llm.remote.retry import Trouble
 
 _PASSING = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
 _MOST_TEXT = 65_536  # characters kept of a reply; the reader refuses far shorter ones

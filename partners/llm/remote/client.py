@@ -19,12 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from partners.llm.answers import Answer, read_answer
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Ask, Clock, Failure, Reply, RetryPolicy, SetupError, SystemClock
 from partners.llm.loop_thread import LoopThread
-from partners.llm.pace import Gate, Pace, Paced, Trouble
-from partners.llm.request import RemoteSettings
+from partners.llm.remote.answers import Answer, read_answer
+from partners.llm.remote.request import RemoteSettings
+from partners.llm.remote.retry import Gate, Pace, Paced, Trouble
 
 if TYPE_CHECKING:
     from groq import AsyncGroq

@@ -7,7 +7,7 @@ import numpy as np
 from dond_marl.seats import Doubles, Traits, Turns
 from dond_marl.splits import action_count, action_index
 from partners.llm.client import Ask, Client
-from partners.llm.hf_client import LocalClient
+from partners.llm.local.client import LocalClient
 from partners.llm.partner import Fallback, LLMPartner
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.llm.reply import legal_rows

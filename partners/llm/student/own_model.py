@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from partners.llm.client import SetupError
 from partners.llm.prompt import Template
-from partners.llm.recipe import CARD, Recipe
+from partners.llm.student.recipe import CARD, Recipe
 
 CACHE = "DOND_MARL_CACHE"  # the environment variable that names another cache folder
 MINUTES = "about two minutes of one core"
@@ -81,7 +81,7 @@ def told_cap(folder: str | Path) -> int | None:
 
 def _make(recipe: Recipe, template: Template, folder: Path) -> None:
     """Make the model beside its place, and move it there."""
-    from partners.llm.distill import distill
+    from partners.llm.student.distill import distill
 
     _log.warning(  # before anything is done, as it takes a while
         "making the local language model, which imitates %s: this takes %s, once; it will be kept in %s",

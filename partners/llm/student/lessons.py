@@ -18,8 +18,8 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from partners.llm.prompt import Template
-from partners.llm.recipe import ITSELF, Games
 from partners.llm.reply import reply_line
+from partners.llm.student.recipe import ITSELF, Games
 from partners.scripted.chance import Random
 
 _STRAY = 7  # which of the turn's uniforms decides whether another act is played

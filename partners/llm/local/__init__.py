@@ -1,0 +1,1 @@
+"""Language models on this machine: a Hugging Face model whose decoding is held to the legal lines."""

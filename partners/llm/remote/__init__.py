@@ -1,0 +1,1 @@
+"""Language models behind HTTP: the Groq and OpenAI-compatible clients, their retries and rate limits."""
