@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from dond_marl.metrics import Estimate, points_of_ten, scenario_groups
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
-from league.config import Config
 from league.gates import Verdict, judge
 from league.history import History
-from league.learner_settings import LearnerConfig
 from league.matches import gate_pool
 from league.rounds import Decision
+from league.settings.learner import LearnerConfig
+from league.settings.read import Config
 from league.tasks import LearnerState, Leg, Member
 
 NOTHING = Estimate(math.nan, 0, math.nan, math.nan)

@@ -18,7 +18,7 @@ from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import open_source
 from league.evaluate import BOTH, evaluate
 from league.humanlike import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
-from league.train_settings import TrainConfig
+from league.settings.training import TrainConfig
 from league.zoo_score import ZooScore, zoo_score
 from partners.learning.cloning import Clone, CloneSettings, Epoch, clone
 from partners.network.checkpoint import describe, save_checkpoint

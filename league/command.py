@@ -15,13 +15,13 @@ from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from league.backends.contract import BackendError
 from league.blobs import BlobError
-from league.config import BackendConfig, Config, ConfigError, LoggingConfig, load_config
 from league.dry_run import dry_run
 from league.explain import explain
-from league.layers import Complaint, Place
 from league.ledger import LedgerError
 from league.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
 from league.runner import run_league
+from league.settings.layers import Complaint, Place
+from league.settings.read import BackendConfig, Config, ConfigError, LoggingConfig, load_config
 from league.show import LiveWatcher, PlainWatcher, console_for_people, print_results
 from partners.learning.first_weights import FirstWeightsError
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from league.backends.settings import BackendName
 from league.command import explained, main
 from league.help_text import parser_of
+from league.settings.backend import BackendName
 
 
 def run(documentation: str, words: Sequence[str]) -> int:

@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.scenarios.sources import open_source
-from league.config import Config
 from league.evaluate import BOTH
 from league.final_evaluation import MemberEvaluation, final_evaluation
 from league.ledger import Ledger
 from league.run_directory import new_run
 from league.runner import run_league
+from league.settings.read import Config
 from league.tasks import Place, Seated, seated
 from league.watching import Watcher
 

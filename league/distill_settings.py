@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.scenarios.sources import ScenarioError, SourceName, check_split
-from league.settings import Occupant, PathText, Section, wrong
+from league.settings.sections import Occupant, PathText, Section, wrong
 from partners.llm.student.recipe import GAMES, ITSELF, Games, Recipe, StudentSettings
 
 _STUDENT, _RECIPE = StudentSettings(), Recipe()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from league.config import Config
 from league.curriculum import describe
 from league.history import History
 from league.matches import asks_for_pay
 from league.planner import Plan, members_of, plan_round
+from league.settings.read import Config
+from league.settings.training import HintsConfig
 from league.tasks import LearnerState, Place, play
-from league.train_settings import HintsConfig
 from partners.llm.occupant import chosen
 
 if TYPE_CHECKING:

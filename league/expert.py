@@ -9,11 +9,11 @@ from typing import Any
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
-from league.config import parse
 from league.progress_log import CSV_NAME
 from league.run_directory import SETTINGS, RunError, named_run
 from league.score import Result, score
-from league.train_settings import TrainConfig
+from league.settings.read import parse
+from league.settings.training import TrainConfig
 from partners.catalogue import PARTNERS, UNSCRIPTED
 from partners.network.checkpoint import describe, load_checkpoint, network_of, save_checkpoint
 from partners.network.partner import NetworkPartner

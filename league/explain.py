@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from league.config import Config, parse
 from league.curriculum import describe
 from league.ledger import Ledger
 from league.run_directory import LEDGER, RunError
+from league.settings.read import Config, parse
 
 
 def explain(console: Console, folder: Path, number: int) -> None:

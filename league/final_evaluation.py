@@ -23,7 +23,7 @@ from league.best_reply import best_reply, reply_value
 from league.evaluate import FOUND, Line, PlayError, line_of, play_seats, points_of_reference, scenarios_of
 from league.outcomes import Outcomes
 from league.proximity import Beside, Proximity, beside, proximity
-from league.rosters import zoo
+from league.settings.rosters import zoo
 
 EXACT, BY_ODDS = "exact best response", "response by its odds"
 Games = tuple[Outcomes, Outcomes]  # of one player in each seat

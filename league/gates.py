@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
-from league.settings import Section
+from league.settings.sections import Section
 
 Points = NDArray[np.float64]
 GateKind = Literal["points", "win_rate"]

@@ -22,8 +22,8 @@ from league.hint_report import all_failed
 from league.hinters import hinter_of, make_ready
 from league.run_directory import RunError
 from league.score import Result, score
-from league.settings import EnvConfig, PathText, Section, wrong
-from league.train_settings import HintMode, HintsConfig, TrainConfig, TrainingConfig
+from league.settings.sections import EnvConfig, PathText, Section, wrong
+from league.settings.training import HintMode, HintsConfig, TrainConfig, TrainingConfig
 from league.training import Training, begin
 from partners.network.partner import NetworkPartner
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from league.train_settings import HintsConfig
+from league.settings.training import HintsConfig
 from partners.llm.occupant import chosen
 
 OWN_MODEL = "the project's own model"

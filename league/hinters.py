@@ -8,7 +8,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.seats import Hinter, Partner
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.hint_report import model_name
-from league.train_settings import HintsConfig
+from league.settings.training import HintsConfig
 from partners.llm.local.partner import LocalLLMPartner
 from partners.llm.occupant import chosen
 from partners.network.checkpoint import CheckpointError

@@ -14,12 +14,12 @@ from rich.text import Text
 
 from league.clone import plain
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
-from league.config import load_config
 from league.humanlike_table import HumanlikeError, Row, check, rows
 from league.run_directory import write_whole
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
 from league.show import console_for_people, figure
 from league.train_command import TrainWatcher
-from league.train_settings import TrainConfig
 from partners.learning.first_weights import FirstWeightsError
 from partners.network.checkpoint import CheckpointError
 

@@ -16,7 +16,7 @@ from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import open_source
 from league.humanlike import Likeness, distance, likeness
 from league.run_directory import new_run
-from league.train_settings import TrainConfig
+from league.settings.training import TrainConfig
 from league.training import Watcher, train
 from league.zoo_score import ZooScore, zoo_score
 from partners.learning.first_weights import first_network

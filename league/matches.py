@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from dond_marl.occupants import OccupantNameError, parse_spec
 from league.cells import Payoffs
-from league.config import Config
 from league.history import History
 from league.payoffs import POPOVICIU, STRENGTH
+from league.settings.read import Config
 from league.tasks import Member
 
 Pair = tuple[str, str, str]  # two members and the reason

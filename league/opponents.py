@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.branches import GROUPS_OF, OWN_GROUP, Kind, meetings, prospects
-from league.config import Config
 from league.history import History
-from league.learner_settings import LearnerConfig, branches_of
 from league.matches import asks_for_pay
 from league.payoffs import complete
+from league.settings.learner import LearnerConfig, branches_of
+from league.settings.read import Config
 from league.tasks import Member, Seated
 
 if TYPE_CHECKING:
-    from league.settings import MetaSolver
+    from league.settings.sections import MetaSolver
     from league.train_task import Meeting
 
 NEVER = 1e-12  # a probability that is none

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from league.config import Config
 from league.curriculum import stage_now
 from league.history import History
 from league.matches import pairs_of
 from league.opponents import meetings_of
+from league.settings.read import Config
 from league.tasks import Block, LearnerState, MatchTask, Member, Seated
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from dond_marl.yardsticks.values import (
     self_play_values,
     told_value,
 )
-from league.rosters import zoo
+from league.settings.rosters import zoo
 from partners.best_response import BestResponse
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
-from league.config import Config, parse
 from league.evaluate import HELDOUT
 from league.final_evaluation import FinalEvaluation, final_evaluation
 from league.ledger import Ledger
-from league.rosters import zoo
 from league.run_directory import named_run
+from league.settings.read import Config, parse
+from league.settings.rosters import zoo
 from league.tasks import Member, Place, Seated, seated
 from partners.learning.rewards import OWN
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from league.backends.choose import open_backend
 from league.backends.contract import Backend
 from league.births import births
-from league.config import BackendConfig, Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
 from league.crossplay import CrossPlay, Responses, write_crossplay, write_ladder
 from league.curriculum import ended
 from league.curves import CurvePoint, learning_curves, write_curves
@@ -24,6 +23,7 @@ from league.planner import members_of, plan_round
 from league.references import known_responses, responses_of
 from league.rounds import Round
 from league.run_directory import RunDirectory, RunError, machine, write_whole
+from league.settings.read import BackendConfig, Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
 from league.tasks import LearnerState, MatchResult, Place, block_scenarios, open_source
 from league.watching import Pace, Watcher
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from league.backends.settings import BackendConfig
-from league.config import Config
 from league.crossplay import Standing
 from league.run_directory import new_run
 from league.runner import run_league
 from league.scaling import Costs, Shape, simulate
+from league.settings.backend import BackendConfig
+from league.settings.read import Config
 from league.show import PlainWatcher, console_for_people
 from league.watching import Progress
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from dond_marl.randomness import generator
 from league.blobs import SUFFIX, read_network, write_blob
-from league.config import Config, MemberConfig
 from league.history import History
 from league.ledger import Ledger
 from league.planner import Plan, block_of, members_of, plan_round
 from league.rounds import Round
 from league.scaling import Costs, Shape
+from league.settings.read import Config, MemberConfig
 from league.tasks import FACTS, LearnerState, Leg, MatchResult, Member, Place, Seated, block_scenarios, play
 from league.train_task import Meeting, TrainResult, TrainTask, first_state, train
 

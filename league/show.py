@@ -16,11 +16,11 @@ from rich.text import Text
 
 from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import ScenarioSource
-from league.config import Config
 from league.crossplay import CrossPlay, Standing
 from league.curves import YARDSTICK, CurvePoint
 from league.findings_report import print_findings
 from league.runner import Outcome
+from league.settings.read import Config
 from league.tasks import MatchResult
 from league.watching import Progress
 from partners.learning.rewards import OWN

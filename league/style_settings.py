@@ -7,9 +7,9 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dond_marl.occupants import parse_spec
-from league.hyperparameters import Hyperparameters
-from league.settings import EnvConfig, PathText, Section, wrong
-from league.yaml_source import shown
+from league.settings.hyperparameters import Hyperparameters
+from league.settings.sections import EnvConfig, PathText, Section, wrong
+from league.settings.yaml import shown
 from partners.judges.styles import Style
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 

@@ -21,7 +21,7 @@ from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 from league.backends.asked import asking, watched
-from league.settings import EnvConfig
+from league.settings.sections import EnvConfig
 
 # One game as the ledger keeps it: both scores in points, how it ended (an Ending), whether a deal closed, acts said,
 # and how many of them each seat played as a fallback instead of its own choice.

@@ -13,7 +13,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
-from league.rosters import zoo
+from league.settings.rosters import zoo
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 

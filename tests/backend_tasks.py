@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from league.blobs import write_blob
-from league.learner_settings import LearnerConfig
-from league.settings import EnvConfig
+from league.settings.learner import LearnerConfig
+from league.settings.sections import EnvConfig
+from league.settings.training import HintsConfig
 from league.tasks import Block, LearnerState, MatchResult, MatchTask, Member, Place, Seated
-from league.train_settings import HintsConfig
 
 if TYPE_CHECKING:
     from league.train_task import TrainResult, TrainTask

@@ -26,9 +26,9 @@ from league.backends.in_process import InProcess
 from league.backends.joining import check_reachable
 from league.backends.perform import weights_of
 from league.backends.process import KILLED, STRIKES, ProcessBackend, at_fault
-from league.backends.settings import BackendConfig
 from league.backends.supervision import Death
-from league.settings import EnvConfig
+from league.settings.backend import BackendConfig
+from league.settings.sections import EnvConfig
 from league.tasks import Place
 from tests.backend_tasks import (
     gone,

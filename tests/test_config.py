@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from dond_marl.game import Rules
 from dond_marl.occupants import catalogue, parse_spec
 from dond_marl.scenarios.data import DataError
-from league.config import (
+from league.settings.read import (
     Config,
     EnvConfig,
     MemberConfig,
@@ -21,7 +21,7 @@ from league.config import (
     load_config,
     parse,
 )
-from league.yaml_source import read
+from league.settings.yaml import read
 from partners.catalogue import UNSCRIPTED
 
 ROOT = Path(__file__).resolve().parents[1]

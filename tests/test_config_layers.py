@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from league.config import (
+from league.settings.read import (
     Config,
     ConfigError,
     EnvConfig,

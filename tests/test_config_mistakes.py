@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from league.config import (
+from league.settings.read import (
     ConfigError,
     load_config,
 )
-from league.yaml_source import MAX_BYTES
+from league.settings.yaml import MAX_BYTES
 
 
 def told(content: str | bytes, tmp_path: Path, *overrides: str) -> list[tuple[str, str]]:

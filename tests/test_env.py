@@ -17,7 +17,7 @@ from dond_marl.envs.aec import NegotiationEnv, OrderError
 from dond_marl.envs.spaces import ActionMask, InvalidAction
 from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions
 from dond_marl.scenarios.sources import ScenarioError
-from league.settings import EnvConfig
+from league.settings.sections import EnvConfig
 
 # What the tests below play on:
 #            book  hat  ball

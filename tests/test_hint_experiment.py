@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from league.config import ConfigError, load_config
 from league.hint_command import main
 from league.hint_experiment import Arm, Experiment, ExperimentConfig, Mark, arms
 from league.hint_findings import curve, first_reached, markdown, rows, spread
+from league.settings.read import ConfigError, load_config
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]

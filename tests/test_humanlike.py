@@ -9,11 +9,11 @@ import torch
 
 from dond_marl.dialogues.positions import human_positions
 from dond_marl.game import Rules
-from league.config import load_config
 from league.humanlike import distance, likeness
 from league.humanlike_command import Request, main
 from league.humanlike_table import HumanlikeError, check, variants
-from league.train_settings import TrainConfig
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.saved import PEOPLE

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import Scenarios, lewis_space
-from league.config import Config, ConfigError, load_config, parse
 from league.curriculum import ended, stage_now
 from league.dry_run import estimate
 from league.history import History, history_of
@@ -19,6 +18,7 @@ from league.ledger import Ledger
 from league.matches import asks_for_pay, gate_pool, pairs_of
 from league.opponents import meetings_of
 from league.planner import members_of, plan_round
+from league.settings.read import Config, ConfigError, load_config, parse
 from league.tasks import FACTS, LearnerState, Leg, Member, Seated
 from tests.killing import run
 from tests.loopback import Service, completion

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from league.config import Config, EnvConfig, LeagueConfig
 from league.history import History
 from league.ledger import Ledger, LedgerError
 from league.planner import block_of, members_of, plan_round
 from league.rounds import Decision, Round
+from league.settings.read import Config, EnvConfig, LeagueConfig
 from league.tasks import Place, block_scenarios, play
 
 ROOT = Path(__file__).resolve().parents[1]

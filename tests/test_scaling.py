@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from league.config import Config, parse
 from league.scaling import Costs, Shape, alone, planned, simulate, written
 from league.scaling_costs import measured
 from league.scaling_report import CHANGED, GROWN, KEPT, Sized, grown, simulated
+from league.settings.read import Config, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 # One learner practices for 2 s and meets itself alone; one match takes 1 s; planning takes 1 s and committing half a

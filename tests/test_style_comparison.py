@@ -18,7 +18,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from league.config import ConfigError, load_config
+from league.settings.read import ConfigError, load_config
 from league.style_agreement import Agreement, agreement
 from league.style_command import Request, main, trials_of
 from league.style_report import rows_of

@@ -15,12 +15,12 @@ import pytest
 import torch
 
 from dond_marl.occupants import seat_occupant
-from league.config import load_config
 from league.final_score import final_score
 from league.progress_log import COLUMNS
 from league.run_directory import RunDirectory, RunError, new_run
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
 from league.train_command import main
-from league.train_settings import TrainConfig
 from league.training import PAST_SELVES, Training, begin, train
 from partners.network.checkpoint import load_checkpoint, load_network
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from league.yaml_source import YamlError, read, write
+from league.settings.yaml import YamlError, read, write
 
 
 @settings(max_examples=150, deadline=None)

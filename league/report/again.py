@@ -12,9 +12,9 @@ from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from dond_marl.seats import Partner
 from league.blobs import BlobError
-from league.config import Config
 from league.ledger import Ledger
 from league.matches import asks_for_pay
+from league.settings.read import Config
 from league.tasks import Leg, Place, Seated, facts_of, match_index, open_source, seated
 
 

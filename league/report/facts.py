@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from league.config import Config, parse
 from league.curves import learning_curves
 from league.history import history_of
 from league.ledger import LedgerError
@@ -23,13 +22,14 @@ from league.report.provenance import broken_at, provenance
 from league.report.standings import crossplay, ladder, learning
 from league.report.stories import curriculum, lineage
 from league.run_directory import RunError, named_run
+from league.settings.read import Config, parse
 
 
 def collect(folder: Path) -> Report:
     """The report on the run in ``folder``, or on the newest of those in it.
 
     Raises :class:`~league.run_directory.RunError`, :class:`~league.ledger.LedgerError` and
-    :class:`~league.config.ConfigError`, in words for whoever asked.
+    :class:`~league.settings.read.ConfigError`, in words for whoever asked.
     """
     directory = named_run(folder)
     if not directory.ledger.is_file():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from league.config import Config
 from league.crossplay import Standing
 from league.curriculum import describe
 from league.report.blocks import Figure, Row, Section, Table, figure
 from league.rounds import Decision
+from league.settings.read import Config
 from league.tasks import LearnerState, Member
 
 Decided = Sequence[tuple[int, Decision]]  # by round

@@ -19,7 +19,6 @@ from dond_marl.game import Rules
 from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
-from league.config import Config, ConfigError, parse
 from league.crossplay import Responses, Standing
 from league.curriculum import describe
 from league.curves import YARDSTICK, CurvePoint
@@ -29,6 +28,7 @@ from league.read_ledger import ReadLedger
 from league.references import known_responses
 from league.rounds import Decision
 from league.run_directory import BLOBS, LEDGER
+from league.settings.read import Config, ConfigError, parse
 from league.tasks import LearnerState, Leg, Member, Place, Seated, seated
 
 

@@ -12,7 +12,7 @@ from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_o
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioError, ScenarioSource, open_source
 from dond_marl.seats import Partner, Whisper
-from league.train_settings import HintMode, HintsConfig
+from league.settings.training import HintMode, HintsConfig
 from league.web.run_view import Follower, RunViewError
 
 HINT_MODES: tuple[str, ...] = get_args(HintMode)

@@ -18,8 +18,8 @@ from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, spec_
 from partners.network.saved import HOW_TO_TEACH, expert_path, read_network, refusals_refuse
 
 if TYPE_CHECKING:
-    from league.hyperparameters import Hyperparameters
-    from league.settings import EnvConfig
+    from league.settings.hyperparameters import Hyperparameters
+    from league.settings.sections import EnvConfig
     from partners.network.network import NetworkShape, PolicyNetwork
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from league.backends.contract import Backend
 from league.backends.in_process import InProcess
 from league.backends.process import ProcessBackend
-from league.settings import EnvConfig
+from league.settings.sections import EnvConfig
 from league.tasks import Block, MatchTask, Member, Place, Seated
 from scripts.bench.report import Row, Timed, rate
 

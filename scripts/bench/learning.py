@@ -24,7 +24,7 @@ from dond_marl.game import Act
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Turns, decide
-from league.train_settings import TrainConfig
+from league.settings.training import TrainConfig
 from league.training import Training, begin
 from partners.learning.practice import Opponent, practice
 from partners.network.network import NetworkShape, PolicyNetwork

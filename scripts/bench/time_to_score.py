@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from league.config import load_config
 from league.evaluate import BEST
 from league.final_score import final_score, final_shares
-from league.train_settings import TrainConfig
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
 from league.training import begin
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ppo_fast.yaml"

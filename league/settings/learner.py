@@ -9,9 +9,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from league.branches import Among, Branch, RuleName
 from league.gates import Gate
-from league.hyperparameters import Hyperparameters
-from league.settings import wrong
-from league.yaml_source import shown
+from league.settings.hyperparameters import Hyperparameters
+from league.settings.sections import wrong
+from league.settings.yaml import shown
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 AMONG = " among "

@@ -13,15 +13,15 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from league.backends.settings import BackendConfig
-from league.hyperparameters import Hyperparameters
-from league.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
-from league.learner_settings import LearnerConfig
-from league.rosters import ROSTERS, repeated, roster_given, somebody, unrepeated, written_out
-from league.scenario_choice import Choice, agreeing, choose, clear
-from league.settings import EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
-from league.stages import PLAIN, StageConfig, widest
-from league.yaml_source import LEFT_OUT, Path, shown, write
+from league.settings.backend import BackendConfig
+from league.settings.hyperparameters import Hyperparameters
+from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
+from league.settings.learner import LearnerConfig
+from league.settings.rosters import ROSTERS, repeated, roster_given, somebody, unrepeated, written_out
+from league.settings.scenario_choice import Choice, agreeing, choose, clear
+from league.settings.sections import EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
+from league.settings.stages import PLAIN, StageConfig, widest
+from league.settings.yaml import LEFT_OUT, Path, shown, write
 
 __all__ = [
     "BackendConfig",

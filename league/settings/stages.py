@@ -13,11 +13,11 @@ from pydantic import Field, ValidationError
 
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SourceName
-from league.hyperparameters import RewardName
-from league.learner_settings import LearnerConfig, Matchmaking
-from league.scenario_choice import Choice, agreeing, choose
-from league.settings import EnvConfig, Section, wrong
-from league.train_settings import HintsConfig
+from league.settings.hyperparameters import RewardName
+from league.settings.learner import LearnerConfig, Matchmaking
+from league.settings.scenario_choice import Choice, agreeing, choose
+from league.settings.sections import EnvConfig, Section, wrong
+from league.settings.training import HintsConfig
 
 Metric = Literal["points", "deals", "of_nash"]
 

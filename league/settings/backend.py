@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from league.settings import PathText, Section, wrong
+from league.settings.sections import PathText, Section, wrong
 
 BackendName = Literal["local", "process", "ray"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from league.yaml_source import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, read, shown
+from league.settings.yaml import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, read, shown
 
 
 class Place(NamedTuple):

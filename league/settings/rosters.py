@@ -1,7 +1,7 @@
 """Who takes part: three lists of occupants, those that a league is played among, its gate's pool and the held-out ones.
 
 ``zoo`` stands for every scripted occupant that none of the lists names, ``standard`` for the fixed held-out list in
-``configs/heldout.yaml``.
+``league/settings/heldout.yaml``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
-from league.settings import MemberConfig, wrong
-from league.yaml_source import shown
+from league.settings.sections import MemberConfig, wrong
+from league.settings.yaml import shown
 from partners.catalogue import UNSCRIPTED
 
 ROSTERS = ("members", "gate", "heldout")  # as the splits train, gate and heldout

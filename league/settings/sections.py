@@ -1,4 +1,4 @@
-"""What may be set: one tree of frozen models, each a section of ``configs/*.yaml``; :mod:`league.config` reads them.
+"""What may be set: one tree of frozen models, each a section of ``configs/*.yaml``; :mod:`league.settings.read` reads them.
 
 Occupants are seated once while the models are built: an unknown name or parameter is found before anything is played.
 """
@@ -22,8 +22,8 @@ from dond_marl.scenarios.sources import (
     SourceName,
     open_source,
 )
-from league.scenario_choice import Choice, agreeing, choose, clear
-from league.yaml_source import shown
+from league.settings.scenario_choice import Choice, agreeing, choose, clear
+from league.settings.yaml import shown
 from partners.catalogue import UNSCRIPTED
 
 MetaSolver = Literal["max_welfare", "nash_bargaining", "replicator", "uniform"]

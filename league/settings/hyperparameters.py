@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from league.settings import EnvConfig, Section, wrong
-from league.yaml_source import shown
+from league.settings.sections import EnvConfig, Section, wrong
+from league.settings.yaml import shown
 from partners.learning.first_weights import FirstWeightsError, init_name
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from dond_marl.occupants import OccupantNameError, check_spec
-from league.hyperparameters import Hyperparameters
-from league.settings import EnvConfig, Occupant, PathText, Section, wrong
+from league.settings.hyperparameters import Hyperparameters
+from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 from partners.llm.occupant import Provider
 from partners.llm.remote.request import GROQ_MODEL
 
