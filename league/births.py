@@ -19,10 +19,10 @@ from dond_marl.scenarios.sources import Scenarios
 from league.gates import Verdict, judge
 from league.history import History
 from league.matches import gate_pool
-from league.rounds import Decision
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
-from league.tasks import LearnerState, Leg, Member
+from league.tasks.rounds import Decision
+from league.tasks.values import LearnerState, Leg, Member
 
 NOTHING = Estimate(math.nan, 0, math.nan, math.nan)
 

@@ -14,7 +14,6 @@ from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from league.backends.contract import BackendError
-from league.blobs import BlobError
 from league.dry_run import dry_run
 from league.explain import explain
 from league.ledger import LedgerError
@@ -23,6 +22,7 @@ from league.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import BackendConfig, Config, ConfigError, LoggingConfig, load_config
 from league.show import LiveWatcher, PlainWatcher, console_for_people, print_results
+from league.tasks.blobs import BlobError
 from partners.learning.first_weights import FirstWeightsError
 
 USAGE_ERROR, RUN_ERROR, INTERRUPTED = 2, 1, 130

@@ -19,7 +19,7 @@ from league.ledger import Ledger
 from league.run_directory import new_run
 from league.runner import run_league
 from league.settings.read import Config
-from league.tasks import Place, Seated, seated
+from league.tasks.values import Place, Seated, seated
 from league.watching import Watcher
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dond_marl.metrics import Estimate, mean_of_cells
 from dond_marl.scenarios.sources import Scenarios
 from league.cells import Cells, Payoffs, Played
-from league.tasks import Leg
+from league.tasks.values import Leg
 
 Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
 ROUNDING = 1e-6  # points of ten

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from dond_marl.metrics import Estimate
-from league.hint_report import privileged_note
 from league.history import History
-from league.rounds import Decision
 from league.settings.read import Config
 from league.settings.stages import StageConfig, Until
+from league.tasks.hint_report import privileged_note
+from league.tasks.rounds import Decision
 
 
 def stage_now(config: Config, history: History) -> int:

@@ -17,11 +17,11 @@ from league.matches import asks_for_pay
 from league.planner import Plan, members_of, plan_round
 from league.settings.read import Config
 from league.settings.training import HintsConfig
-from league.tasks import LearnerState, Place, play
+from league.tasks.values import LearnerState, Place, play
 from partners.llm.occupant import chosen
 
 if TYPE_CHECKING:
-    from league.train_task import TrainTask
+    from league.tasks.practice import TrainTask
 
 WHOLE_MATCHES = 3  # played for the clock, spread over the first round
 
@@ -80,8 +80,8 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
 def _first_states(config: Config, place: Place) -> dict[str, LearnerState]:
     if not config.learners:
         return {}
-    from league.blobs import write_blob  # PyTorch is loaded only where somebody learns
-    from league.train_task import first_state
+    from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
+    from league.tasks.practice import first_state
 
     states = {}
     for learner in config.learners:
@@ -109,7 +109,7 @@ def _seconds_per_game(first: Plan, place: Place) -> float:
 
 def _seconds(task: TrainTask, place: Place) -> float:
     """Of a whole practice, from its first update. Nobody is asked who costs something to ask."""
-    from league.train_task import train
+    from league.tasks.practice import train
 
     task = _without_pay(task)
     short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))

@@ -18,12 +18,12 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Hinter, Partner
 from hints import HintSchedule
 from league.evaluate import BOTH, evaluate
-from league.hint_report import all_failed
-from league.hinters import hinter_of, make_ready
 from league.run_directory import RunError
 from league.score import Result, score
 from league.settings.sections import EnvConfig, PathText, Section, wrong
 from league.settings.training import HintMode, HintsConfig, TrainConfig, TrainingConfig
+from league.tasks.hint_report import all_failed
+from league.tasks.hinters import hinter_of, make_ready
 from league.training import Training, begin
 from partners.network.partner import NetworkPartner
 

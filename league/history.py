@@ -12,7 +12,7 @@ from dond_marl.metrics import points_of_ten
 from dond_marl.scenarios.sources import Scenarios
 from league.crossplay import CrossPlay
 from league.ledger import Ledger
-from league.tasks import Leg, Member
+from league.tasks.values import Leg, Member
 
 
 class History:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from league.blobs import SUFFIX, BlobError, read_content, write_blob
 from league.ledger import Ledger
 from league.run_directory import RunError
+from league.tasks.blobs import SUFFIX, BlobError, read_content, write_blob
 
 
 def mend(ledger: Ledger, blobs: Path, first: Mapping[str, bytes]) -> str | None:

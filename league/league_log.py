@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from league.crossplay import Standing
-    from league.rounds import Round
+    from league.tasks.rounds import Round
 
 
 class LeagueLog:

@@ -22,8 +22,8 @@ import numpy as np
 
 from dond_marl.scenarios.sources import Scenarios
 from league.ledger_schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
-from league.rounds import Decision, Round
-from league.tasks import FACTS, LearnerState, Leg, Member
+from league.tasks.rounds import Decision, Round
+from league.tasks.values import FACTS, LearnerState, Leg, Member
 
 DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
 

@@ -21,7 +21,7 @@ from league.cells import Payoffs
 from league.history import History
 from league.payoffs import POPOVICIU, STRENGTH
 from league.settings.read import Config
-from league.tasks import Member
+from league.tasks.values import Member
 
 Pair = tuple[str, str, str]  # two members and the reason
 COSTLY = ("human", "llm")

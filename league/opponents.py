@@ -14,11 +14,11 @@ from league.matches import asks_for_pay
 from league.payoffs import complete
 from league.settings.learner import LearnerConfig, branches_of
 from league.settings.read import Config
-from league.tasks import Member, Seated
+from league.tasks.values import Member, Seated
 
 if TYPE_CHECKING:
     from league.settings.sections import MetaSolver
-    from league.train_task import Meeting
+    from league.tasks.practice import Meeting
 
 NEVER = 1e-12  # a probability that is none
 BOUNDS = 0.95  # of what is reachable; not league.confidence, which only says how figures are shown
@@ -28,7 +28,7 @@ def meetings_of(
     config: Config, learner: LearnerConfig, history: History, seats: Mapping[str, Seated]
 ) -> tuple[Meeting, ...]:
     """The practice of ``learner`` in the next round, likeliest first; ``seats``: everybody as they are now."""
-    from league.train_task import Meeting
+    from league.tasks.practice import Meeting
 
     members = history.members
     branches = branches_of(learner.matchmaking)

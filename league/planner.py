@@ -10,10 +10,10 @@ from league.history import History
 from league.matches import pairs_of
 from league.opponents import meetings_of
 from league.settings.read import Config
-from league.tasks import Block, LearnerState, MatchTask, Member, Seated
+from league.tasks.values import Block, LearnerState, MatchTask, Member, Seated
 
 if TYPE_CHECKING:
-    from league.train_task import TrainTask
+    from league.tasks.practice import TrainTask
 
 
 class Plan(NamedTuple):
@@ -73,7 +73,7 @@ def _training(
     """The practice of the next round, by the rules of its stage; none in the last round, which only measures."""
     if not config.learners or history.round >= config.league.rounds:
         return ()
-    from league.train_task import TrainTask  # PyTorch is loaded only where somebody learns
+    from league.tasks.practice import TrainTask  # PyTorch is loaded only where somebody learns
 
     stage = config.curriculum[stage_now(config, history)]
     practicing = [(learner, changed) for learner in config.learners if (changed := stage.learner(learner)) is not None]

@@ -25,7 +25,7 @@ from dond_marl.yardsticks.values import prior_scenarios
 from league.crossplay import Responses
 from league.run_directory import write_whole
 from league.settings.read import Config
-from league.tasks import open_source as source_of
+from league.tasks.values import open_source as source_of
 
 STORED = Path(__file__).with_name("responses.json")
 PRIOR = "lewis"

@@ -13,7 +13,7 @@ from league.ledger import Ledger
 from league.run_directory import named_run
 from league.settings.read import Config, parse
 from league.settings.rosters import zoo
-from league.tasks import Member, Place, Seated, seated
+from league.tasks.values import Member, Place, Seated, seated
 from partners.learning.rewards import OWN
 
 APART = 2**62  # added to the run's seed: what is drawn for an evaluation was not drawn for the league

@@ -21,15 +21,15 @@ from league.league_log import LeagueLog
 from league.ledger import Ledger
 from league.planner import members_of, plan_round
 from league.references import known_responses, responses_of
-from league.rounds import Round
 from league.run_directory import RunDirectory, RunError, machine, write_whole
 from league.settings.read import BackendConfig, Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
-from league.tasks import LearnerState, MatchResult, Place, block_scenarios, open_source
+from league.tasks.rounds import Round
+from league.tasks.values import LearnerState, MatchResult, Place, block_scenarios, open_source
 from league.watching import Pace, Watcher
 
 if TYPE_CHECKING:
     from league.final_evaluation import FinalEvaluation
-    from league.train_task import TrainResult
+    from league.tasks.practice import TrainResult
 
 UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
 SHOWN = ("confidence", "responses", "evaluate")  # settings of the league that say what is shown of it
@@ -153,8 +153,8 @@ def _first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
     """Where the learners stand before the first round, their weights on disk."""
     if not config.learners:
         return {}
-    from league.blobs import write_blob  # PyTorch is loaded only where somebody learns
-    from league.train_task import first_state
+    from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
+    from league.tasks.practice import first_state
 
     states = {}
     for learner in config.learners:
@@ -168,7 +168,7 @@ def _first_weights(config: Config) -> dict[str, bytes]:
     drawn = [learner for learner in config.learners if learner.init_from is None]
     if not drawn:
         return {}
-    from league.train_task import first_state
+    from league.tasks.practice import first_state
 
     made = (first_state(one, config.layout, config.hinted, config.league.seed) for one in drawn)
     return {state.blob: content for state, content in made}
@@ -240,7 +240,7 @@ def _play_round(
 
 def _keep(result: TrainResult, place: Place) -> None:
     """Put a learner's new weights on disk, before anything names them."""
-    from league.blobs import write_blob  # PyTorch is loaded only where somebody learns
+    from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
 
     if result.content is not None:
         write_blob(place.blobs, result.content)

@@ -19,15 +19,15 @@ from typing import TypeVar
 import numpy as np
 
 from dond_marl.randomness import generator
-from league.blobs import SUFFIX, read_network, write_blob
 from league.history import History
 from league.ledger import Ledger
 from league.planner import Plan, block_of, members_of, plan_round
-from league.rounds import Round
 from league.scaling import Costs, Shape
 from league.settings.read import Config, MemberConfig
-from league.tasks import FACTS, LearnerState, Leg, MatchResult, Member, Place, Seated, block_scenarios, play
-from league.train_task import Meeting, TrainResult, TrainTask, first_state, train
+from league.tasks.blobs import SUFFIX, read_network, write_blob
+from league.tasks.practice import Meeting, TrainResult, TrainTask, first_state, train
+from league.tasks.rounds import Round
+from league.tasks.values import FACTS, LearnerState, Leg, MatchResult, Member, Place, Seated, block_scenarios, play
 
 MATCHES = 24  # that are played for the clock, spread over the first round
 SIZES = ((25, 2), (50, 4), (100, 8), (200, 16))  # members and learners of the leagues that are planned

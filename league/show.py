@@ -21,12 +21,12 @@ from league.curves import YARDSTICK, CurvePoint
 from league.findings_report import print_findings
 from league.runner import Outcome
 from league.settings.read import Config
-from league.tasks import MatchResult
+from league.tasks.values import MatchResult
 from league.watching import Progress
 from partners.learning.rewards import OWN
 
 if TYPE_CHECKING:
-    from league.train_task import TrainResult
+    from league.tasks.practice import TrainResult
 
 WIDE = 160  # columns; used where there is no terminal to ask
 LONGEST_LABEL = 24  # characters of a member's name that a table shows

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from dond_marl.scenarios.sources import ScenarioSource
 from league.crossplay import Standing
 from league.settings.read import Config
-from league.tasks import MatchResult
+from league.tasks.values import MatchResult
 
 if TYPE_CHECKING:
-    from league.train_task import TrainResult
+    from league.tasks.practice import TrainResult
 
 
 class Progress(NamedTuple):

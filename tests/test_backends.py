@@ -19,7 +19,6 @@ from pydantic import ValidationError
 
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.scenarios.data import DataError
-from league.backends import asked
 from league.backends.choose import open_backend
 from league.backends.contract import BackendError
 from league.backends.in_process import InProcess
@@ -29,7 +28,8 @@ from league.backends.process import KILLED, STRIKES, ProcessBackend, at_fault
 from league.backends.supervision import Death
 from league.settings.backend import BackendConfig
 from league.settings.sections import EnvConfig
-from league.tasks import Place
+from league.tasks import blame as asked
+from league.tasks.values import Place
 from tests.backend_tasks import (
     gone,
     install_plugin,

@@ -15,8 +15,8 @@ from dond_marl.occupants import catalogue
 from league.backends.cluster import RayBackend
 from league.backends.in_process import InProcess
 from league.backends.node import KEPT, NodeWorker
-from league.blobs import BlobError, name_of
-from league.tasks import Place
+from league.tasks.blobs import BlobError, name_of
+from league.tasks.values import Place
 from tests.backend_tasks import MARK, install_plugin, match, matches, network, practice, seat, told
 
 ray = pytest.importorskip("ray", reason="the backend ray is tested where Ray is installed: pip install -e '.[ray]'")

@@ -13,7 +13,7 @@ from dond_marl.game import Ending, Scenario
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.yardsticks.solve import solve
 from league.crossplay import CrossPlay, write_crossplay, write_ladder
-from league.tasks import FACTS, Leg
+from league.tasks.values import FACTS, Leg
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
 SCENARIOS = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((5, 5, 5), (2, 3, 3)))])

@@ -12,7 +12,7 @@ from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS
 from dond_marl.scenarios.sources import pack
 from league.duplicates import Session, Skills, duplicate_rating, match_points, sessions
-from league.tasks import FACTS, Leg
+from league.tasks.values import FACTS, Leg
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
 OTHER = Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from league.blobs import BlobError, name_of, pack, read_blob, write_blob
 from league.ledger import Ledger
+from league.tasks.blobs import BlobError, name_of, pack, read_blob, write_blob
 from tests.killing import killed_and_resumed, run
 
 ROOT = Path(__file__).resolve().parents[1]

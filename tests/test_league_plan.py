@@ -19,7 +19,7 @@ from league.matches import asks_for_pay, gate_pool, pairs_of
 from league.opponents import meetings_of
 from league.planner import members_of, plan_round
 from league.settings.read import Config, ConfigError, load_config, parse
-from league.tasks import FACTS, LearnerState, Leg, Member, Seated
+from league.tasks.values import FACTS, LearnerState, Leg, Member, Seated
 from tests.killing import run
 from tests.loopback import Service, completion
 
@@ -124,7 +124,7 @@ def test_stages_follow_each_other_and_say_why(ledger):
 
 
 def test_learners_features_hold_what_any_stage_shows(ledger, folder):
-    from league.blobs import read_network
+    from league.tasks.blobs import read_network
 
     shape = read_network(folder / "blobs", ledger.states(-1)["main"].blob).shape
     assert (shape.max_turns, shape.partner_utilities, shape.hints) == (10, True, True)
@@ -363,7 +363,7 @@ def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path)
     )
     done = run("--config", tmp_path / "league.yaml")
     assert done.returncode == 0, done.stderr
-    from league.blobs import read_blob
+    from league.tasks.blobs import read_blob
     from partners.network.checkpoint import load_network
 
     shipped = load_network(expert).state_dict()

@@ -17,9 +17,9 @@ import pytest
 from league.history import History
 from league.ledger import Ledger, LedgerError
 from league.planner import block_of, members_of, plan_round
-from league.rounds import Decision, Round
 from league.settings.read import Config, EnvConfig, LeagueConfig
-from league.tasks import Place, block_scenarios, play
+from league.tasks.rounds import Decision, Round
+from league.tasks.values import Place, block_scenarios, play
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = Config(
@@ -229,7 +229,7 @@ def test_a_kill_inside_the_transaction_leaves_the_rounds_before_it(path, tmp_pat
 
 
 def test_facts_are_small_and_say_what_they_are():
-    from league.tasks import FACTS
+    from league.tasks.values import FACTS
 
     assert FACTS.itemsize == 9
     assert np.zeros(1, FACTS).dtype.names == ("scores", "ending", "deal", "turns", "fallbacks")

@@ -27,7 +27,7 @@ from league.play_command import RECORDS, Request, main
 from league.play_screen import LeftTheTable, Terminal, frontier_table, opening, values_table
 from league.play_typed import Meant, Mistake, Wish, understood
 from league.settings.read import EnvConfig
-from league.tasks import Block, MatchTask, Member, Place, Seated, play
+from league.tasks.values import Block, MatchTask, Member, Place, Seated, play
 from partners import catalogue as built_in
 from partners.human import Human, View, human, views
 

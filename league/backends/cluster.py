@@ -14,15 +14,15 @@ from types import TracebackType
 from typing import Any
 
 from dond_marl.rollout import one_line
-from league.backends.asked import clock
 from league.backends.contract import BackendError, Result, Task, Tick, nothing
 from league.backends.flight import Flight, in_order
 from league.backends.joining import join, load_ray, own_path
 from league.backends.node import NodeWorker
 from league.backends.perform import described, weights_of
-from league.blobs import SUFFIX
 from league.run_directory import machine
-from league.tasks import Place
+from league.tasks.blame import clock
+from league.tasks.blobs import SUFFIX
+from league.tasks.values import Place
 
 LOOK = 0.2  # seconds between two looks at the caller
 LOST = 8  # actors that may be lost over one task

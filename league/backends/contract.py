@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from league.tasks import MatchResult, MatchTask, Place
-    from league.train_task import TrainResult, TrainTask
+    from league.tasks.practice import TrainResult, TrainTask
+    from league.tasks.values import MatchResult, MatchTask, Place
 
 Task: TypeAlias = "MatchTask | TrainTask"
 Result: TypeAlias = "MatchResult | TrainResult"

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from league.backends.contract import Result, Task, Tick
 from league.backends.perform import asks_elsewhere, longest_first, perform
-from league.tasks import Place
+from league.tasks.values import Place
 
 
 class Flight:

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from league.backends.contract import Result, Task, Tick, nothing
 from league.backends.perform import perform
-from league.tasks import Place
+from league.tasks.values import Place
 
 
 class InProcess:

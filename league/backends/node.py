@@ -16,9 +16,9 @@ from typing import Any
 from league.backends.contract import Result, Task
 from league.backends.joining import load_ray
 from league.backends.process import ProcessBackend
-from league.blobs import SUFFIX, BlobError, name_of, write_blob
 from league.run_directory import machine
-from league.tasks import Place
+from league.tasks.blobs import SUFFIX, BlobError, name_of, write_blob
+from league.tasks.values import Place
 
 KEPT = 64  # blobs that are kept besides those of the task
 PREFIX = "dond-marl-node-"  # of the folder with the blobs; the process's id follows

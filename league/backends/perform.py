@@ -12,8 +12,8 @@ from pathlib import Path
 
 from dond_marl.occupants import seat_occupant
 from league.backends.contract import Result, Task, Tick, nothing
-from league.blobs import SUFFIX
-from league.tasks import MatchResult, MatchTask, Place, play
+from league.tasks.blobs import SUFFIX
+from league.tasks.values import MatchResult, MatchTask, Place, play
 
 
 def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:
@@ -25,7 +25,7 @@ def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:
         sys.modules["torch"].set_num_threads(1)
     if isinstance(task, MatchTask):
         return play(task, place)
-    from league.train_task import train
+    from league.tasks.practice import train
 
     return train(task, place, tick)
 
@@ -34,7 +34,7 @@ def forfeited(task: Task, member: str, cause: str) -> Result:
     """What comes of a task that ``member`` made impossible: no match, or a learner that stays as it was."""
     if isinstance(task, MatchTask):
         return MatchResult(task, (), member, cause)
-    from league.train_task import TrainResult
+    from league.tasks.practice import TrainResult
 
     unmeasured, told = math.nan, f"{member}: {cause}"
     return TrainResult(task, task.state, None, unmeasured, unmeasured, task.learner.name, told)

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
 from types import TracebackType
 
-from league.backends.asked import clock
 from league.backends.contract import BackendError, Result, Task, Tick, nothing
 from league.backends.flight import Flight, in_order
 from league.backends.perform import described, forfeited
 from league.backends.supervision import Death, Worker
 from league.backends.worker import Began, Raised
-from league.tasks import Place
+from league.tasks.blame import clock
+from league.tasks.values import Place
 
 LOOK = 0.2  # seconds between two looks at deadlines, at the dead and at the caller
 STRIKES = 2  # workers that a task may bring down before somebody is at fault: the first may have inherited the damage

@@ -13,10 +13,10 @@ import tempfile
 from multiprocessing import Pipe
 from typing import NamedTuple
 
-from league.backends import asked
 from league.backends.contract import Task
 from league.backends.worker import GAVE_UP, Began, Message
-from league.tasks import Place
+from league.tasks import blame as asked
+from league.tasks.values import Place
 
 # Read by numerical libraries when they load: the cores are used by tasks, and sums are added up in one order.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -14,10 +14,10 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from dond_marl.rollout import one_line
-from league.backends import asked
 from league.backends.contract import BackendError, Result, Task
 from league.backends.perform import perform
-from league.tasks import Place
+from league.tasks import blame as asked
+from league.tasks.values import Place
 
 PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux's prctl
 LOOK = 0.5  # seconds between two looks at the parent

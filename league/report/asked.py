@@ -24,7 +24,7 @@ from league.read_ledger import ReadLedger
 from league.report.again import orders, played_again
 from league.report.blocks import Figure, Row, Section, Table
 from league.settings.read import Config
-from league.tasks import Member
+from league.tasks.values import Member
 from partners.llm.partner import LLMPartner
 
 TITLE = "Language models"

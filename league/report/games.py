@@ -24,7 +24,7 @@ from league.matches import asks_for_pay
 from league.report.again import orders, played_again
 from league.report.blocks import Dialogue, Figure, Row, Section, Table, Unit, figure
 from league.settings.read import Config
-from league.tasks import Leg
+from league.tasks.values import Leg
 from league.web.frontier_view import plane_of, verdict
 
 EACH = 3  # games of each kind that are told

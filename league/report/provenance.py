@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from league.blobs import BlobError, read_content
 from league.ledger_schema import SCHEMA_VERSION
 from league.read_ledger import ReadLedger
 from league.report.blocks import Figure, Row, Section, Table, Text
 from league.run_directory import machine
 from league.settings.read import Config
+from league.tasks.blobs import BlobError, read_content
 
 
 def provenance(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from league.crossplay import CrossPlay, Standing
 from league.curves import YARDSTICK, CurvePoint
 from league.report.blocks import Curves, Figure, Row, Section, Table, figure, in_columns
-from league.tasks import Member
+from league.tasks.values import Member
 
 
 def ladder(

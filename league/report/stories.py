@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from league.crossplay import Standing
 from league.curriculum import describe
 from league.report.blocks import Figure, Row, Section, Table, figure
-from league.rounds import Decision
 from league.settings.read import Config
-from league.tasks import LearnerState, Member
+from league.tasks.rounds import Decision
+from league.tasks.values import LearnerState, Member
 
 Decided = Sequence[tuple[int, Decision]]  # by round
 

@@ -26,10 +26,10 @@ from league.history import History
 from league.ledger import LedgerError
 from league.read_ledger import ReadLedger
 from league.references import known_responses
-from league.rounds import Decision
 from league.run_directory import BLOBS, LEDGER
 from league.settings.read import Config, ConfigError, parse
-from league.tasks import LearnerState, Leg, Member, Place, Seated, seated
+from league.tasks.rounds import Decision
+from league.tasks.values import LearnerState, Leg, Member, Place, Seated, seated
 
 
 class RunViewError(ValueError):

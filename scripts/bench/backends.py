@@ -11,7 +11,7 @@ from league.backends.contract import Backend
 from league.backends.in_process import InProcess
 from league.backends.process import ProcessBackend
 from league.settings.sections import EnvConfig
-from league.tasks import Block, MatchTask, Member, Place, Seated
+from league.tasks.values import Block, MatchTask, Member, Place, Seated
 from scripts.bench.report import Row, Timed, rate
 
 WORKERS = 2

@@ -24,7 +24,7 @@ from league.planner import members_of, plan_round
 from league.run_directory import named_run, new_run
 from league.runner import run_league
 from league.settings.read import load_config
-from league.tasks import Seated, block_scenarios, open_source
+from league.tasks.values import Seated, block_scenarios, open_source
 from league.watching import Progress
 from scripts.bench.report import Timed
 

@@ -13,11 +13,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line
 from dond_marl.seats import Partner
 from hints.providers import HinterError
-from league.blobs import pack, read_blob, read_network
 from league.settings.learner import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig
-from league.tasks import LearnerState, Place, Seated, open_source, seated
+from league.tasks.blobs import pack, read_blob, read_network
+from league.tasks.values import LearnerState, Place, Seated, open_source, seated
 from league.training import schedule_of
 from partners.judges.judge import JudgeError
 from partners.learning.first_weights import first_network, reference_for

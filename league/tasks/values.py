@@ -20,8 +20,8 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
-from league.backends.asked import asking, watched
 from league.settings.sections import EnvConfig
+from league.tasks.blame import asking, watched
 
 # One game as the ledger keeps it: both scores in points, how it ended (an Ending), whether a deal closed, acts said,
 # and how many of them each seat played as a fallback instead of its own choice.
@@ -198,7 +198,7 @@ def _scripted(spec: str) -> Partner:
 @lru_cache(maxsize=64)
 def _network(blob: str, place: Place) -> Partner:
     """A network of this league, by the weights in a learner's blob."""
-    from league.blobs import read_network  # PyTorch is loaded only where a network plays
+    from league.tasks.blobs import read_network  # PyTorch is loaded only where a network plays
     from partners.network.partner import NetworkPartner
 
     return NetworkPartner(read_network(place.blobs, blob))

@@ -7,8 +7,8 @@ from typing import Any
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.seats import Hinter, Partner
 from hints import ExpertHinter, HintSchedule, RandomHinter
-from league.hint_report import model_name
 from league.settings.training import HintsConfig
+from league.tasks.hint_report import model_name
 from partners.llm.local.partner import LocalLLMPartner
 from partners.llm.occupant import chosen
 from partners.network.checkpoint import CheckpointError

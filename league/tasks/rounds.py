@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dond_marl.scenarios.sources import Scenarios
-from league.tasks import Block, LearnerState, MatchResult, Member
+from league.tasks.values import Block, LearnerState, MatchResult, Member
 
 if TYPE_CHECKING:
-    from league.train_task import TrainResult
+    from league.tasks.practice import TrainResult
 
 
 class Decision(NamedTuple):

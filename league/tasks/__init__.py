@@ -1,0 +1,1 @@
+"""The units of work that travel to a backend, and performing one of them."""
