@@ -22,9 +22,9 @@ from dond_marl.scenarios.data import DataError
 from league.backends.choose import open_backend
 from league.backends.contract import BackendError
 from league.backends.in_process import InProcess
-from league.backends.joining import check_reachable
 from league.backends.perform import weights_of
 from league.backends.process import KILLED, STRIKES, ProcessBackend, at_fault
+from league.backends.ray_joining import check_reachable
 from league.backends.supervision import Death
 from league.settings.backend import BackendConfig
 from league.settings.sections import EnvConfig

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dond_marl.occupants import catalogue
-from league.backends.cluster import RayBackend
 from league.backends.in_process import InProcess
-from league.backends.node import KEPT, NodeWorker
+from league.backends.ray_cluster import RayBackend
+from league.backends.ray_node import KEPT, NodeWorker
 from league.tasks.blobs import BlobError, name_of
 from league.tasks.values import Place
 from tests.backend_tasks import MARK, install_plugin, match, matches, network, practice, seat, told

@@ -21,7 +21,7 @@ def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
 
         return ProcessBackend(config.workers or cores())
     if config.chosen == "ray":
-        from league.backends.cluster import RayBackend  # loads Ray
+        from league.backends.ray_cluster import RayBackend  # loads Ray
 
         return RayBackend(config.workers, config.ray_address, warn)
     return InProcess()

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from league.backends.contract import Result, Task
-from league.backends.joining import load_ray
 from league.backends.process import ProcessBackend
+from league.backends.ray_joining import load_ray
 from league.run_directory import machine
 from league.tasks.blobs import SUFFIX, BlobError, name_of, write_blob
 from league.tasks.values import Place

@@ -1,6 +1,6 @@
 """Ray Core: one actor per CPU of a cluster, each with a worker process of its own.
 
-Who is at fault is found out on the node (:mod:`league.backends.node`). What is left for the cluster is to lose actors
+Who is at fault is found out on the node (:mod:`league.backends.ray_node`). What is left for the cluster is to lose actors
 and nodes: their tasks are played again elsewhere. Ray answers at most once by default and never promises that a lost
 task was not played (docs.ray.io, fault tolerance of actors). Tasks are pure and a result is taken once, so neither
 matters.
@@ -16,9 +16,9 @@ from typing import Any
 from dond_marl.rollout import one_line
 from league.backends.contract import BackendError, Result, Task, Tick, nothing
 from league.backends.flight import Flight, in_order
-from league.backends.joining import join, load_ray, own_path
-from league.backends.node import NodeWorker
 from league.backends.perform import described, weights_of
+from league.backends.ray_joining import join, load_ray, own_path
+from league.backends.ray_node import NodeWorker
 from league.run_directory import machine
 from league.tasks.blame import clock
 from league.tasks.blobs import SUFFIX
