@@ -13,8 +13,8 @@ from rich.text import Text
 from dond_marl.metrics import Estimate
 from league.clone import Lessons, Report, examine, lessons, plain, save, target, teach
 from league.humanlike import Accuracy
+from league.ledger.run_directory import SETTINGS, RunError, new_run, write_whole
 from league.progress_log import CSV_NAME
-from league.run_directory import SETTINGS, RunError, new_run, write_whole
 from league.settings.read import dump
 from league.settings.training import TrainConfig
 from league.show import figure

@@ -16,8 +16,8 @@ from dond_marl.scenarios.sources import ScenarioError
 from league.backends.contract import BackendError
 from league.dry_run import dry_run
 from league.explain import explain
-from league.ledger import LedgerError
-from league.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
+from league.ledger.ledger import LedgerError
+from league.ledger.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
 from league.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import BackendConfig, Config, ConfigError, LoggingConfig, load_config

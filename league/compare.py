@@ -15,8 +15,8 @@ from rich.text import Text
 from dond_marl.scenarios.sources import open_source
 from league.evaluate import BOTH
 from league.final_evaluation import MemberEvaluation, final_evaluation
-from league.ledger import Ledger
-from league.run_directory import new_run
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import new_run
 from league.runner import run_league
 from league.settings.read import Config
 from league.tasks.values import Place, Seated, seated

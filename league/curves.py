@@ -10,7 +10,7 @@ import numpy as np
 
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
 from league.crossplay import write_csv
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
 
 YARDSTICK = "heuristic"  # whom the learners are measured against, where it takes part
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from league.curriculum import describe
-from league.ledger import Ledger
-from league.run_directory import LEDGER, RunError
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import LEDGER, RunError
 from league.settings.read import Config, parse
 
 

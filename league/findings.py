@@ -18,7 +18,7 @@ from dond_marl.randomness import generator
 from league.crossplay import CrossPlay
 from league.duplicates import Session, duplicate_rating, sessions
 from league.evolution import Drift, alpha_rank, replicator, replicators
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
 from league.meta_game import (
     Equilibria,
     Game,

@@ -17,7 +17,7 @@ from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER
 from league.hint_experiment import ExperimentConfig, run
 from league.hint_figure import draw
 from league.hint_findings import markdown, write_marks
-from league.run_directory import SETTINGS, new_run, write_whole
+from league.ledger.run_directory import SETTINGS, new_run, write_whole
 from league.settings.read import dump, load_config
 from league.show import console_for_people
 from league.tasks.hint_report import privileged_note

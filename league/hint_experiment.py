@@ -18,7 +18,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Hinter, Partner
 from hints import HintSchedule
 from league.evaluate import BOTH, evaluate
-from league.run_directory import RunError
+from league.ledger.run_directory import RunError
 from league.score import Result, score
 from league.settings.sections import EnvConfig, PathText, Section, wrong
 from league.settings.training import HintMode, HintsConfig, TrainConfig, TrainingConfig

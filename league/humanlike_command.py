@@ -15,7 +15,7 @@ from rich.text import Text
 from league.clone import plain
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.humanlike_table import HumanlikeError, Row, check, rows
-from league.run_directory import write_whole
+from league.ledger.run_directory import write_whole
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.show import console_for_people, figure

@@ -15,7 +15,7 @@ from dond_marl.dialogues.positions import Positions, human_positions
 from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import open_source
 from league.humanlike import Likeness, distance, likeness
-from league.run_directory import new_run
+from league.ledger.run_directory import new_run
 from league.settings.training import TrainConfig
 from league.training import Watcher, train
 from league.zoo_score import ZooScore, zoo_score

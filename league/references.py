@@ -23,7 +23,7 @@ from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import prior_scenarios
 from league.crossplay import Responses
-from league.run_directory import write_whole
+from league.ledger.run_directory import write_whole
 from league.settings.read import Config
 from league.tasks.values import open_source as source_of
 

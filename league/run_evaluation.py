@@ -9,8 +9,8 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from league.evaluate import HELDOUT
 from league.final_evaluation import FinalEvaluation, final_evaluation
-from league.ledger import Ledger
-from league.run_directory import named_run
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import named_run
 from league.settings.read import Config, parse
 from league.settings.rosters import zoo
 from league.tasks.values import Member, Place, Seated, seated

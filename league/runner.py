@@ -16,12 +16,12 @@ from league.curves import CurvePoint, learning_curves, write_curves
 from league.findings import Findings, findings_of
 from league.findings_report import write_findings
 from league.history import History, history_of
-from league.integrity import mend
 from league.league_log import LeagueLog
-from league.ledger import Ledger
+from league.ledger.integrity import mend
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import RunDirectory, RunError, machine, write_whole
 from league.planner import members_of, plan_round
 from league.references import known_responses, responses_of
-from league.run_directory import RunDirectory, RunError, machine, write_whole
 from league.settings.read import BackendConfig, Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
 from league.tasks.rounds import Round
 from league.tasks.values import LearnerState, MatchResult, Place, block_scenarios, open_source
@@ -52,7 +52,7 @@ def run_league(
     """Play a league to its end in ``directory``, from the first round that its ledger does not hold.
 
     Without a ``config`` the run's own settings are used; ``backend`` stands for theirs, which changes no row. Raises
-    :class:`RunError` or :class:`league.ledger.LedgerError`.
+    :class:`RunError` or :class:`league.ledger.ledger.LedgerError`.
     """
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from league.crossplay import Standing
-from league.run_directory import new_run
+from league.ledger.run_directory import new_run
 from league.runner import run_league
 from league.scaling import Costs, Shape, simulate
 from league.settings.backend import BackendConfig

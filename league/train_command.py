@@ -21,7 +21,7 @@ from hints import HinterError
 from league.clone_command import clone_expert
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
 from league.final_score import final_score, final_shares
-from league.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
+from league.ledger.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.show import console_for_people, duration, figure

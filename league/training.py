@@ -19,9 +19,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from hints import HintSchedule
+from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, write_whole
 from league.progress_log import ProgressLog
 from league.references import NOTHING_KNOWN, References, references
-from league.run_directory import SETTINGS, RunDirectory, RunError, write_whole
 from league.settings.read import differences, dump, parse
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hint_report import all_failed

@@ -13,7 +13,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 try:
     from league.expert import ship
     from league.help_text import parser_of
-    from league.run_directory import RunError
+    from league.ledger.run_directory import RunError
     from partners.network.checkpoint import CheckpointError
     from partners.network.saved import EXPERT
 except ModuleNotFoundError as missing:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
 from tests.backend_tasks import gone, install_plugin, workers_of
 from tests.killing import command, committed, run
 

@@ -19,7 +19,7 @@ from dond_marl.seats import Traits, decide
 from league.evaluate import BOTH, LAST
 from league.final_evaluation import BY_ODDS, EXACT, final_evaluation
 from league.final_report import print_final, to_json, write_final
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
 from league.run_evaluation import NothingToEvaluate, evaluate_folder
 from tests.killing import run
 

@@ -14,7 +14,7 @@ from league.crossplay import CrossPlay
 from league.duplicates import sessions
 from league.findings import DRIFT, NASH, WELFARE, Findings, findings, findings_of
 from league.findings_report import print_findings, to_json, write_findings
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
 from tests.killing import run
 
 SETTINGS = """

@@ -12,7 +12,7 @@ import torch
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
-from league.run_directory import RunDirectory
+from league.ledger.run_directory import RunDirectory
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import ConfigError, load_config
 from league.settings.sections import EnvConfig

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from league.integrity import mend
-from league.ledger import Ledger, LedgerError
-from league.run_directory import RunError
+from league.ledger.integrity import mend
+from league.ledger.ledger import Ledger, LedgerError
+from league.ledger.run_directory import RunError
 from league.tasks.blobs import SUFFIX
 from tests.killing import run
 from tests.test_league_learning import final, write_settings

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
 from league.tasks.blobs import BlobError, name_of, pack, read_blob, write_blob
 from tests.killing import killed_and_resumed, run
 

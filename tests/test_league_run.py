@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from league.ledger import Ledger
-from league.run_directory import RunDirectory
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import RunDirectory
 from tests.killing import command, killed_and_resumed, run
 
 ROOT = Path(__file__).resolve().parents[1]

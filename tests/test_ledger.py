@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from league.history import History
-from league.ledger import Ledger, LedgerError
+from league.ledger.ledger import Ledger, LedgerError
 from league.planner import block_of, members_of, plan_round
 from league.settings.read import Config, EnvConfig, LeagueConfig
 from league.tasks.rounds import Decision, Round

@@ -22,14 +22,14 @@ from dond_marl.records.record import from_json, replay
 from dond_marl.records.wording import in_english
 from dond_marl.yardsticks.efficiency import efficiency
 from league.doors import doors
-from league.ledger import Ledger, LedgerError
-from league.read_ledger import ReadLedger
+from league.ledger.ledger import Ledger, LedgerError
+from league.ledger.read_ledger import ReadLedger
+from league.ledger.run_directory import RunError
 from league.report import command, facts
 from league.report.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, shown
 from league.report.command import FORMATS, Request
 from league.report.inert import inert
 from league.report.page import drawn
-from league.run_directory import RunError
 from league.run_evaluation import NothingToEvaluate, evaluate_folder
 from tests.killing import run as run_league
 from tests.loopback import Page, Service, completion

@@ -16,8 +16,8 @@ import torch
 
 from dond_marl.occupants import seat_occupant
 from league.final_score import final_score
+from league.ledger.run_directory import RunDirectory, RunError, new_run
 from league.progress_log import COLUMNS
-from league.run_directory import RunDirectory, RunError, new_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.train_command import main

@@ -11,7 +11,7 @@ import pytest
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.records.record import from_json, record_of, replay, to_line
-from league.run_directory import LEDGER
+from league.ledger.run_directory import LEDGER
 from tests.web_browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing, serving, small_league
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))

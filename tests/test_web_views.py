@@ -27,7 +27,7 @@ from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.curves import learning_curves
 from league.dialogue import steps
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
 from league.web.arena_view import figures_table, landing_chart, meet
 from league.web.curves_view import curves
 from league.web.following import Leagues, named_run

@@ -19,7 +19,7 @@ from league.backends.flight import Flight, in_order
 from league.backends.perform import described, weights_of
 from league.backends.ray_joining import join, load_ray, own_path
 from league.backends.ray_node import NodeWorker
-from league.run_directory import machine
+from league.ledger.run_directory import machine
 from league.tasks.blame import clock
 from league.tasks.blobs import SUFFIX
 from league.tasks.values import Place

@@ -16,7 +16,7 @@ from typing import Any
 from league.backends.contract import Result, Task
 from league.backends.process import ProcessBackend
 from league.backends.ray_joining import load_ray
-from league.run_directory import machine
+from league.ledger.run_directory import machine
 from league.tasks.blobs import SUFFIX, BlobError, name_of, write_blob
 from league.tasks.values import Place
 

@@ -11,7 +11,7 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from dond_marl.seats import Partner
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
 from league.matches import asks_for_pay
 from league.settings.read import Config
 from league.tasks.blobs import BlobError

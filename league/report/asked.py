@@ -20,7 +20,7 @@ import numpy as np
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import one_line
 from hints.providers import HinterError
-from league.read_ledger import ReadLedger
+from league.ledger.read_ledger import ReadLedger
 from league.report.again import orders, played_again
 from league.report.blocks import Figure, Row, Section, Table
 from league.settings.read import Config

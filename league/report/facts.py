@@ -9,8 +9,9 @@ from pathlib import Path
 
 from league.curves import learning_curves
 from league.history import history_of
-from league.ledger import LedgerError
-from league.read_ledger import ReadLedger
+from league.ledger.ledger import LedgerError
+from league.ledger.read_ledger import ReadLedger
+from league.ledger.run_directory import RunError, named_run
 from league.references import responses_of
 from league.report.asked import asked
 from league.report.blocks import Report
@@ -21,14 +22,13 @@ from league.report.mixtures import meta_game
 from league.report.provenance import broken_at, provenance
 from league.report.standings import crossplay, ladder, learning
 from league.report.stories import curriculum, lineage
-from league.run_directory import RunError, named_run
 from league.settings.read import Config, parse
 
 
 def collect(folder: Path) -> Report:
     """The report on the run in ``folder``, or on the newest of those in it.
 
-    Raises :class:`~league.run_directory.RunError`, :class:`~league.ledger.LedgerError` and
+    Raises :class:`~league.ledger.run_directory.RunError`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`, in words for whoever asked.
     """
     directory = named_run(folder)

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from league.ledger_schema import SCHEMA_VERSION
-from league.read_ledger import ReadLedger
+from league.ledger.read_ledger import ReadLedger
+from league.ledger.run_directory import machine
+from league.ledger.schema import SCHEMA_VERSION
 from league.report.blocks import Figure, Row, Section, Table, Text
-from league.run_directory import machine
 from league.settings.read import Config
 from league.tasks.blobs import BlobError, read_content
 

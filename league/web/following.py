@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from league.run_directory import LEDGER, runs_in
+from league.ledger.run_directory import LEDGER, runs_in
 from league.web.run_view import Follower, Picture, RunViewError
 
 

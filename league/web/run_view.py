@@ -23,10 +23,10 @@ from league.crossplay import Responses, Standing
 from league.curriculum import describe
 from league.curves import YARDSTICK, CurvePoint
 from league.history import History
-from league.ledger import LedgerError
-from league.read_ledger import ReadLedger
+from league.ledger.ledger import LedgerError
+from league.ledger.read_ledger import ReadLedger
+from league.ledger.run_directory import BLOBS, LEDGER
 from league.references import known_responses
-from league.run_directory import BLOBS, LEDGER
 from league.settings.read import Config, ConfigError, parse
 from league.tasks.rounds import Decision
 from league.tasks.values import LearnerState, Leg, Member, Place, Seated, seated

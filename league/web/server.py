@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from league.command import RUN_ERROR, USAGE_ERROR
+from league.ledger.run_directory import LEDGER
 from league.play_command import RECORDS
-from league.run_directory import LEDGER
 
 HOST = "127.0.0.1"
 PORT = 8080

@@ -19,9 +19,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.seats import Partner
 from league.history import History
-from league.ledger import Ledger
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import named_run, new_run
 from league.planner import members_of, plan_round
-from league.run_directory import named_run, new_run
 from league.runner import run_league
 from league.settings.read import load_config
 from league.tasks.values import Seated, block_scenarios, open_source

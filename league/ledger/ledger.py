@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dond_marl.scenarios.sources import Scenarios
-from league.ledger_schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
+from league.ledger.schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.tasks.rounds import Decision, Round
 from league.tasks.values import FACTS, LearnerState, Leg, Member
 
@@ -33,7 +33,7 @@ class LedgerError(RuntimeError):
 
 
 class Ledger:
-    """An open ledger. One process writes it at a time (see :mod:`league.run_directory`)."""
+    """An open ledger. One process writes it at a time (see :mod:`league.ledger.run_directory`)."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

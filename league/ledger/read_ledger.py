@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from league.ledger import Ledger, LedgerError
-from league.ledger_schema import SCHEMA_VERSION
+from league.ledger.ledger import Ledger, LedgerError
+from league.ledger.schema import SCHEMA_VERSION
 
 
 class ReadLedger(Ledger):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from league.ledger import Ledger
-from league.run_directory import RunError
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import RunError
 from league.tasks.blobs import SUFFIX, BlobError, read_content, write_blob
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from league.ledger import has_begun
+from league.ledger.ledger import has_begun
 
 LEDGER = "ledger.sqlite"  # what a league run begins with
 SETTINGS = "config.yaml"  # what a training run begins with
