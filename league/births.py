@@ -17,10 +17,10 @@ from dond_marl.metrics import Estimate, points_of_ten, scenario_groups
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
 from league.gates import Verdict, judge
-from league.history import History
 from league.matches import gate_pool
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
+from league.standings.history import History
 from league.tasks.rounds import Decision
 from league.tasks.values import LearnerState, Leg, Member
 

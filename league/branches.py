@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.metrics import TEN
-from league.cells import Payoffs
 from league.matchmaking import FLOOR, NOTHING, coverage, hard, learning_progress, variance
-from league.payoffs import best_replies, bounds, shrink
+from league.standings.cells import Payoffs
+from league.standings.payoffs import best_replies, bounds, shrink
 
 Figures = NDArray[np.float64]
 Kind = Literal["fixed", "live", "main", "past_self", "self", "snapshot"]

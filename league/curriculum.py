@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from dond_marl.metrics import Estimate
-from league.history import History
 from league.settings.read import Config
 from league.settings.stages import StageConfig, Until
+from league.standings.history import History
 from league.tasks.hint_report import privileged_note
 from league.tasks.rounds import Decision
 

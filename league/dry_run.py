@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.text import Text
 
 from league.curriculum import describe
-from league.history import History
 from league.matches import asks_for_pay
 from league.planner import Plan, members_of, plan_round
 from league.settings.read import Config
 from league.settings.training import HintsConfig
+from league.standings.history import History
 from league.tasks.values import LearnerState, Place, play
 from partners.llm.occupant import chosen
 

@@ -15,14 +15,14 @@ from rich.text import Text
 
 from dond_marl.game import SEATS
 from dond_marl.metrics import Estimate
-from league.crossplay import write_csv
 from league.evaluate import BOTH, LAST, NASH, VIEWS, Line
 from league.final_evaluation import EXACT, FinalEvaluation, MemberEvaluation
 from league.ledger.run_directory import write_whole
 from league.narrow import spared
 from league.outcomes import Figures
 from league.proximity import Beside
-from league.ratings import Rated
+from league.standings.crossplay import write_csv
+from league.standings.ratings import Rated
 
 DOCUMENT, TABLE = "evaluation.json", "evaluation.csv"
 MOST_EXPLOITERS = 5  # that are shown; all are written

@@ -14,11 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.game import SEATS
-from league.crossplay import write_csv
-from league.findings import DRIFT, NASH, WELFARE, Findings, Solution
 from league.ledger.run_directory import write_whole
 from league.narrow import spared
-from league.ratings import Rated
+from league.standings.crossplay import write_csv
+from league.standings.findings import DRIFT, NASH, WELFARE, Findings, Solution
+from league.standings.ratings import Rated
 
 RATINGS_FILE, META_FILE, DOCUMENT = "ratings.csv", "meta_game.csv", "meta_game.json"
 SHOWN = 0.005  # shares below it are not shown, and pairs with less chance are not listed

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from league.crossplay import Standing
+    from league.standings.crossplay import Standing
     from league.tasks.rounds import Round
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.occupants import OccupantNameError, parse_spec
-from league.cells import Payoffs
-from league.history import History
-from league.payoffs import POPOVICIU, STRENGTH
 from league.settings.read import Config
+from league.standings.cells import Payoffs
+from league.standings.history import History
+from league.standings.payoffs import POPOVICIU, STRENGTH
 from league.tasks.values import Member
 
 Pair = tuple[str, str, str]  # two members and the reason

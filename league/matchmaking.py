@@ -48,7 +48,7 @@ def hard(scored: Figures, reachable: Figures, power: float = POWER) -> Figures:
     """``((reachable - scored) / range) ** power`` where positive: AlphaStar's ``(1 - x) ** power``.
 
     ``scored``: what the learner scores against each, points of ten, ``nan`` where it is not known; ``reachable``: what
-    somebody is known to score there (a lower bound, :func:`league.payoffs.best_replies`), ``nan`` where nobody is. What
+    somebody is known to score there (a lower bound, :func:`league.standings.payoffs.best_replies`), ``nan`` where nobody is. What
     is not known counts as if everything were left to gain. Either ``[N]``, or ``[N, 2]`` by seat for the seats' mean.
     """
     gap = np.maximum(np.nan_to_num(reachable, nan=RANGE) - np.nan_to_num(scored, nan=0.0), 0.0) / RANGE

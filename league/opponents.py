@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.branches import GROUPS_OF, OWN_GROUP, Kind, meetings, prospects
-from league.history import History
 from league.matches import asks_for_pay
-from league.payoffs import complete
 from league.settings.learner import LearnerConfig, branches_of
 from league.settings.read import Config
+from league.standings.history import History
+from league.standings.payoffs import complete
 from league.tasks.values import Member, Seated
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _mixture(solver: MetaSolver, history: History, opponents: Sequence[int]) -> 
 
     The share of a member is its mean over both seats (PSRO's meta-solver: Lanctot et al. 2017).
     """
-    from league.evolution import replicator
-    from league.meta_game import game_of, max_welfare_cce, nash_bargaining_cce
+    from league.standings.evolution import replicator
+    from league.standings.meta_game import game_of, max_welfare_cce, nash_bargaining_cce
 
     still = [place for place, member in enumerate(opponents) if not history.members[member].live]
     shares = np.zeros(len(opponents))

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from league.curriculum import stage_now
-from league.history import History
 from league.matches import pairs_of
 from league.opponents import meetings_of
 from league.settings.read import Config
+from league.standings.history import History
 from league.tasks.values import Block, LearnerState, MatchTask, Member, Seated
 
 if TYPE_CHECKING:

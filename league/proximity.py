@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dond_marl.metrics import GROUPS
 from dond_marl.randomness import generator
 from league.outcomes import Outcomes
-from league.ratings import Rated, Table, scenario_weights, with_interval
+from league.standings.ratings import Rated, Table, scenario_weights, with_interval
 
 REPLICATES = 1_000
 LEAST = 1e-9  # points of ten; of a reference that gets no more nobody can have a share

@@ -19,11 +19,11 @@ from typing import TypeVar
 import numpy as np
 
 from dond_marl.randomness import generator
-from league.history import History
 from league.ledger.ledger import Ledger
 from league.planner import Plan, block_of, members_of, plan_round
 from league.scaling import Costs, Shape
 from league.settings.read import Config, MemberConfig
+from league.standings.history import History
 from league.tasks.blobs import SUFFIX, read_network, write_blob
 from league.tasks.practice import Meeting, TrainResult, TrainTask, first_state, train
 from league.tasks.rounds import Round

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dond_marl.scenarios.sources import ScenarioSource
-from league.crossplay import Standing
 from league.settings.read import Config
+from league.standings.crossplay import Standing
 from league.tasks.values import MatchResult
 
 if TYPE_CHECKING:

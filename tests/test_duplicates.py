@@ -11,7 +11,7 @@ from openskill.models import PlackettLuce
 from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS
 from dond_marl.scenarios.sources import pack
-from league.duplicates import Session, Skills, duplicate_rating, match_points, sessions
+from league.standings.duplicate_rating import Session, Skills, duplicate_rating, match_points, sessions
 from league.tasks.values import FACTS, Leg
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from league.crossplay import CrossPlay
-from league.duplicates import sessions
-from league.findings import DRIFT, NASH, WELFARE, Findings, findings, findings_of
 from league.findings_report import print_findings, to_json, write_findings
 from league.ledger.ledger import Ledger
+from league.standings.crossplay import CrossPlay
+from league.standings.duplicate_rating import sessions
+from league.standings.findings import DRIFT, NASH, WELFARE, Findings, findings, findings_of
 from tests.killing import run
 
 SETTINGS = """

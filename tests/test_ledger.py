@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from league.history import History
 from league.ledger.ledger import Ledger, LedgerError
 from league.planner import block_of, members_of, plan_round
 from league.settings.read import Config, EnvConfig, LeagueConfig
+from league.standings.history import History
 from league.tasks.rounds import Decision, Round
 from league.tasks.values import Place, block_scenarios, play
 

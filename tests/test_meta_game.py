@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
-from league.evolution import alpha_rank, replicator, replicators
-from league.meta_game import (
+from league.standings.evolution import alpha_rank, replicator, replicators
+from league.standings.linear_programs import Deviations
+from league.standings.meta_game import (
     Equilibria,
     Game,
     MetaGameError,
@@ -20,7 +21,6 @@ from league.meta_game import (
     max_welfare_cce,
     nash_bargaining_cce,
 )
-from league.programs import Deviations
 
 
 def game(first: list[list[float]], second: list[list[float]]) -> Game:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
-from league import cells as cells_module
-from league.cells import Cells, Payoffs, Played
 from league.gates import Gate, judge
-from league.payoffs import STRENGTH, STRENGTHS, best_replies, bounds, complete, shrink
-from league.ratings import take_give
+from league.standings import cells as cells_module
+from league.standings.cells import Cells, Payoffs, Played
+from league.standings.payoffs import STRENGTH, STRENGTHS, best_replies, bounds, complete, shrink
+from league.standings.ratings import take_give
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))  # worth 10 to each seat
 OTHER = Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))

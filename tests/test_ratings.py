@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS
 from dond_marl.scenarios.sources import lewis_space, pack
-from league.cells import Cells, Payoffs, Played
-from league.meta_game import deviation_rating, game_of
-from league.ratings import RELIABLE, RIDGE, bootstrap, distinctness, scenario_weights, take_give
+from league.standings.cells import Cells, Payoffs, Played
+from league.standings.meta_game import deviation_rating, game_of
+from league.standings.ratings import RELIABLE, RIDGE, bootstrap, distinctness, scenario_weights, take_give
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
 

@@ -8,8 +8,8 @@ import pytest
 
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import open_source
-from league.references import STORED, exact_responses, known_responses, responses_of
 from league.settings.read import parse
+from league.standings.references import STORED, exact_responses, known_responses, responses_of
 
 SETTINGS = """
 env: {scenarios: lewis, split: train}

@@ -25,9 +25,9 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
-from league.curves import learning_curves
 from league.dialogue import steps
 from league.ledger.ledger import Ledger
+from league.standings.curves import learning_curves
 from league.web.arena_view import figures_table, landing_chart, meet
 from league.web.curves_view import curves
 from league.web.following import Leagues, named_run

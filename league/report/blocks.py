@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from dond_marl.metrics import Estimate
 from dond_marl.records.record import GameRecord
-from league.curves import CurvePoint
+from league.standings.curves import CurvePoint
 
 Unit = Literal["points", "share", "count", "acts", "skill", "ratio", "seconds"]
 UNITS: dict[Unit, str] = {

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from league.curves import learning_curves
-from league.history import history_of
 from league.ledger.ledger import LedgerError
 from league.ledger.read_ledger import ReadLedger
 from league.ledger.run_directory import RunError, named_run
-from league.references import responses_of
 from league.report.asked import asked
 from league.report.blocks import Report
 from league.report.games import games
@@ -23,6 +20,9 @@ from league.report.provenance import broken_at, provenance
 from league.report.standings import crossplay, ladder, learning
 from league.report.stories import curriculum, lineage
 from league.settings.read import Config, parse
+from league.standings.curves import learning_curves
+from league.standings.history import history_of
+from league.standings.references import responses_of
 
 
 def collect(folder: Path) -> Report:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from league.crossplay import CrossPlay, Standing
-from league.curves import YARDSTICK, CurvePoint
 from league.report.blocks import Curves, Figure, Row, Section, Table, figure, in_columns
+from league.standings.crossplay import CrossPlay, Standing
+from league.standings.curves import YARDSTICK, CurvePoint
 from league.tasks.values import Member
 
 

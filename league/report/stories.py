@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from league.crossplay import Standing
 from league.curriculum import describe
 from league.report.blocks import Figure, Row, Section, Table, figure
 from league.settings.read import Config
+from league.standings.crossplay import Standing
 from league.tasks.rounds import Decision
 from league.tasks.values import LearnerState, Member
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from league.curves import CurvePoint
+from league.standings.curves import CurvePoint
 from league.web.markup import Markup, element, joined, svg
 from league.web.run_view import Picture
 

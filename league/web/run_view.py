@@ -19,15 +19,15 @@ from dond_marl.game import Rules
 from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
-from league.crossplay import Responses, Standing
 from league.curriculum import describe
-from league.curves import YARDSTICK, CurvePoint
-from league.history import History
 from league.ledger.ledger import LedgerError
 from league.ledger.read_ledger import ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER
-from league.references import known_responses
 from league.settings.read import Config, ConfigError, parse
+from league.standings.crossplay import Responses, Standing
+from league.standings.curves import YARDSTICK, CurvePoint
+from league.standings.history import History
+from league.standings.references import known_responses
 from league.tasks.rounds import Decision
 from league.tasks.values import LearnerState, Leg, Member, Place, Seated, seated
 
@@ -154,7 +154,7 @@ class Follower:
         return news
 
     def _read(self, number: int, config: Config, history: History, members: tuple[Member, ...]) -> None:
-        """Add a committed round, as :func:`league.history.history_of` does."""
+        """Add a committed round, as :func:`league.standings.history.history_of` does."""
         ledger = self._ledger
         scenarios, legs = ledger.scenarios(number), list(ledger.legs(number))
         if number:
@@ -196,7 +196,7 @@ def _parsed(text: str, label: str) -> Config:
 def curve_points(
     number: int, scenarios: Scenarios, legs: list[Leg], before: dict[str, LearnerState], confidence: float
 ) -> list[CurvePoint]:
-    """What every learner scored against the yardstick in a round, as :func:`league.curves.learning_curves` says it."""
+    """What every learner scored against the yardstick in a round, as :func:`league.standings.curves.learning_curves` says it."""
     groups, wholes = scenario_groups(scenarios), scenarios.wholes
     cells: dict[str, list[tuple[Doubles, Doubles]]] = defaultdict(list)
     counted = np.bincount(groups, minlength=GROUPS).astype(np.float64)

@@ -18,12 +18,12 @@ from typing import NamedTuple
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.seats import Partner
-from league.history import History
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import named_run, new_run
 from league.planner import members_of, plan_round
 from league.runner import run_league
 from league.settings.read import load_config
+from league.standings.history import History
 from league.tasks.values import Seated, block_scenarios, open_source
 from league.watching import Progress
 from scripts.bench.report import Timed

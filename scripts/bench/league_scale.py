@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dond_marl.randomness import generator
-from league.history import History
-from league.meta_game import Game, max_welfare_cce, nash_bargaining_cce
 from league.planner import block_of, members_of, plan_round
 from league.settings.read import load_config
+from league.standings.history import History
+from league.standings.meta_game import Game, max_welfare_cce, nash_bargaining_cce
 from league.tasks.blobs import read_content, read_network, write_blob
 from league.tasks.practice import first_state
 from league.tasks.values import Leg, Member, Place, block_scenarios, play

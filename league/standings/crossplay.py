@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dond_marl.metrics import Estimate, mean_of_cells
 from dond_marl.scenarios.sources import Scenarios
-from league.cells import Cells, Payoffs, Played
+from league.standings.cells import Cells, Payoffs, Played
 from league.tasks.values import Leg
 
 Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat

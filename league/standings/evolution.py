@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from league.meta_game import Game, MetaGameError, checked
+from league.standings.meta_game import Game, MetaGameError, checked
 
 Table = NDArray[np.float64]
 STEP = 0.05  # of an exponential step per point of ten of advantage
@@ -38,7 +38,7 @@ def replicator(
 
     No share falls below ``floor / members``, ``floor`` at least 0 and less than 1 (as projected replicator dynamics:
     Lanctot et al. 2017, section 3.1); ``start`` is uniform unless given. In exponential steps of ``STEP`` (Hofbauer &
-    Sigmund 1998, chapter 7). Raises :class:`league.meta_game.MetaGameError`.
+    Sigmund 1998, chapter 7). Raises :class:`league.standings.meta_game.MetaGameError`.
     """
     first, second = checked(game)
     begin = tuple(np.full(size, 1.0 / size) for size in first.shape) if start is None else start
@@ -93,7 +93,7 @@ def alpha_rank(payoff: Table, *, selection: float = SELECTION, population: int =
     either seat. Now and then one individual tries another member, which takes over or dies out before the next does;
     ``selection`` says how much a point matters. Everything is summed in logarithms, so that no ``selection``
     underflows. Source: Omidshafiei et al. 2019, *alpha-Rank*, equations 4 to 9 (one population, general-sum). Raises
-    :class:`league.meta_game.MetaGameError`.
+    :class:`league.standings.meta_game.MetaGameError`.
     """
     if payoff.ndim != 2 or payoff.shape[0] != payoff.shape[1] or not np.isfinite(payoff).all() or not payoff.size:
         raise MetaGameError(f"alpha-rank needs a full table [N, N], got {payoff.shape}; complete it first")

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
-from league.crossplay import write_csv
 from league.ledger.ledger import Ledger
+from league.standings.crossplay import write_csv
 
 YARDSTICK = "heuristic"  # whom the learners are measured against, where it takes part
 

@@ -5,7 +5,7 @@ Everything is a function of two payoff tables, one per seat: bargaining is gener
 
 A coarse correlated equilibrium (CCE) is a distribution over pairs of members from which neither seat gains by naming
 another member before it sees the draw (Moulin & Vial 1978); the set of them is a polytope, so that linear programs
-find the best one. A = members of seat_0, B = of seat_1. Dynamics on the same game: :mod:`league.evolution`.
+find the best one. A = members of seat_0, B = of seat_1. Dynamics on the same game: :mod:`league.standings.evolution`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.metrics import TEN
-from league.programs import Deviations, Pairs, Solved, Table, least, least_gain
+from league.standings.linear_programs import Deviations, Pairs, Solved, Table, least, least_gain
 
 SETTLED = 1e-9  # relative growth of the Nash product that another vertex promises: too little to search on
 MOST_VERTICES = 100  # of the planar image of the polytope; each search adds one, a dozen are many
@@ -61,7 +61,7 @@ class Joint(NamedTuple):
 def game_of(mean: Table) -> Game:
     """The game of a cross-play table ``mean[member, seat, opponent]``, points of ten.
 
-    Raises :class:`MetaGameError` where a cell was not played: see :func:`league.payoffs.complete`.
+    Raises :class:`MetaGameError` where a cell was not played: see :func:`league.standings.payoffs.complete`.
     """
     return checked(Game(mean[:, 0, :], mean[:, 1, :].T))
 

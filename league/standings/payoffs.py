@@ -1,6 +1,6 @@
 """What a member can expect against another: cells shrunk towards what both do elsewhere, and how sure that is.
 
-A cell of few games is pulled towards the additive prediction of :func:`league.ratings.take_give` (what its member
+A cell of few games is pulled towards the additive prediction of :func:`league.standings.ratings.take_give` (what its member
 takes, what its opponent leaves, which seat it sits in), never towards a number fixed beforehand; how strongly is
 learned from how well that prediction does (empirical Bayes: Efron & Morris 1975; Morris 1983). Points of ten.
 N = members.
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.metrics import TEN
-from league.cells import Payoffs
-from league.ratings import RELIABLE, RIDGE, take_give
+from league.standings.cells import Payoffs
+from league.standings.ratings import RELIABLE, RIDGE, take_give
 
 Table = NDArray[np.float64]
 STRENGTH = 8.0  # games that the prediction is worth where the cells are too few to tell: league design, section 5
@@ -66,7 +66,7 @@ def best_replies(low: Table, games: Table) -> Table:
 
 
 def complete(payoffs: Payoffs) -> Table:
-    """The table of means ``[N, 2, N]`` with predictions where nothing was played, for :mod:`league.meta_game`."""
+    """The table of means ``[N, 2, N]`` with predictions where nothing was played, for :mod:`league.standings.meta_game`."""
     return np.where(payoffs.games > 0, payoffs.mean, shrink(payoffs).mean)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dond_marl.metrics import GROUPS, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
-from league.ratings import REPLICATES, Rated, Table, scenario_weights, with_interval
+from league.standings.ratings import REPLICATES, Rated, Table, scenario_weights, with_interval
 from league.tasks.values import Leg
 
 RESOLUTION = 9  # decimals of a match-point share; sums in another order must not break a tie

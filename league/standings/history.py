@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dond_marl.metrics import points_of_ten
 from dond_marl.scenarios.sources import Scenarios
-from league.crossplay import CrossPlay
 from league.ledger.ledger import Ledger
+from league.standings.crossplay import CrossPlay
 from league.tasks.values import Leg, Member
 
 

@@ -1,9 +1,9 @@
 """What a league found out: what each member is worth, and which mixtures of members are stable, each with its doubt.
 
-Everything is a fold over the ledger: ratings (:mod:`league.ratings`, :mod:`league.duplicates`, and
-:func:`league.meta_game.deviation_rating`) and the meta-game (:mod:`league.meta_game`, :mod:`league.evolution`).
+Everything is a fold over the ledger: ratings (:mod:`league.standings.ratings`, :mod:`league.standings.duplicate_rating`, and
+:func:`league.standings.meta_game.deviation_rating`) and the meta-game (:mod:`league.standings.meta_game`, :mod:`league.standings.evolution`).
 Intervals are over scenarios: groups of them get random weights, every table of means is made again, and so is all
-that follows from it. Cells that were never played are predicted as in :func:`league.payoffs.complete`. N = members
+that follows from it. Cells that were never played are predicted as in :func:`league.standings.payoffs.complete`. N = members
 that have played.
 """
 
@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.randomness import generator
-from league.crossplay import CrossPlay
-from league.duplicates import Session, duplicate_rating, sessions
-from league.evolution import Drift, alpha_rank, replicator, replicators
 from league.ledger.ledger import Ledger
-from league.meta_game import (
+from league.standings.crossplay import CrossPlay
+from league.standings.duplicate_rating import Session, duplicate_rating, sessions
+from league.standings.evolution import Drift, alpha_rank, replicator, replicators
+from league.standings.linear_programs import Pairs
+from league.standings.meta_game import (
     Equilibria,
     Game,
     Joint,
@@ -28,8 +29,7 @@ from league.meta_game import (
     max_welfare_cce,
     nash_bargaining_cce,
 )
-from league.programs import Pairs
-from league.ratings import Rated, Table, distinctness, scenario_weights, take_give, with_interval
+from league.standings.ratings import Rated, Table, distinctness, scenario_weights, take_give, with_interval
 
 REPLICATES = 100
 MANY, FEWER = 64, 40  # members, and the replicates among more of them: a game of 200 takes seconds to solve

@@ -1,7 +1,7 @@
 """What a member takes and what it leaves to whom it meets, points of ten, and intervals over scenarios for any rating.
 
-Two other ratings suit bargaining: :mod:`league.duplicates` asks who does better with the same cards,
-:func:`league.meta_game.deviation_rating` whom it is worth to name. Intervals come from a Bayesian bootstrap (Rubin
+Two other ratings suit bargaining: :mod:`league.standings.duplicate_rating` asks who does better with the same cards,
+:func:`league.standings.meta_game.deviation_rating` whom it is worth to name. Intervals come from a Bayesian bootstrap (Rubin
 1981): groups of scenarios, the unit of doubt, get random weights and the rating is made again. N = members.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.metrics import GROUPS
-from league.cells import Cells, Payoffs
+from league.standings.cells import Cells, Payoffs
 
 Table = NDArray[np.float64]
 RIDGE = 0.5  # cells that say "like everybody else": a member of 11 opponents in both seats is pulled by 2 %

@@ -22,9 +22,9 @@ from dond_marl.yardsticks.best_response import best_response_value, exact_by_ans
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import prior_scenarios
-from league.crossplay import Responses
 from league.ledger.run_directory import write_whole
 from league.settings.read import Config
+from league.standings.crossplay import Responses
 from league.tasks.values import open_source as source_of
 
 STORED = Path(__file__).with_name("responses.json")
