@@ -16,10 +16,10 @@ from dond_marl.metrics import Estimate
 from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import open_source
-from league.evaluate import BOTH, evaluate
-from league.humanlike import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
+from league.evaluation.evaluate import BOTH, evaluate
+from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
+from league.evaluation.zoo_score import ZooScore, zoo_score
 from league.settings.training import TrainConfig
-from league.zoo_score import ZooScore, zoo_score
 from partners.learning.cloning import Clone, CloneSettings, Epoch, clone
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import PolicyNetwork

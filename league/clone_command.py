@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dond_marl.metrics import Estimate
 from league.clone import Lessons, Report, examine, lessons, plain, save, target, teach
-from league.humanlike import Accuracy
+from league.evaluation.likeness import Accuracy
 from league.ledger.run_directory import SETTINGS, RunError, new_run, write_whole
 from league.progress_log import CSV_NAME
 from league.settings.read import dump

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.scenarios.sources import open_source
-from league.evaluate import BOTH
-from league.final_evaluation import MemberEvaluation, final_evaluation
+from league.evaluation.evaluate import BOTH
+from league.evaluation.final import MemberEvaluation, final_evaluation
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import new_run
 from league.runner import run_league

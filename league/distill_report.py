@@ -13,7 +13,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Decisions, Partner, Traits, Turns
-from league.score import Result, score
+from league.evaluation.matches import Result, score
 from partners.llm.local.partner import LocalLLMPartner
 
 IN_FLIGHT = 64  # games that are asked about at once

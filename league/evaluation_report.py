@@ -16,10 +16,22 @@ from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine
 from dond_marl.game import SEATS
 from dond_marl.metrics import Estimate
 from dond_marl.yardsticks.values import Value
-from league.evaluate import BEST, BOTH, FAIR, FOUND, LARGEST, LAST, NASH, VIEWS, Evaluation, both, ultimatum_seat
-from league.outcomes import Figures, landed
-from league.probe import Probe
-from league.probe import to_json as probe_json
+from league.evaluation.evaluate import (
+    BEST,
+    BOTH,
+    FAIR,
+    FOUND,
+    LARGEST,
+    LAST,
+    NASH,
+    VIEWS,
+    Evaluation,
+    both,
+    ultimatum_seat,
+)
+from league.evaluation.outcomes import Figures, landed
+from league.evaluation.probe import Probe
+from league.evaluation.probe import to_json as probe_json
 from league.standings.crossplay import write_csv
 
 HUMANS = "humans"

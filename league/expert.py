@@ -9,9 +9,9 @@ from typing import Any
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
+from league.evaluation.matches import Result, score
 from league.ledger.run_directory import SETTINGS, RunError, named_run
 from league.progress_log import CSV_NAME
-from league.score import Result, score
 from league.settings.read import parse
 from league.settings.training import TrainConfig
 from partners.catalogue import PARTNERS, UNSCRIPTED

@@ -17,9 +17,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Hinter, Partner
 from hints import HintSchedule
-from league.evaluate import BOTH, evaluate
+from league.evaluation.evaluate import BOTH, evaluate
+from league.evaluation.matches import Result, score
 from league.ledger.run_directory import RunError
-from league.score import Result, score
 from league.settings.sections import EnvConfig, PathText, Section, wrong
 from league.settings.training import HintMode, HintsConfig, TrainConfig, TrainingConfig
 from league.tasks.hint_report import all_failed

@@ -2,7 +2,7 @@
 
 One settings file is trained from scratch, from ``init_from``, and from there with its pull ``kl`` (once for each pull
 that is asked for). Beside them stands what they start from. Strength is own points against the zoo on the held-out
-scenarios; likeness is measured on what people said in ``test`` (:mod:`league.humanlike`).
+scenarios; likeness is measured on what people said in ``test`` (:mod:`league.evaluation.likeness`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from dond_marl.dialogues.positions import Positions, human_positions
 from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import open_source
-from league.humanlike import Likeness, distance, likeness
+from league.evaluation.likeness import Likeness, distance, likeness
+from league.evaluation.zoo_score import ZooScore, zoo_score
 from league.ledger.run_directory import new_run
 from league.settings.training import TrainConfig
 from league.training import Watcher, train
-from league.zoo_score import ZooScore, zoo_score
 from partners.learning.first_weights import first_network
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner

@@ -28,7 +28,7 @@ from league.tasks.values import LearnerState, MatchResult, Place, block_scenario
 from league.watching import Pace, Watcher
 
 if TYPE_CHECKING:
-    from league.final_evaluation import FinalEvaluation
+    from league.evaluation.final import FinalEvaluation
     from league.tasks.practice import TrainResult
 
 UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
@@ -81,8 +81,8 @@ def _end(
         write_findings(directory.path, found)
     if not any(learner.role == "main" for learner in config.learners):
         return found, None
+    from league.evaluation.of_run import evaluate_run
     from league.final_report import write_final  # the evaluation loads PyTorch
-    from league.run_evaluation import evaluate_run
 
     final = evaluate_run(config, ledger, Place(directory.blobs), tell=watcher.told)
     write_final(directory.path, final)

@@ -19,7 +19,7 @@ from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pac
 from dond_marl.splits import grid
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, check_joint, efficiency, efficiency_of
 from dond_marl.yardsticks.solve import solve
-from league.outcomes import Figures, figures, outcomes_from
+from league.evaluation.outcomes import Figures, figures, outcomes_from
 
 # 1 book, 1 hat, 3 balls. On the Pareto frontier seat_0 has all balls (tests/test_solve.py draws it):
 # 3, 10 (largest sum)   5, 6 (largest smaller share)   8, 4 (largest product, 32)   10, 0

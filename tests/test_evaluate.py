@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-import league.evaluate
+import league.evaluation.evaluate
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.solve import solve
 from league.bargaining_plane import draw, frontier
-from league.evaluate import BEST, BOTH, FAIR, LARGEST, LAST, NASH, VIEWS, PlayError, evaluate, ultimatum_seat
 from league.evaluate_command import Request, main
+from league.evaluation.evaluate import BEST, BOTH, FAIR, LARGEST, LAST, NASH, VIEWS, PlayError, evaluate, ultimatum_seat
+from league.evaluation.matches import score
 from league.evaluation_report import HUMANS, human_figures, print_evaluation, to_json, write_figures, write_json
-from league.score import score
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "scripts" / "evaluate.py"

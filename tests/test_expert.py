@@ -17,7 +17,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
-from league.score import score
+from league.evaluation.matches import score
 from partners.catalogue import PARTNERS, UNSCRIPTED
 from partners.network.saved import EXPERT
 

@@ -9,7 +9,7 @@ import torch
 
 from dond_marl.dialogues.positions import human_positions
 from dond_marl.game import Rules
-from league.humanlike import distance, likeness
+from league.evaluation.likeness import distance, likeness
 from league.humanlike_command import Request, main
 from league.humanlike_table import HumanlikeError, check, variants
 from league.settings.read import load_config

@@ -15,7 +15,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
 from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
-from league.score import score
+from league.evaluation.matches import score
 from partners.learning.experience import Experience
 from partners.learning.learners import Learner, LearnerSettings
 from partners.learning.practice import Opponent, Practice, practice

@@ -18,7 +18,7 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Cause
 from dond_marl.splits import action_index
-from league.heldout_score import before_and_after, heldout_score
+from league.evaluation.heldout_score import before_and_after, heldout_score
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 

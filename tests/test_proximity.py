@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import trim_mean
 
 from dond_marl.metrics import GROUPS
-from league.outcomes import Outcomes
-from league.proximity import beside, interquartile_mean, proximity
+from league.evaluation.outcomes import Outcomes
+from league.evaluation.proximity import beside, interquartile_mean, proximity
 
 
 def games(own, deal=1.0, groups=None) -> Outcomes:

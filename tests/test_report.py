@@ -22,6 +22,7 @@ from dond_marl.records.record import from_json, replay
 from dond_marl.records.wording import in_english
 from dond_marl.yardsticks.efficiency import efficiency
 from league.doors import doors
+from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
 from league.ledger.ledger import Ledger, LedgerError
 from league.ledger.read_ledger import ReadLedger
 from league.ledger.run_directory import RunError
@@ -30,7 +31,6 @@ from league.report.blocks import Curves, Dialogue, Figure, Report, Row, Section,
 from league.report.command import FORMATS, Request
 from league.report.inert import inert
 from league.report.page import drawn
-from league.run_evaluation import NothingToEvaluate, evaluate_folder
 from tests.killing import run as run_league
 from tests.loopback import Page, Service, completion
 from tests.web_browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from league.evaluate import BEST
+from league.evaluation.evaluate import BEST
 from league.final_score import final_score, final_shares
 from league.settings.read import load_config
 from league.settings.training import TrainConfig

@@ -17,7 +17,7 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 
 from dond_marl.envs.policy_partner import PolicyPartner
 from dond_marl.envs.views import view
-from league.heldout_score import before_and_after
+from league.evaluation.heldout_score import before_and_after
 
 
 class Seat(TransformObservation):

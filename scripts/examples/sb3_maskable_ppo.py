@@ -15,7 +15,7 @@ from supersuit.vector.sb3_vector_wrapper import SB3VecEnvWrapper
 from dond_marl import deal_or_no_dialog_v0
 from dond_marl.envs.policy_partner import PolicyPartner
 from dond_marl.envs.views import as_bools, view
-from league.heldout_score import before_and_after
+from league.evaluation.heldout_score import before_and_after
 
 
 class Masked(SB3VecEnvWrapper):

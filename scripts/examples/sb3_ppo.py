@@ -13,7 +13,7 @@ from stable_baselines3 import PPO
 
 from dond_marl.envs.policy_partner import PolicyPartner
 from dond_marl.envs.views import view
-from league.heldout_score import before_and_after
+from league.evaluation.heldout_score import before_and_after
 
 
 def main(steps: int, save: str | None) -> None:

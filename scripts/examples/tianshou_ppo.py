@@ -19,7 +19,7 @@ from torch.distributions import Categorical
 
 from dond_marl.envs.policy_partner import PolicyPartner
 from dond_marl.envs.views import view
-from league.heldout_score import before_and_after
+from league.evaluation.heldout_score import before_and_after
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--steps", type=int, default=400_000, help="own decisions (default %(default)s)")

@@ -21,8 +21,8 @@ from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.efficiency import check_joint
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
-from league.best_reply import Reply, best_reply, reply_value
-from league.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
+from league.evaluation.best_reply import Reply, best_reply, reply_value
+from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
 from partners.catalogue import PARTNERS, UNSCRIPTED
 
 BOTH = "both seats"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dond_marl.metrics import GROUPS
 from dond_marl.randomness import generator
-from league.outcomes import Outcomes
+from league.evaluation.outcomes import Outcomes
 from league.standings.ratings import Rated, Table, scenario_weights, with_interval
 
 REPLICATES = 1_000
@@ -71,7 +71,7 @@ def beside(
     seed: int,
     confidence: float,
 ) -> Beside:
-    """A mean over all games of ``figure``, a field of :class:`~league.outcomes.Outcomes`, every cell weighing alike."""
+    """A mean over all games of ``figure``, a field of :class:`~league.evaluation.outcomes.Outcomes`, every cell weighing alike."""
     draws, enough, means = _weights(seed), _enough(own), []
     for side in (own, reference):
         sums, counts = _sums(side, figure)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
-from league.evaluate import HELDOUT
-from league.final_evaluation import FinalEvaluation, final_evaluation
+from league.evaluation.evaluate import HELDOUT
+from league.evaluation.final import FinalEvaluation, final_evaluation
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import named_run
 from league.settings.read import Config, parse

@@ -1,7 +1,7 @@
 """What a league's main members are worth at the end: on scenarios, and against members, that nobody learned from.
 
 Each is measured beside the best that can be done against the same partner on the same scenarios
-(:mod:`league.proximity`), in self-play, and by what others can take from it. The reference is the exact best response
+(:mod:`league.evaluation.proximity`), in self-play, and by what others can take from it. The reference is the exact best response
 where it can be computed, otherwise the strongest response that is known, and says which.
 """
 
@@ -19,10 +19,10 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.values import Exploitability, self_play_values
-from league.best_reply import best_reply, reply_value
-from league.evaluate import FOUND, Line, PlayError, line_of, play_seats, points_of_reference, scenarios_of
-from league.outcomes import Outcomes
-from league.proximity import Beside, Proximity, beside, proximity
+from league.evaluation.best_reply import best_reply, reply_value
+from league.evaluation.evaluate import FOUND, Line, PlayError, line_of, play_seats, points_of_reference, scenarios_of
+from league.evaluation.outcomes import Outcomes
+from league.evaluation.proximity import Beside, Proximity, beside, proximity
 from league.settings.rosters import zoo
 
 EXACT, BY_ODDS = "exact best response", "response by its odds"
@@ -88,7 +88,7 @@ class _Table(NamedTuple):
     revealed: bool
 
     def play(self, who: str, players: tuple[Partner, Partner], against: str, partner: Partner) -> Games:
-        """The games of ``players[seat]`` in each seat. Raises :class:`~league.evaluate.PlayError`."""
+        """The games of ``players[seat]`` in each seat. Raises :class:`~league.evaluation.evaluate.PlayError`."""
         return play_seats(
             players,
             partner,

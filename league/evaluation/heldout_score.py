@@ -10,7 +10,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
-from league.score import Result, score
+from league.evaluation.matches import Result, score
 
 
 def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: int = 0) -> Result:

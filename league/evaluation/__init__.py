@@ -1,0 +1,1 @@
+"""How good somebody is: both seats played over scenarios, against partners and exact best responses."""
