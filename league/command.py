@@ -14,11 +14,11 @@ from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from league.backends.contract import BackendError
-from league.dry_run import dry_run
 from league.explain import explain
 from league.ledger.ledger import LedgerError
 from league.ledger.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
-from league.runner import run_league
+from league.rounds.dry_run import dry_run
+from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import BackendConfig, Config, ConfigError, LoggingConfig, load_config
 from league.show import LiveWatcher, PlainWatcher, console_for_people, print_results

@@ -17,10 +17,10 @@ from league.evaluation.evaluate import BOTH
 from league.evaluation.final import MemberEvaluation, final_evaluation
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import new_run
-from league.runner import run_league
+from league.rounds.runner import run_league
+from league.rounds.watching import Watcher
 from league.settings.read import Config
 from league.tasks.values import Place, Seated, seated
-from league.watching import Watcher
 
 
 class Trial(NamedTuple):

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from league.curriculum import describe
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import LEDGER, RunError
+from league.rounds.curriculum import describe
 from league.settings.read import Config, parse
 
 

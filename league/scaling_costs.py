@@ -20,7 +20,7 @@ import numpy as np
 
 from dond_marl.randomness import generator
 from league.ledger.ledger import Ledger
-from league.planner import Plan, block_of, members_of, plan_round
+from league.rounds.planner import Plan, block_of, members_of, plan_round
 from league.scaling import Costs, Shape
 from league.settings.read import Config, MemberConfig
 from league.standings.history import History

@@ -17,12 +17,12 @@ from rich.text import Text
 from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import ScenarioSource
 from league.findings_report import print_findings
-from league.runner import Outcome
+from league.rounds.runner import Outcome
+from league.rounds.watching import Progress
 from league.settings.read import Config
 from league.standings.crossplay import CrossPlay, Standing
 from league.standings.curves import YARDSTICK, CurvePoint
 from league.tasks.values import MatchResult
-from league.watching import Progress
 from partners.learning.rewards import OWN
 
 if TYPE_CHECKING:

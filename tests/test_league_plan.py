@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import Scenarios, lewis_space
-from league.curriculum import ended, stage_now
-from league.dry_run import estimate
 from league.ledger.ledger import Ledger
-from league.matches import asks_for_pay, gate_pool, pairs_of
-from league.opponents import meetings_of
-from league.planner import members_of, plan_round
+from league.rounds.curriculum import ended, stage_now
+from league.rounds.dry_run import estimate
+from league.rounds.matches import asks_for_pay, gate_pool, pairs_of
+from league.rounds.opponents import meetings_of
+from league.rounds.planner import members_of, plan_round
 from league.settings.read import Config, ConfigError, load_config, parse
 from league.standings.history import History, history_of
 from league.tasks.values import FACTS, LearnerState, Leg, Member, Seated

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from league.ledger.ledger import Ledger, LedgerError
-from league.planner import block_of, members_of, plan_round
+from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import Config, EnvConfig, LeagueConfig
 from league.standings.history import History
 from league.tasks.rounds import Decision, Round

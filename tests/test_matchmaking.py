@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
-from league.branches import GROUPS_OF, RULES, Branch, Prospects, meetings, prospects
-from league.matchmaking import FLOOR, chances, coverage, hard, learning_progress, regret, uniform, variance
+from league.rounds.branches import GROUPS_OF, RULES, Branch, Prospects, meetings, prospects
+from league.rounds.matchmaking import FLOOR, chances, coverage, hard, learning_progress, regret, uniform, variance
 from league.standings.cells import Cells, Played
 
 points = st.one_of(st.floats(0, 10), st.just(float("nan")))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
-from league.gates import Gate, judge
+from league.rounds.gates import Gate, judge
 from league.standings import cells as cells_module
 from league.standings.cells import Cells, Payoffs, Played
 from league.standings.payoffs import STRENGTH, STRENGTHS, best_replies, bounds, complete, shrink

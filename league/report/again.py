@@ -12,7 +12,7 @@ from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from dond_marl.seats import Partner
 from league.ledger.ledger import Ledger
-from league.matches import asks_for_pay
+from league.rounds.matches import asks_for_pay
 from league.settings.read import Config
 from league.tasks.blobs import BlobError
 from league.tasks.values import Leg, Place, Seated, facts_of, match_index, open_source, seated

@@ -20,9 +20,9 @@ from dond_marl.records.transcript import transcript_lines
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
 from league.dialogue import act_told, said, steps
 from league.ledger.ledger import Ledger
-from league.matches import asks_for_pay
 from league.report.again import orders, played_again
 from league.report.blocks import Dialogue, Figure, Row, Section, Table, Unit, figure
+from league.rounds.matches import asks_for_pay
 from league.settings.read import Config
 from league.tasks.values import Leg
 from league.web.frontier_view import plane_of, verdict

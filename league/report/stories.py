@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from league.curriculum import describe
 from league.report.blocks import Figure, Row, Section, Table, figure
+from league.rounds.curriculum import describe
 from league.settings.read import Config
 from league.standings.crossplay import Standing
 from league.tasks.rounds import Decision

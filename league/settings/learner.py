@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from league.branches import Among, Branch, RuleName
-from league.gates import Gate
+from league.rounds.branches import Among, Branch, RuleName
+from league.rounds.gates import Gate
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.sections import wrong
 from league.settings.yaml import shown

@@ -19,10 +19,10 @@ from dond_marl.game import Rules
 from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
-from league.curriculum import describe
 from league.ledger.ledger import LedgerError
 from league.ledger.read_ledger import ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER
+from league.rounds.curriculum import describe
 from league.settings.read import Config, ConfigError, parse
 from league.standings.crossplay import Responses, Standing
 from league.standings.curves import YARDSTICK, CurvePoint

@@ -20,12 +20,12 @@ from dond_marl.rollout import rollout
 from dond_marl.seats import Partner
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import named_run, new_run
-from league.planner import members_of, plan_round
-from league.runner import run_league
+from league.rounds.planner import members_of, plan_round
+from league.rounds.runner import run_league
+from league.rounds.watching import Progress
 from league.settings.read import load_config
 from league.standings.history import History
 from league.tasks.values import Seated, block_scenarios, open_source
-from league.watching import Progress
 from scripts.bench.report import Timed
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dond_marl.randomness import generator
-from league.planner import block_of, members_of, plan_round
+from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import load_config
 from league.standings.history import History
 from league.standings.meta_game import Game, max_welfare_cce, nash_bargaining_cce

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from league.branches import GROUPS_OF, OWN_GROUP, Kind, meetings, prospects
-from league.matches import asks_for_pay
+from league.rounds.branches import GROUPS_OF, OWN_GROUP, Kind, meetings, prospects
+from league.rounds.matches import asks_for_pay
 from league.settings.learner import LearnerConfig, branches_of
 from league.settings.read import Config
 from league.standings.history import History

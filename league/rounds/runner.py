@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from league.backends.choose import open_backend
 from league.backends.contract import Backend
-from league.births import births
-from league.curriculum import ended
 from league.findings_report import write_findings
-from league.league_log import LeagueLog
 from league.ledger.integrity import mend
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, machine, write_whole
-from league.planner import members_of, plan_round
+from league.rounds.curriculum import ended
+from league.rounds.planner import members_of, plan_round
+from league.rounds.snapshots import births
+from league.rounds.tensorboard import LeagueLog
+from league.rounds.watching import Pace, Watcher
 from league.settings.read import BackendConfig, Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
 from league.standings.crossplay import CrossPlay, Responses, write_crossplay, write_ladder
 from league.standings.curves import CurvePoint, learning_curves, write_curves
@@ -25,7 +26,6 @@ from league.standings.history import History, history_of
 from league.standings.references import known_responses, responses_of
 from league.tasks.rounds import Round
 from league.tasks.values import LearnerState, MatchResult, Place, block_scenarios, open_source
-from league.watching import Pace, Watcher
 
 if TYPE_CHECKING:
     from league.evaluation.final import FinalEvaluation

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from league.curriculum import stage_now
-from league.matches import pairs_of
-from league.opponents import meetings_of
+from league.rounds.curriculum import stage_now
+from league.rounds.matches import pairs_of
+from league.rounds.opponents import meetings_of
 from league.settings.read import Config
 from league.standings.history import History
 from league.tasks.values import Block, LearnerState, MatchTask, Member, Seated

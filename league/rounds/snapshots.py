@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dond_marl.metrics import Estimate, points_of_ten, scenario_groups
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
-from league.gates import Verdict, judge
-from league.matches import gate_pool
+from league.rounds.gates import Verdict, judge
+from league.rounds.matches import gate_pool
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History

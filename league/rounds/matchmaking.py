@@ -4,7 +4,7 @@ Source: prioritized fictitious self-play of AlphaStar (Vinyals et al. 2019, Meth
 with regret in place of the loss rate, because in bargaining the other side's loss is nobody's gain, and with the
 variance of own points in place of x (1 - x). On wins and losses, within one scenario and seat, both are AlphaStar's.
 Weights are 0 or more and need not add up to anything; :func:`chances` makes probabilities of them. Which weights a
-learner uses, and why somebody is met: :mod:`league.branches`. N = opponents.
+learner uses, and why somebody is met: :mod:`league.rounds.branches`. N = opponents.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from league.curriculum import describe
-from league.matches import asks_for_pay
-from league.planner import Plan, members_of, plan_round
+from league.rounds.curriculum import describe
+from league.rounds.matches import asks_for_pay
+from league.rounds.planner import Plan, members_of, plan_round
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
