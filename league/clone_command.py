@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.metrics import Estimate
-from league.clone import Lessons, Report, examine, lessons, plain, save, target, teach
 from league.evaluation.likeness import Accuracy
 from league.ledger.run_directory import SETTINGS, RunError, new_run, write_whole
-from league.progress_log import CSV_NAME
 from league.settings.read import dump
 from league.settings.training import TrainConfig
 from league.show import figure
+from league.training.clone import Lessons, Report, examine, lessons, plain, save, target, teach
+from league.training.progress_log import CSV_NAME
 from partners.learning.cloning import Epoch
 
 REPORT = "report.json"

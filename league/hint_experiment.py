@@ -24,7 +24,7 @@ from league.settings.sections import EnvConfig, PathText, Section, wrong
 from league.settings.training import HintMode, HintsConfig, TrainConfig, TrainingConfig
 from league.tasks.hint_report import all_failed
 from league.tasks.hinters import hinter_of, make_ready
-from league.training import Training, begin
+from league.training.training import Training, begin
 from partners.network.partner import NetworkPartner
 
 UNTOLD = "none"

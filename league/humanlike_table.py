@@ -18,7 +18,7 @@ from league.evaluation.likeness import Likeness, distance, likeness
 from league.evaluation.zoo_score import ZooScore, zoo_score
 from league.ledger.run_directory import new_run
 from league.settings.training import TrainConfig
-from league.training import Watcher, train
+from league.training.training import Watcher, train
 from partners.learning.first_weights import first_network
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner

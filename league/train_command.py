@@ -20,7 +20,6 @@ from dond_marl.rollout import OccupantError
 from hints import HinterError
 from league.clone_command import clone_expert
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
-from league.final_score import final_score, final_shares
 from league.ledger.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
@@ -28,7 +27,8 @@ from league.show import console_for_people, duration, figure
 from league.tasks.hint_report import privileged_note, summary
 from league.tasks.hint_report import told as hints_told
 from league.tasks.hinters import make_ready
-from league.training import Training, schedule_of, train
+from league.training.final_score import final_score, final_shares
+from league.training.training import Training, schedule_of, train
 from partners.judges.judge import JudgeError, JudgeReward
 from partners.learning.first_weights import FirstWeightsError, first_network
 from partners.learning.rewards import OWN

@@ -11,9 +11,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.expert import ship
     from league.help_text import parser_of
     from league.ledger.run_directory import RunError
+    from league.training.expert import ship
     from partners.network.checkpoint import CheckpointError
     from partners.network.saved import EXPERT
 except ModuleNotFoundError as missing:

@@ -18,7 +18,7 @@ from league.settings.read import ConfigError, load_config
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
 from league.train_command import main
-from league.training import Training, train
+from league.training.training import Training, train
 from partners.learning.cloning import RELUCTANCE
 from partners.learning.first_weights import (
     FirstWeightsError,
@@ -274,7 +274,7 @@ def test_settings_that_cannot_be_meant_are_refused(tmp_path, override):
 
 
 def test_the_expert_that_whispers_can_be_chosen_and_a_missing_one_hints_greedily(tmp_path, monkeypatch):
-    from league.training import begin
+    from league.training.training import begin
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for expert, missing in (("expert", 0), ("expert(kind=supervised)", 1), ("boulware", 0)):

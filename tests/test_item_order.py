@@ -20,7 +20,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from league.settings.training import TrainConfig
-from league.training import begin
+from league.training.training import begin
 from partners.network.checkpoint import CheckpointError, describe, load_network, network_of, save_checkpoint
 from partners.network.item_order import PIECES, ItemOrder, given_back
 from partners.network.network import NetworkShape, PolicyNetwork

@@ -23,7 +23,7 @@ from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hint_report import all_failed, summary, told
 from league.tasks.hinters import hinter_of, llm_spec
 from league.train_command import main
-from league.training import begin, schedule_of
+from league.training.training import begin, schedule_of
 from partners.llm.client import SetupError
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import load_template

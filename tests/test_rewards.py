@@ -24,7 +24,7 @@ from dond_marl.scenarios.sources import Scenarios, open_source
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
 from league.train_command import main
-from league.training import begin
+from league.training.training import begin
 from partners.learning.learners import Learner, LearnerSettings
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import (

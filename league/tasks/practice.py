@@ -18,7 +18,7 @@ from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig
 from league.tasks.blobs import pack, read_blob, read_network
 from league.tasks.values import LearnerState, Place, Seated, open_source, seated
-from league.training import schedule_of
+from league.training.training import schedule_of
 from partners.judges.judge import JudgeError
 from partners.learning.first_weights import first_network, reference_for
 from partners.learning.learners import Learner

@@ -87,7 +87,7 @@ def whisper(mode: str) -> Whisper | None:
         raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {mode!r}")
     if mode == "none":
         return None
-    from league.training import schedule_of  # PyTorch is loaded only where somebody is advised
+    from league.training.training import schedule_of  # PyTorch is loaded only where somebody is advised
 
     return schedule_of(HintsConfig.model_validate({"mode": mode}))
 

@@ -25,7 +25,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Turns, decide
 from league.settings.training import TrainConfig
-from league.training import Training, begin
+from league.training.training import Training, begin
 from partners.learning.practice import Opponent, practice
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner

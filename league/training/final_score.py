@@ -7,7 +7,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.yardsticks.best_response import exact_by_answers
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, score
-from league.training import Training
+from league.training.training import Training
 from partners.network.partner import NetworkPartner
 
 SCORED_SCENARIOS = 1_000  # where the source has no held-out part

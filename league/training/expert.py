@@ -11,9 +11,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.evaluation.matches import Result, score
 from league.ledger.run_directory import SETTINGS, RunError, named_run
-from league.progress_log import CSV_NAME
 from league.settings.read import parse
 from league.settings.training import TrainConfig
+from league.training.progress_log import CSV_NAME
 from partners.catalogue import PARTNERS, UNSCRIPTED
 from partners.network.checkpoint import describe, load_checkpoint, network_of, save_checkpoint
 from partners.network.partner import NetworkPartner

@@ -20,12 +20,12 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from hints import HintSchedule
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, write_whole
-from league.progress_log import ProgressLog
 from league.settings.read import differences, dump, parse
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NOTHING_KNOWN, References, references
 from league.tasks.hint_report import all_failed
 from league.tasks.hinters import hinter_of
+from league.training.progress_log import ProgressLog
 from partners.learning.first_weights import first_network, reference_for
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, Score, practice

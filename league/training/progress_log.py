@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 from league.ledger.run_directory import write_whole
 
 if TYPE_CHECKING:
-    from league.training import Training
+    from league.training.training import Training
 
 CSV_NAME = "progress.csv"
 COLUMNS = (

@@ -1,0 +1,1 @@
+"""One learner outside a league, as `scripts/train.py` runs it: PPO, REINFORCE or behaviour cloning."""
