@@ -26,11 +26,12 @@ from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
 from league.ledger.ledger import Ledger, LedgerError
 from league.ledger.read_ledger import ReadLedger
 from league.ledger.run_directory import RunError
-from league.report import command, facts
+from league.report import collect as facts
+from league.report import command
+from league.report.as_html import drawn
 from league.report.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, shown
 from league.report.command import FORMATS, Request
 from league.report.inert import inert
-from league.report.page import drawn
 from tests.killing import run as run_league
 from tests.loopback import Page, Service, completion
 from tests.web_browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing

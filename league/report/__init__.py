@@ -1,1 +1,1 @@
-"""A league run as a report: one collection of facts (:mod:`league.report.facts`), in four formats."""
+"""A league run as a report: one collection of facts (:mod:`league.report.collect`), in four formats."""

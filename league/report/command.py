@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.ledger.run_directory import named_run, write_whole
+from league.report.as_data import as_csv, as_json
+from league.report.as_html import page
+from league.report.as_markdown import markdown
 from league.report.blocks import Report
-from league.report.facts import collect
+from league.report.collect import collect
 from league.report.inert import inert
-from league.report.markdown import markdown
-from league.report.page import page
-from league.report.tidy import as_csv, as_json
 
 FORMATS: dict[str, Callable[[Report], str]] = {"html": page, "md": markdown, "csv": as_csv, "json": as_json}
 STDOUT = Path("-")

@@ -10,15 +10,15 @@ from pathlib import Path
 from league.ledger.ledger import LedgerError
 from league.ledger.read_ledger import ReadLedger
 from league.ledger.run_directory import RunError, named_run
-from league.report.asked import asked
 from league.report.blocks import Report
-from league.report.games import games
-from league.report.heldout import evaluation
-from league.report.left_files import left_files
-from league.report.mixtures import meta_game
-from league.report.provenance import broken_at, provenance
-from league.report.standings import crossplay, ladder, learning
-from league.report.stories import curriculum, lineage
+from league.report.run_files import left_files
+from league.report.sections.curriculum import curriculum, lineage
+from league.report.sections.evaluation import evaluation
+from league.report.sections.games import games
+from league.report.sections.language_models import asked
+from league.report.sections.meta_game import meta_game
+from league.report.sections.provenance import broken_at, provenance
+from league.report.sections.standings import crossplay, ladder, learning
 from league.settings.read import Config, parse
 from league.standings.curves import learning_curves
 from league.standings.history import history_of

@@ -20,8 +20,8 @@ from dond_marl.records.transcript import transcript_lines
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
 from league.dialogue import act_told, said, steps
 from league.ledger.ledger import Ledger
-from league.report.again import orders, played_again
 from league.report.blocks import Dialogue, Figure, Row, Section, Table, Unit, figure
+from league.report.replay import orders, played_again
 from league.rounds.matches import asks_for_pay
 from league.settings.read import Config
 from league.tasks.values import Leg

@@ -21,8 +21,8 @@ from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import one_line
 from hints.providers import HinterError
 from league.ledger.read_ledger import ReadLedger
-from league.report.again import orders, played_again
 from league.report.blocks import Figure, Row, Section, Table
+from league.report.replay import orders, played_again
 from league.settings.read import Config
 from league.tasks.values import Member
 from partners.llm.partner import LLMPartner

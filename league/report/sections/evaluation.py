@@ -14,7 +14,7 @@ from league.evaluation.evaluate import BOTH
 from league.evaluation_report import HUMANS, human_figures
 from league.final_report import DOCUMENT
 from league.report.blocks import Cell, Figure, Row, Section, Table, Unit, figure, in_columns, stored
-from league.report.left_files import LeftFiles
+from league.report.run_files import LeftFiles
 
 TITLE = "Held-out evaluation"
 PLAYED: dict[str, tuple[str, Unit]] = {  # heading: the figure's name and unit

@@ -8,7 +8,7 @@ from typing import Any
 from dond_marl.game import SEATS
 from league.findings_report import DOCUMENT, RATINGS_FILE, SHOWN
 from league.report.blocks import Cell, Figure, Row, Section, Table, Unit, in_columns, stored
-from league.report.left_files import LeftFiles
+from league.report.run_files import LeftFiles
 from league.standings.findings import DRIFT, NASH, WELFARE
 
 TITLE = "Meta-game"

@@ -1,0 +1,1 @@
+"""The sections of the report, one file each, computed from a run's ledger and files."""
