@@ -21,7 +21,7 @@ from rich.text import Text
 
 from dond_marl.occupants import Factory, OccupantNameError, catalogue, check_spec
 from dond_marl.seats import Traits
-from league.show import console_for_people
+from league.display.league import console_for_people
 
 USAGE_ERROR = 2
 TABLE = 132  # columns from which on a table is easier to read than a list

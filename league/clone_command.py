@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.metrics import Estimate
+from league.display.league import figure
 from league.evaluation.likeness import Accuracy
 from league.ledger.run_directory import SETTINGS, RunError, new_run, write_whole
 from league.settings.read import dump
 from league.settings.training import TrainConfig
-from league.show import figure
 from league.training.clone import Lessons, Report, examine, lessons, plain, save, target, teach
 from league.training.progress_log import CSV_NAME
 from partners.learning.cloning import Epoch

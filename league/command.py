@@ -14,14 +14,14 @@ from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from league.backends.contract import BackendError
-from league.explain import explain
+from league.display.explain import explain
+from league.display.league import LiveWatcher, PlainWatcher, console_for_people, print_results
 from league.ledger.ledger import LedgerError
 from league.ledger.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
 from league.rounds.dry_run import dry_run
 from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import BackendConfig, Config, ConfigError, LoggingConfig, load_config
-from league.show import LiveWatcher, PlainWatcher, console_for_people, print_results
 from league.tasks.blobs import BlobError
 from partners.learning.first_weights import FirstWeightsError
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.compare import Trial, print_trials, trial
+from league.display.league import PlainWatcher, console_for_people
 from league.settings.read import Config, load_config
-from league.show import PlainWatcher, console_for_people
 from league.standings.crossplay import write_csv
 
 

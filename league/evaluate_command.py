@@ -15,14 +15,14 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.yardsticks.efficiency import ImpossibleScore
-from league.bargaining_plane import PlotError, check_drawable, draw
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.display.evaluation import human_figures, print_evaluation, write_figures, write_json
+from league.display.final import print_final, write_document, write_table
+from league.display.league import console_for_people
+from league.display.plane import PlotError, check_drawable, draw
 from league.evaluation.evaluate import HELDOUT, Evaluation, PlayError, evaluate
 from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
 from league.evaluation.probe import Probe, print_probe, probe
-from league.evaluation_report import human_figures, print_evaluation, write_figures, write_json
-from league.final_report import print_final, write_document, write_table
-from league.show import console_for_people
 
 MOST = 1_000_000  # scenarios in one evaluation
 

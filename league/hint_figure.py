@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from league.bargaining_plane import DOTS, FAINT, GRID, INK, PAPER, check_drawable
+from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, check_drawable
 from league.hint_experiment import Arm, Experiment, Mark
 from league.hint_findings import CONFIDENCE, curve
 
@@ -25,7 +25,7 @@ _LINES = ("-", (0, (4, 2)), (0, (1, 1.4)), "-.")  # by dropout, in the order of 
 
 
 def draw(path: Path, found: Experiment) -> None:
-    """Write the figure. Raises :class:`league.bargaining_plane.PlotError`."""
+    """Write the figure. Raises :class:`league.display.plane.PlotError`."""
     check_drawable(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
     from matplotlib.figure import Figure

@@ -28,7 +28,7 @@ from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.solve import solve
 from league.command import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
-from league.play_screen import (
+from league.display.game import (
     LeftTheTable,
     Terminal,
     conversation,
@@ -38,7 +38,7 @@ from league.play_screen import (
     opening,
     values_table,
 )
-from league.play_typed import help_line
+from league.display.typed import help_line
 from partners.best_response import BestResponse
 from partners.human import Human
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from league.display.league import PlainWatcher, console_for_people
 from league.ledger.run_directory import new_run
 from league.rounds.runner import run_league
 from league.rounds.watching import Progress
 from league.scaling import Costs, Shape, simulate
 from league.settings.backend import BackendConfig
 from league.settings.read import Config
-from league.show import PlainWatcher, console_for_people
 from league.standings.crossplay import Standing
 
 FIRST = 1  # rounds that are not counted: workers start, and everybody is seated

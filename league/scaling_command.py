@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from league.bargaining_plane import PlotError, check_drawable
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.display.league import console_for_people
+from league.display.plane import PlotError, check_drawable
 from league.ledger.run_directory import write_whole
 from league.scaling import Costs, Shape
 from league.scaling_report import WORKERS, Sized, draw, print_loads, simulated
 from league.settings.read import Config, load_config
-from league.show import console_for_people
 
 
 class Request(NamedTuple):

@@ -19,9 +19,9 @@ from rich.text import Text
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.display.league import console_for_people
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run, write_whole
 from league.settings.read import dump, load_config
-from league.show import console_for_people
 from league.style_agreement import Agreement, agreement
 from league.style_report import NAMES, Judged, figures, print_judged, print_rows, rows_of
 from league.style_settings import SOURCES, Source, StylesConfig

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.metrics import Estimate, mean_of_cells
-from league.show import figure
+from league.display.league import figure
 from league.style_agreement import Agreement
 from league.style_settings import SOURCES, Source, StylesConfig
 from league.style_trials import FIGURES, TrialResult

@@ -20,10 +20,10 @@ from dond_marl.rollout import OccupantError
 from hints import HinterError
 from league.clone_command import clone_expert
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
+from league.display.league import console_for_people, duration, figure
 from league.ledger.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
-from league.show import console_for_people, duration, figure
 from league.tasks.hint_report import privileged_note, summary
 from league.tasks.hint_report import told as hints_told
 from league.tasks.hinters import make_ready

@@ -16,10 +16,10 @@ from rich.console import Console
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios.sources import ScenarioSource, pack
 from dond_marl.seats import Traits, decide
+from league.display.final import print_final, to_json, write_final
 from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BY_ODDS, EXACT, final_evaluation
 from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
-from league.final_report import print_final, to_json, write_final
 from league.ledger.ledger import Ledger
 from tests.killing import run
 

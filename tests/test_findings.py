@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from league.findings_report import print_findings, to_json, write_findings
+from league.display.findings import print_findings, to_json, write_findings
 from league.ledger.ledger import Ledger
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import sessions

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from league.narrow import spared
+from league.display.tables import spared
 
 
 def a_table() -> Table:

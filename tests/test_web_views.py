@@ -25,15 +25,15 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
-from league.dialogue import steps
+from league.display.dialogue import steps
+from league.display.svg.curves import curves
+from league.display.svg.frontier import drawing, ending_told, plane, verdict
+from league.display.svg.markup import Markup, element, joined
 from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
 from league.web.arena_view import figures_table, landing_chart, meet
-from league.web.curves_view import curves
 from league.web.following import Leagues, named_run
-from league.web.frontier_view import drawing, ending_told, plane, verdict
 from league.web.league_view import curriculum, heat_map, ladder, lineage, summary
-from league.web.markup import Markup, element, joined
 from league.web.people import People
 from league.web.replay_view import advice, best_answer, policy, read_records, record_files
 from league.web.result_view import pips, result

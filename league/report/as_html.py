@@ -15,9 +15,9 @@ from markupsafe import Markup
 
 from dond_marl.game import ITEMS
 from dond_marl.metrics import TEN
+from league.display.svg.curves import curve_chart
+from league.display.svg.frontier import drawing, legend, plane_of
 from league.report.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Table, number_of, shown, spelled
-from league.web.curves_view import curve_chart
-from league.web.frontier_view import drawing, legend, plane_of
 
 HERE = Path(__file__).parent
 MOST_CELLS = 60  # members across the heat map; the other formats hold all

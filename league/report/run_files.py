@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from league.final_report import DOCUMENT as EVALUATION
-from league.findings_report import DOCUMENT as META_GAME
-from league.findings_report import RATINGS_FILE
+from league.display.final import DOCUMENT as EVALUATION
+from league.display.findings import DOCUMENT as META_GAME
+from league.display.findings import RATINGS_FILE
 
 LARGEST = 64 * 2**20  # bytes of one file that are read
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from league.backends.choose import open_backend
 from league.backends.contract import Backend
-from league.findings_report import write_findings
+from league.display.findings import write_findings
 from league.ledger.integrity import mend
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, machine, write_whole
@@ -81,8 +81,8 @@ def _end(
         write_findings(directory.path, found)
     if not any(learner.role == "main" for learner in config.learners):
         return found, None
+    from league.display.final import write_final  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
-    from league.final_report import write_final  # the evaluation loads PyTorch
 
     final = evaluate_run(config, ledger, Place(directory.blobs), tell=watcher.told)
     write_final(directory.path, final)

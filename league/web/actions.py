@@ -7,8 +7,8 @@ from collections.abc import Callable
 from nicegui import ui
 
 from dond_marl.game import Act, Action, Triple
-from league.play_screen import described
-from league.play_typed import LONGEST, Meant, Mistake, Wish, help_line, understood
+from league.display.game import described
+from league.display.typed import LONGEST, Meant, Mistake, Wish, help_line, understood
 from league.web.sitting import Hint
 from league.web.table_view import Choice, action_of, choices, hint_told, is_final, rule_against
 from league.web.tags import Tag, button

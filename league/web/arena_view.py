@@ -12,9 +12,9 @@ from dond_marl.records.record import GameRecord, records
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
+from league.display.svg.markup import Markup, element, svg
 from league.evaluation.outcomes import Figures, Outcomes, figures, landed, together
 from league.evaluation.outcomes import outcomes_of as outcomes_in
-from league.web.markup import Markup, element, svg
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from nicegui import ui
 
-from league.web.curves_view import curves
+from league.display.svg.curves import curves
+from league.display.svg.markup import Markup
 from league.web.following import Leagues
 from league.web.league_view import curriculum, heat_map, ladder, lineage, summary
-from league.web.markup import Markup
 from league.web.run_view import Picture, RunViewError
 from league.web.tags import Tag, chosen, show, shown
 

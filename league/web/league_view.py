@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from dond_marl.metrics import TEN, Estimate
+from league.display.svg.markup import Markup, element, joined
 from league.standings.crossplay import Standing
-from league.web.markup import Markup, element, joined
 from league.web.run_view import Picture, sentence
 from league.web.table_view import counted
 

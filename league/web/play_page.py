@@ -11,10 +11,10 @@ from dond_marl.game import Act, Action, State, apply
 from dond_marl.randomness import generator
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
+from league.display.svg.frontier import ending_told
 from league.web.actions import KEYS, Actions
 from league.web.board import Board
 from league.web.desk import Desk
-from league.web.frontier_view import ending_told
 from league.web.people import People
 from league.web.result_view import pips, result
 from league.web.seating import MISTAKES

@@ -21,7 +21,7 @@ from dond_marl.splits import action_at
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.replies import Probable
-from league.dialogue import Step
+from league.display.dialogue import Step
 from league.web.sitting import Hint, whispered
 from partners.best_response import BestResponse
 

@@ -8,8 +8,8 @@ from dond_marl.game import ITEMS, State
 from dond_marl.metrics import TEN
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause
-from league.web.frontier_view import drawing, frontier_table, legend, plane_of, scores, verdict
-from league.web.markup import Markup, element, joined
+from league.display.svg.frontier import drawing, frontier_table, legend, plane_of, scores, verdict
+from league.display.svg.markup import Markup, element, joined
 
 MOST_PIPS = 20
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
-from league.dialogue import Step, act_told, said
-from league.web.markup import Markup, element, joined
+from league.display.dialogue import Step, act_told, said
+from league.display.svg.markup import Markup, element, joined
 from league.web.replay_view import Bar, Thought
 from league.web.sitting import Hint
 from league.web.table_view import counted, points

@@ -9,9 +9,9 @@ from nicegui import background_tasks
 from dond_marl.game import Action
 from dond_marl.records.record import GameRecord
 from dond_marl.rollout import one_line
-from league.dialogue import steps
-from league.web.frontier_view import drawing, legend, plane_of, scores, verdict
-from league.web.markup import Markup, element, joined
+from league.display.dialogue import steps
+from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
+from league.display.svg.markup import Markup, element, joined
 from league.web.people import WRITTEN, People
 from league.web.replay_view import advice, best_answer, policy, prior_of, seat_names, title
 from league.web.seating import HINT_MODES, MISTAKES, seat, whisper

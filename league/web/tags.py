@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from league.web.markup import Markup
+from league.display.svg.markup import Markup
 
 Heard = Callable[..., Any]
 VALUE = "(event) => emit(event.target.value)"  # what a select or an input holds

@@ -10,9 +10,9 @@ from typing import Any
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, checksum
+from league.display.evaluation import HUMANS, human_figures
+from league.display.final import DOCUMENT
 from league.evaluation.evaluate import BOTH
-from league.evaluation_report import HUMANS, human_figures
-from league.final_report import DOCUMENT
 from league.report.blocks import Cell, Figure, Row, Section, Table, Unit, figure, in_columns, stored
 from league.report.run_files import LeftFiles
 

@@ -18,14 +18,14 @@ from dond_marl.metrics import GROUPS, mean_of_cells
 from dond_marl.records.record import GameRecord, records
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
-from league.dialogue import act_told, said, steps
+from league.display.dialogue import act_told, said, steps
+from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
 from league.report.blocks import Dialogue, Figure, Row, Section, Table, Unit, figure
 from league.report.replay import orders, played_again
 from league.rounds.matches import asks_for_pay
 from league.settings.read import Config
 from league.tasks.values import Leg
-from league.web.frontier_view import plane_of, verdict
 
 EACH = 3  # games of each kind that are told
 TRIED = 12  # pairs of members of each kind, at most

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dond_marl.game import SEATS
-from league.findings_report import DOCUMENT, RATINGS_FILE, SHOWN
+from league.display.findings import DOCUMENT, RATINGS_FILE, SHOWN
 from league.report.blocks import Cell, Figure, Row, Section, Table, Unit, in_columns, stored
 from league.report.run_files import LeftFiles
 from league.standings.findings import DRIFT, NASH, WELFARE

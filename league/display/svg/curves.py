@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from league.display.svg.markup import Markup, element, joined, svg
 from league.standings.curves import CurvePoint
-from league.web.markup import Markup, element, joined, svg
 from league.web.run_view import Picture
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 640, 300, 40, 14, 20, 40

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import ScenarioSource
-from league.findings_report import print_findings
+from league.display.findings import print_findings
 from league.rounds.runner import Outcome
 from league.rounds.watching import Progress
 from league.settings.read import Config
@@ -243,7 +243,7 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     if outcome.findings is not None:
         print_findings(console, outcome.findings)
     if outcome.final is not None:
-        from league.final_report import print_final
+        from league.display.final import print_final
 
         print_final(console, outcome.final)
     for row in standings:

@@ -15,12 +15,12 @@ from rich.text import Text
 
 from dond_marl.game import SEATS
 from dond_marl.metrics import Estimate
+from league.display.tables import spared
 from league.evaluation.evaluate import BOTH, LAST, NASH, VIEWS, Line
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.outcomes import Figures
 from league.evaluation.proximity import Beside
 from league.ledger.run_directory import write_whole
-from league.narrow import spared
 from league.standings.crossplay import write_csv
 from league.standings.ratings import Rated
 

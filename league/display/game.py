@@ -16,7 +16,7 @@ from rich.text import Text
 from dond_marl.game import ITEMS, SEATS, Action, Ending, Outcome, Rules, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
-from league.play_typed import Meant, Mistake, Wish, help_line, understood
+from league.display.typed import Meant, Mistake, Wish, help_line, understood
 from partners.human import View
 
 PROMPT = "your act> "
