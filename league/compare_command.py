@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
-from league.compare import Trial, print_trials, trial
 from league.display.league import PlainWatcher, console_for_people
+from league.experiments.compare import Trial, print_trials, trial
 from league.settings.read import Config, load_config
 from league.standings.crossplay import write_csv
 

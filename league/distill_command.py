@@ -15,8 +15,8 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people, figure
-from league.distill_report import Imitation, imitation
-from league.distill_settings import DistillConfig
+from league.experiments.distill import DistillConfig
+from league.experiments.distill_report import Imitation, imitation
 from league.settings.read import load_config
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings

@@ -15,9 +15,9 @@ from hints import HinterError
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people
 from league.display.plane import PlotError, check_drawable
-from league.hint_experiment import ExperimentConfig, run
-from league.hint_figure import draw
-from league.hint_findings import markdown, write_marks
+from league.experiments.hints.experiment import ExperimentConfig, run
+from league.experiments.hints.figure import draw
+from league.experiments.hints.findings import markdown, write_marks
 from league.ledger.run_directory import SETTINGS, new_run, write_whole
 from league.settings.read import dump, load_config
 from league.tasks.hint_report import privileged_note

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people, figure
-from league.humanlike_table import HumanlikeError, Row, check, rows
+from league.experiments.humanlike import HumanlikeError, Row, check, rows
 from league.ledger.run_directory import write_whole
 from league.settings.read import load_config
 from league.settings.training import TrainConfig

@@ -14,9 +14,9 @@ from rich.text import Text
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people
 from league.display.plane import PlotError, check_drawable
+from league.experiments.scaling.report import WORKERS, Sized, draw, print_loads, simulated
+from league.experiments.scaling.simulation import Costs, Shape
 from league.ledger.run_directory import write_whole
-from league.scaling import Costs, Shape
-from league.scaling_report import WORKERS, Sized, draw, print_loads, simulated
 from league.settings.read import Config, load_config
 
 
@@ -76,7 +76,7 @@ def main(given: Request) -> int:
 def _measured(console: Console, given: Request, config: Config) -> tuple[Costs, Shape]:
     """The costs, measured now or read from a file of before."""
     if given.costs is None:
-        from league.scaling_costs import measured  # loads PyTorch
+        from league.experiments.scaling.costs import measured  # loads PyTorch
 
         with console.status("") as status:
             return measured(config, tell=lambda what: status.update(f"measuring {what}"))
@@ -94,7 +94,7 @@ def _fields(told: Mapping[str, Any]) -> dict[str, Any]:  # what a JSON file says
 
 def _check(console: Console, config: Config, costs: Costs, shape: Shape) -> None:
     """The small end, for real."""
-    from league.scaling_check import compared
+    from league.experiments.scaling.check import compared
 
     console.print("\nseconds a round, on worker processes of this machine: on the clock, and computed by all workers")
     for one in compared(config, costs, shape):

@@ -20,12 +20,12 @@ from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError
 from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people
+from league.experiments.styles.agreement import Agreement, agreement
+from league.experiments.styles.report import NAMES, Judged, figures, print_judged, print_rows, rows_of
+from league.experiments.styles.settings import SOURCES, Source, StylesConfig
+from league.experiments.styles.trials import Trial, TrialResult, reward_in, run
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run, write_whole
 from league.settings.read import dump, load_config
-from league.style_agreement import Agreement, agreement
-from league.style_report import NAMES, Judged, figures, print_judged, print_rows, rows_of
-from league.style_settings import SOURCES, Source, StylesConfig
-from league.style_trials import Trial, TrialResult, reward_in, run
 from partners.judges.episodes import played
 from partners.judges.judge import JudgeError, JudgeReward
 from partners.judges.language_model import LLMJudge

@@ -12,11 +12,11 @@ import pytest
 
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.occupants import catalogue
-from league.distill_settings import DistillConfig
-from league.hint_experiment import ExperimentConfig
+from league.experiments.distill import DistillConfig
+from league.experiments.hints.experiment import ExperimentConfig
+from league.experiments.styles.settings import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
-from league.style_settings import StylesConfig
 from tests.document_pages import PAGES, ROOT, anchors, blocks, links, name_of, prose
 
 # PLUG_IN.md's are run by tests/test_examples.py; what README.md repeats of the pages is run there.

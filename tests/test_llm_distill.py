@@ -18,8 +18,8 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from league.distill_command import main
-from league.distill_report import imitation, moves_per_second
-from league.distill_settings import DistillConfig
+from league.experiments.distill import DistillConfig
+from league.experiments.distill_report import imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings

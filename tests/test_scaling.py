@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from league.scaling import Costs, Shape, alone, planned, simulate, written
-from league.scaling_costs import measured
-from league.scaling_report import CHANGED, GROWN, KEPT, Sized, grown, simulated
+from league.experiments.scaling.costs import measured
+from league.experiments.scaling.report import CHANGED, GROWN, KEPT, Sized, grown, simulated
+from league.experiments.scaling.simulation import Costs, Shape, alone, planned, simulate, written
 from league.settings.read import Config, parse
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.seats import Doubles
-from league.hint_experiment import Arm, Experiment, Mark
+from league.experiments.hints.experiment import Arm, Experiment, Mark
 
 CONFIDENCE = 0.95
 

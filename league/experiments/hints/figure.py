@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, check_drawable
-from league.hint_experiment import Arm, Experiment, Mark
-from league.hint_findings import CONFIDENCE, curve
+from league.experiments.hints.experiment import Arm, Experiment, Mark
+from league.experiments.hints.findings import CONFIDENCE, curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

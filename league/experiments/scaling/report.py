@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from league.scaling import ROUNDS, Costs, Load, Shape, alone, simulate
+from league.experiments.scaling.simulation import ROUNDS, Costs, Load, Shape, alone, simulate
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 LINEAGE = 4  # members that a learner comes to: itself and three snapshots

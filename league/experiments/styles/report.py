@@ -15,9 +15,9 @@ from rich.text import Text
 
 from dond_marl.metrics import Estimate, mean_of_cells
 from league.display.league import figure
-from league.style_agreement import Agreement
-from league.style_settings import SOURCES, Source, StylesConfig
-from league.style_trials import FIGURES, TrialResult
+from league.experiments.styles.agreement import Agreement
+from league.experiments.styles.settings import SOURCES, Source, StylesConfig
+from league.experiments.styles.trials import FIGURES, TrialResult
 from partners.judges.styles import Style
 
 CONFIDENCE = 0.95

@@ -21,8 +21,8 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
-from league.style_agreement import Agreement, agreement
-from league.style_settings import Source, StylesConfig, judge_of
+from league.experiments.styles.agreement import Agreement, agreement
+from league.experiments.styles.settings import Source, StylesConfig, judge_of
 from partners.judges.episodes import worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import RewardModel

@@ -19,9 +19,9 @@ from typing import TypeVar
 import numpy as np
 
 from dond_marl.randomness import generator
+from league.experiments.scaling.simulation import Costs, Shape
 from league.ledger.ledger import Ledger
 from league.rounds.planner import Plan, block_of, members_of, plan_round
-from league.scaling import Costs, Shape
 from league.settings.read import Config, MemberConfig
 from league.standings.history import History
 from league.tasks.blobs import SUFFIX, read_network, write_blob

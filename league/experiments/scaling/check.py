@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from league.display.league import PlainWatcher, console_for_people
+from league.experiments.scaling.simulation import Costs, Shape, simulate
 from league.ledger.run_directory import new_run
 from league.rounds.runner import run_league
 from league.rounds.watching import Progress
-from league.scaling import Costs, Shape, simulate
 from league.settings.backend import BackendConfig
 from league.settings.read import Config
 from league.standings.crossplay import Standing

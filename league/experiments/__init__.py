@@ -1,0 +1,1 @@
+"""Experiments that use the league and that no other room knows."""

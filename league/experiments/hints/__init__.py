@@ -1,0 +1,1 @@
+"""The hint experiment: what a whispered act is worth to a learner."""

@@ -1,0 +1,1 @@
+"""A simulation of larger clusters from measured task costs."""
