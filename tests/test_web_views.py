@@ -31,19 +31,19 @@ from league.display.svg.frontier import drawing, ending_told, plane, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
-from league.web.arena_view import figures_table, landing_chart, meet
-from league.web.following import Leagues, named_run
-from league.web.league_view import curriculum, heat_map, ladder, lineage, summary
+from league.web.arena.view import figures_table, landing_chart, meet
+from league.web.league.follower import Follower, RunViewError
+from league.web.league.following import Leagues, named_run
+from league.web.league.view import curriculum, heat_map, ladder, lineage, summary
+from league.web.occupants import FEATURED, MISTAKES, Candidate, built_in, seat, source, source_choices, whisper
 from league.web.people import People
-from league.web.replay_view import advice, best_answer, policy, read_records, record_files
-from league.web.result_view import pips, result
-from league.web.run_view import Follower, RunViewError
-from league.web.seating import FEATURED, MISTAKES, Candidate, built_in, seat, source, source_choices, whisper
+from league.web.play.live_game import Asked, Broken, Ended, LiveGame, Sitting, best_response_score, whispered
+from league.web.play.result import pips, result
+from league.web.play.setup_form import Wish, sitting_of, whole_number
+from league.web.play.view import choices, first_split, headline, is_final, said_lines
+from league.web.replay.step import best_line, conversation, private_views, thoughts
+from league.web.replay.view import advice, best_answer, policy, read_records, record_files
 from league.web.server import Request, main
-from league.web.setup_form import Wish, sitting_of, whole_number
-from league.web.sitting import Asked, Broken, Ended, LiveGame, Sitting, best_response_score, whispered
-from league.web.step_view import best_line, conversation, private_views, thoughts
-from league.web.table_view import choices, first_split, headline, is_final, said_lines
 from partners.human import View
 from tests.web_browser import HOSTILE, as_after, small_league
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from league.web.following import Leagues
+from league.web.league.following import Leagues
 
 
 class Desk(NamedTuple):

@@ -10,7 +10,7 @@ from nicegui import app, ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from league.web.tags import Tag
+from league.web.elements import Tag
 
 STATIC = Path(__file__).with_name("static")
 PAGES = (("/", "Play"), ("/league", "League"), ("/arena", "Arena"), ("/replay", "Replay"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from league.web.seating import MISTAKES, Candidate, built_in, members_of
+from league.web.occupants import MISTAKES, Candidate, built_in, members_of
 
 WRITTEN = "written"  # the key of somebody who is described in words
 MOST_RUNS = 12  # whose members are listed: those that were written last

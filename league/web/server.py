@@ -76,9 +76,9 @@ def main(given: Request) -> int:
 
 def _prepare(given: Request) -> None:
     """Every page, ready to be asked for. Raises :class:`UsageError`."""
-    from league.web import addresses  # NiceGUI is needed from here on
+    from league.web import pages as addresses  # NiceGUI is needed from here on
     from league.web.desk import Desk
-    from league.web.following import Leagues, named_run
+    from league.web.league.following import Leagues, named_run
 
     book = RECORDS if given.record is None else given.record.expanduser()
     if book.is_dir():

@@ -13,7 +13,7 @@ from dond_marl.scenarios.sources import pack
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve, split_scores
 from league.display.svg.markup import Markup, element, joined, svg
-from league.web.table_view import points
+from league.web.play.view import points
 
 
 class Spot(NamedTuple):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from nicegui import app, ui
 
-from league.web.arena_page import ArenaPage
+from league.web.arena.page import ArenaPage
 from league.web.desk import Desk
 from league.web.frame import page, prepare
-from league.web.league_page import LeaguePage
-from league.web.play_page import PlayPage
-from league.web.replay_page import ReplayPage
-from league.web.seating import warm_up
+from league.web.league.page import LeaguePage
+from league.web.occupants import warm_up
+from league.web.play.page import PlayPage
+from league.web.replay.page import ReplayPage
 
 
 def build(desk: Desk, run: Path | None) -> None:

@@ -13,7 +13,7 @@ from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioError, ScenarioSource, open_source
 from dond_marl.seats import Partner, Whisper
 from league.settings.training import HintMode, HintsConfig
-from league.web.run_view import Follower, RunViewError
+from league.web.league.follower import Follower, RunViewError
 
 HINT_MODES: tuple[str, ...] = get_args(HintMode)
 UNSEATABLE = ("human",)  # who would have to be asked elsewhere

@@ -7,14 +7,14 @@ import asyncio
 from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord
 from dond_marl.rollout import OccupantError
-from league.web.arena_view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
+from league.web.arena.view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
 from league.web.desk import Desk
+from league.web.elements import Tag, button, chosen, shown, typed
+from league.web.occupants import MISTAKES, rules_of, seat, source, source_choices
 from league.web.people import WRITTEN, People
-from league.web.replay_view import title
-from league.web.seating import MISTAKES, rules_of, seat, source, source_choices
-from league.web.setup_form import whole_number
-from league.web.stepper import Stepper
-from league.web.tags import Tag, button, chosen, shown, typed
+from league.web.play.setup_form import whole_number
+from league.web.replay.stepper import Stepper
+from league.web.replay.view import title
 
 
 class ArenaPage:

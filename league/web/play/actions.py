@@ -9,9 +9,9 @@ from nicegui import ui
 from dond_marl.game import Act, Action, Triple
 from league.display.game import described
 from league.display.typed import LONGEST, Meant, Mistake, Wish, help_line, understood
-from league.web.sitting import Hint
-from league.web.table_view import Choice, action_of, choices, hint_told, is_final, rule_against
-from league.web.tags import Tag, button
+from league.web.elements import Tag, button
+from league.web.play.live_game import Hint
+from league.web.play.view import Choice, action_of, choices, hint_told, is_final, rule_against
 from partners.human import View
 
 ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)

@@ -10,10 +10,10 @@ from nicegui import ui
 
 from league.display.svg.curves import curves
 from league.display.svg.markup import Markup
-from league.web.following import Leagues
-from league.web.league_view import curriculum, heat_map, ladder, lineage, summary
-from league.web.run_view import Picture, RunViewError
-from league.web.tags import Tag, chosen, show, shown
+from league.web.elements import Tag, chosen, show, shown
+from league.web.league.follower import Picture, RunViewError
+from league.web.league.following import Leagues
+from league.web.league.view import curriculum, heat_map, ladder, lineage, summary
 
 EVERY = 1.0  # seconds
 PARTS: dict[str, Callable[[Picture], Markup]] = {

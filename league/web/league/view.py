@@ -1,4 +1,4 @@
-"""What the league page shows of a :class:`~league.web.run_view.Picture`: ladder, cross-play, curriculum, who is who."""
+"""What the league page shows of a :class:`~league.web.league.follower.Picture`: ladder, cross-play, curriculum, who is who."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 from dond_marl.metrics import TEN, Estimate
 from league.display.svg.markup import Markup, element, joined
 from league.standings.crossplay import Standing
-from league.web.run_view import Picture, sentence
-from league.web.table_view import counted
+from league.web.league.follower import Picture, sentence
+from league.web.play.view import counted
 
 ROLES = {
     "main": "learns",

@@ -12,12 +12,12 @@ from dond_marl.rollout import one_line
 from league.display.dialogue import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
+from league.web.elements import Tag, button, chosen, show, shown
+from league.web.occupants import HINT_MODES, MISTAKES, seat, whisper
 from league.web.people import WRITTEN, People
-from league.web.replay_view import advice, best_answer, policy, prior_of, seat_names, title
-from league.web.seating import HINT_MODES, MISTAKES, seat, whisper
-from league.web.setup_form import HINT_WORDS
-from league.web.step_view import best_line, conversation, hint_line, place_told, private_views, thoughts
-from league.web.tags import Tag, button, chosen, show, shown
+from league.web.play.setup_form import HINT_WORDS
+from league.web.replay.step import best_line, conversation, hint_line, place_told, private_views, thoughts
+from league.web.replay.view import advice, best_answer, policy, prior_of, seat_names, title
 
 OWN = ""  # the key of the player's own policy
 KEYS = """(event) => {

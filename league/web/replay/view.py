@@ -22,7 +22,7 @@ from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.replies import Probable
 from league.display.dialogue import Step
-from league.web.sitting import Hint, whispered
+from league.web.play.live_game import Hint, whispered
 from partners.best_response import BestResponse
 
 LARGEST_FILE = 64 * 2**20  # bytes of records that are read

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from dond_marl.game import Triple, rest, worth
 from dond_marl.records.transcript import in_words
-from league.web.table_view import Lane, lanes, points, whole
-from league.web.tags import Tag, button
+from league.web.elements import Tag, button
+from league.web.play.view import Lane, lanes, points, whole
 from partners.human import View
 
 

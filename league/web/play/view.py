@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dond_marl.game import ITEMS, Act, Action, Rules, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
-from league.web.sitting import Hint
+from league.web.play.live_game import Hint
 from partners.human import View
 
 NOTHING: Triple = (0, 0, 0)

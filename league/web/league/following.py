@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from league.ledger.run_directory import LEDGER, runs_in
-from league.web.run_view import Follower, Picture, RunViewError
+from league.web.league.follower import Follower, Picture, RunViewError
 
 
 class Leagues:

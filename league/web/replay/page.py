@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dond_marl.records.record import GameRecord, RecordError
 from league.web.desk import Desk
+from league.web.elements import Tag, chosen
 from league.web.people import People
-from league.web.replay_view import read_records, record_files, title
-from league.web.stepper import Stepper
-from league.web.table_view import counted
-from league.web.tags import Tag, chosen
+from league.web.play.view import counted
+from league.web.replay.stepper import Stepper
+from league.web.replay.view import read_records, record_files, title
 
 MOST_LISTED = 500  # games of one file, the newest
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dond_marl.game import Rules
+from league.web.elements import Tag, chosen, typed
+from league.web.occupants import FEATURED, HINT_MODES, Candidate, rules_of, seat, source, source_choices, whisper
 from league.web.people import WRITTEN, People
-from league.web.seating import FEATURED, HINT_MODES, Candidate, rules_of, seat, source, source_choices, whisper
-from league.web.sitting import Sitting
-from league.web.tags import Tag, chosen, typed
+from league.web.play.live_game import Sitting
 
 HINT_WORDS = {"none": "None", "random": "Random whispers", "expert": "Whispers from the expert"}
 SEATS = {"random": "Whoever is drawn", "0": "I open", "1": "They open"}
@@ -33,7 +33,7 @@ class Wish:
 
 
 def sitting_of(wish: Wish, candidate: Candidate, book: Path, data_dir: Path | None) -> Sitting:
-    """Everything that was asked for, live. Raises one of :data:`league.web.seating.MISTAKES`."""
+    """Everything that was asked for, live. Raises one of :data:`league.web.occupants.MISTAKES`."""
     rules = rules_of(candidate)
     if rules is None:
         rules = Rules(whole_number("acts", wish.max_turns, 1, 100), wish.disagree)  # type: ignore[arg-type]  # checked

@@ -12,17 +12,17 @@ from dond_marl.randomness import generator
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
 from league.display.svg.frontier import ending_told
-from league.web.actions import KEYS, Actions
-from league.web.board import Board
 from league.web.desk import Desk
+from league.web.elements import Tag, button, show, shown
+from league.web.occupants import MISTAKES
 from league.web.people import People
-from league.web.result_view import pips, result
-from league.web.seating import MISTAKES
-from league.web.setup_form import SetupForm, Wish, sitting_of
-from league.web.sitting import Asked, Broken, Ended, Event, LiveGame, Sitting, best_response_score
-from league.web.table_view import first_split, headline, time_left
-from league.web.tags import Tag, button, show, shown
-from league.web.talk import Talk
+from league.web.play.actions import KEYS, Actions
+from league.web.play.board import Board
+from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, Sitting, best_response_score
+from league.web.play.result import pips, result
+from league.web.play.setup_form import SetupForm, Wish, sitting_of
+from league.web.play.talk import Talk
+from league.web.play.view import first_split, headline, time_left
 from partners.human import View
 
 SHORTCUTS = """(event) => {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nicegui import ui
 
 from dond_marl.game import State
-from league.web.table_view import said_lines
-from league.web.tags import Tag
+from league.web.elements import Tag
+from league.web.play.view import said_lines
 
 
 class Talk:

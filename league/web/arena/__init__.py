@@ -1,0 +1,1 @@
+"""The page on which two occupants play each other."""

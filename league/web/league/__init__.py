@@ -1,0 +1,1 @@
+"""The page that follows a league while it runs."""

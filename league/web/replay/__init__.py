@@ -1,0 +1,1 @@
+"""The page that steps through recorded games."""
