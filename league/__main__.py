@@ -2,6 +2,6 @@
 
 import sys
 
-from league.doors import main
+from league.cli.doors import main
 
 sys.exit(main())

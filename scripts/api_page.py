@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from league.help_text import parser_of
+from league.cli.help_text import parser_of
 from league.public_api import described
 
 PAGE = ROOT / "docs" / "API.md"

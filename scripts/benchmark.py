@@ -18,7 +18,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from league.help_text import parser_of
+from league.cli.help_text import parser_of
 from scripts.bench.report import machine, print_rows
 from scripts.bench.rows import SUITES, measure
 

@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.compare_command import main
-    from league.help_text import parser_of
+    from league.cli.experiments.compare import main
+    from league.cli.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(
         f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"

@@ -14,7 +14,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 try:
     from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR
     from dond_marl.scenarios.fetch import FetchError, fetch
-    from league.help_text import parser_of
+    from league.cli.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(
         f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"

@@ -18,7 +18,7 @@ try:
     from dond_marl.dialogues.human_line import as_lines, human_line, store, stored_human_line, to_json
     from dond_marl.dialogues.scores import LabelError, annotator_report
     from dond_marl.scenarios.data import DIALOGUE_SPLITS, DataError
-    from league.help_text import parser_of
+    from league.cli.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(
         f"{missing.name} is not installed for {sys.executable}: run `make setup`, then .venv/bin/python {__file__}"

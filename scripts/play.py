@@ -15,8 +15,8 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from dond_marl.scenarios.sources import SOURCES
-    from league.help_text import parser_of
-    from league.play_command import RECORDS, Request, main
+    from league.cli.help_text import parser_of
+    from league.cli.play import RECORDS, Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from league.help_text import parser_of
+from league.cli.help_text import parser_of
 from scripts.plug_in.matrix import PAGE, run, table, write
 from scripts.plug_in.places import EXAMPLES
 

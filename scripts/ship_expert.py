@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import parser_of
+    from league.cli.help_text import parser_of
     from league.ledger.run_directory import RunError
     from league.training.expert import ship
     from partners.network.checkpoint import CheckpointError

@@ -14,8 +14,8 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from dond_marl.scenarios.data import DIALOGUE_SPLITS
-    from league.help_text import parser_of
-    from league.transcripts_command import Dialogues, OpenSpiel, Replay, main
+    from league.cli.data import Dialogues, OpenSpiel, Replay, main
+    from league.cli.help_text import parser_of
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 

@@ -13,9 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.help_text import parser_of
-    from league.play_command import RECORDS
-    from league.web.server import RUNS, Request, main
+    from league.cli.help_text import parser_of
+    from league.cli.play import RECORDS
+    from league.cli.web import RUNS, Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from rich.console import Console
 from dond_marl import occupants
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
-from league.catalogue_command import DECLARED, Entry, Parameter, entries, entry_of, full, main, overview, plain
+from league.cli.catalogue import DECLARED, Entry, Parameter, entries, entry_of, full, main, overview, plain
 from partners.scripted.greedy import Heuristic
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,11 +20,11 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from hints import ExpertHinter
+from league.cli.train import main
 from league.evaluation.likeness import accuracy, always, gain, likeliest, likeness, majority, reliability
 from league.evaluation.zoo_score import zoo_score
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
-from league.train_command import main
 from league.training.clone import lessons, plain, target, teach
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from league.help_text import WORDS, HelpText
+from league.cli.help_text import WORDS, HelpText
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))

@@ -21,9 +21,9 @@ from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.solve import solve
+from league.cli.evaluate import Request, main
 from league.display.evaluation import HUMANS, human_figures, print_evaluation, to_json, write_figures, write_json
 from league.display.plane import draw, frontier
-from league.evaluate_command import Request, main
 from league.evaluation.evaluate import BEST, BOTH, FAIR, LARGEST, LAST, NASH, VIEWS, PlayError, evaluate, ultimatum_seat
 from league.evaluation.matches import score
 

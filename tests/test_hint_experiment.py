@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from league.cli.experiments.hints import main
 from league.experiments.hints.experiment import Arm, Experiment, ExperimentConfig, Mark, arms
 from league.experiments.hints.findings import curve, first_reached, markdown, rows, spread
-from league.hint_command import main
 from league.settings.read import ConfigError, load_config
 
 torch.set_num_threads(1)

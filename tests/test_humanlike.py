@@ -9,9 +9,9 @@ import torch
 
 from dond_marl.dialogues.positions import human_positions
 from dond_marl.game import Rules
+from league.cli.experiments.humanlike import Request, main
 from league.evaluation.likeness import distance, likeness
 from league.experiments.humanlike import HumanlikeError, check, variants
-from league.humanlike_command import Request, main
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from partners.network.checkpoint import describe, save_checkpoint

@@ -19,7 +19,7 @@ from dond_marl.metrics import points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from league.train_command import main
+from league.cli.train import main
 from partners.judges.episodes import reason, told, worked_episodes
 from partners.judges.episodes import rows as some_rows
 from partners.judges.judge import JudgeError, JudgeReward, Verdict

@@ -18,11 +18,11 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
 from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, RandomHinter
+from league.cli.train import main
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hint_report import all_failed, summary, told
 from league.tasks.hinters import hinter_of, llm_spec
-from league.train_command import main
 from league.training.training import begin, schedule_of
 from partners.llm.client import SetupError
 from partners.llm.partner import LLMPartner

@@ -23,9 +23,9 @@ from dond_marl.records.record import from_json, records, replay
 from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
+from league.cli.play import RECORDS, Request, main
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
 from league.display.typed import Meant, Mistake, Wish, understood
-from league.play_command import RECORDS, Request, main
 from league.settings.read import EnvConfig
 from league.tasks.values import Block, MatchTask, Member, Place, Seated, play
 from partners import catalogue as built_in

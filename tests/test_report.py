@@ -21,16 +21,16 @@ from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.records.record import from_json, replay
 from dond_marl.records.wording import in_english
 from dond_marl.yardsticks.efficiency import efficiency
-from league.doors import doors
+from league.cli import report as command
+from league.cli.doors import doors
+from league.cli.report import FORMATS, Request
 from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
 from league.ledger.ledger import Ledger, LedgerError
 from league.ledger.read_ledger import ReadLedger
 from league.ledger.run_directory import RunError
 from league.report import collect as facts
-from league.report import command
 from league.report.as_html import drawn
 from league.report.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, shown
-from league.report.command import FORMATS, Request
 from league.report.inert import inert
 from tests.killing import run as run_league
 from tests.loopback import Page, Service, completion

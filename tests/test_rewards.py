@@ -21,9 +21,9 @@ from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
+from league.cli.train import main
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
-from league.train_command import main
 from league.training.training import begin
 from partners.learning.learners import Learner, LearnerSettings
 from partners.learning.practice import Opponent, Practice, practice

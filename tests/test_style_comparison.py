@@ -18,12 +18,12 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
+from league.cli.experiments.styles import Request, main, trials_of
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.report import rows_of
 from league.experiments.styles.settings import StylesConfig, judge_of
 from league.experiments.styles.trials import FIGURES, Trial, Watched, evaluated_on, run
 from league.settings.read import ConfigError, load_config
-from league.style_command import Request, main, trials_of
 from partners.judges.episodes import Labelled, played, rows, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import EPOCHS, RewardModel, episodes

@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from dond_marl.occupants import seat_occupant
+from league.cli.train import main
 from league.ledger.run_directory import RunDirectory, RunError, new_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
-from league.train_command import main
 from league.training.final_score import final_score
 from league.training.progress_log import COLUMNS
 from league.training.training import PAST_SELVES, Training, begin, train

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dond_marl.records.files import read_lines
-from league.transcripts_command import Dialogues, OpenSpiel, Replay, main
+from league.cli.data import Dialogues, OpenSpiel, Replay, main
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "transcripts.py"
 LINES = "1,2,3 8,1,0 4,0,2\n1,5,1 4,0,6 3,1,2\n2,2,1 1,1,6 0,4,2\n"

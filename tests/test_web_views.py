@@ -25,6 +25,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
+from league.cli.web import Request, main
 from league.display.dialogue import steps
 from league.display.svg.curves import curves
 from league.display.svg.frontier import drawing, ending_told, plane, verdict
@@ -43,7 +44,6 @@ from league.web.play.setup_form import Wish, sitting_of, whole_number
 from league.web.play.view import choices, first_split, headline, is_final, said_lines
 from league.web.replay.step import best_line, conversation, private_views, thoughts
 from league.web.replay.view import advice, best_answer, policy, read_records, record_files
-from league.web.server import Request, main
 from partners.human import View
 from tests.web_browser import HOSTILE, as_after, small_league
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from league.doors import OF_THE_REPOSITORY, doors, main, with_shipped_configs
+from league.cli.doors import OF_THE_REPOSITORY, doors, main, with_shipped_configs
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("dond_marl", "hints", "league", "partners")

@@ -20,8 +20,8 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Floats, Partner, Traits, Turns, Whisper
 from dond_marl.yardsticks.best_response import exact_by_answers
+from league.cli.play import NAME
 from league.display.game import LeftTheTable
-from league.play_command import NAME
 from partners.best_response import BestResponse
 from partners.human import Human, View
 

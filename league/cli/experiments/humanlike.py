@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.cli.train import TrainWatcher
 from league.display.league import console_for_people, figure
 from league.experiments.humanlike import HumanlikeError, Row, check, rows
 from league.ledger.run_directory import write_whole
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
-from league.train_command import TrainWatcher
 from league.training.clone import plain
 from partners.learning.first_weights import FirstWeightsError
 from partners.network.checkpoint import CheckpointError

@@ -15,7 +15,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.yardsticks.efficiency import ImpossibleScore
-from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.evaluation import human_figures, print_evaluation, write_figures, write_json
 from league.display.final import print_final, write_document, write_table
 from league.display.league import console_for_people

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError
-from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.report import NAMES, Judged, figures, print_judged, print_rows, rows_of

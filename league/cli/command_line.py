@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from league.command import explained, main
-from league.help_text import parser_of
+from league.cli.help_text import parser_of
+from league.cli.league import explained, main
 from league.settings.backend import BackendName
 
 

@@ -10,9 +10,9 @@ import webbrowser
 from pathlib import Path
 from typing import NamedTuple
 
-from league.command import RUN_ERROR, USAGE_ERROR
+from league.cli.league import RUN_ERROR, USAGE_ERROR
+from league.cli.play import RECORDS
 from league.ledger.run_directory import LEDGER
-from league.play_command import RECORDS
 
 HOST = "127.0.0.1"
 PORT = 8080

@@ -27,7 +27,7 @@ from dond_marl.splits import grid
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.solve import solve
-from league.command import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
+from league.cli.league import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
 from league.display.game import (
     LeftTheTable,
     Terminal,

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
+from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people
 from league.display.plane import PlotError, check_drawable
 from league.experiments.hints.experiment import ExperimentConfig, run

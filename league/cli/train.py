@@ -18,8 +18,8 @@ from rich.text import Text
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.clone_command import clone_expert
-from league.command import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
+from league.cli.clone import clone_expert
+from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS, as_called
 from league.display.league import console_for_people, duration, figure
 from league.ledger.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
 from league.settings.read import load_config
