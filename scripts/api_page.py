@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 from league.cli.help_text import parser_of
-from league.public_api import described
+from scripts.docs_site.api_page import described
 
 PAGE = ROOT / "docs" / "API.md"
 

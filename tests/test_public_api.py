@@ -12,7 +12,7 @@ import pytest
 
 import dond_marl
 import hints
-from league.public_api import described, listed, sentence
+from scripts.docs_site.api_page import described, listed, sentence
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "API.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from scripts.plug_in.places import EXAMPLES, ROOT, Example, PlaceError, environment, python_of
 
 PAGE = ROOT / "docs" / "PLUG_IN.md"
-BEGIN, END = "<!-- made by scripts/plug_in_matrix.py: begin -->", "<!-- made by scripts/plug_in_matrix.py: end -->"
+BEGIN, END = "<!-- made by scripts/plug_in/__main__.py: begin -->", "<!-- made by scripts/plug_in/__main__.py: end -->"
 LEARNED = re.compile(r"^points of ten .*: (.* before), (.*) after (\d+) s$", re.MULTILINE)
 PLAYED = re.compile(r"^(.* points, n = \d+)$", re.MULTILINE)
 VERSIONS = (

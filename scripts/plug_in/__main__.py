@@ -3,9 +3,9 @@
 Examples whose library pins other versions than this project get a virtual environment of their own in build/plug_in.
 
 examples:
-  python scripts/plug_in_matrix.py                          # all; half an hour, most of it training
-  python scripts/plug_in_matrix.py --only sb3_ppo --only rllib_ppo --steps 20000
-  python scripts/plug_in_matrix.py --write                  # and put the rows into docs/PLUG_IN.md
+  python scripts/plug_in/__main__.py                          # all; half an hour, most of it training
+  python scripts/plug_in/__main__.py --only sb3_ppo --only rllib_ppo --steps 20000
+  python scripts/plug_in/__main__.py --write                  # and put the rows into docs/PLUG_IN.md
 """
 
 import sys
