@@ -38,8 +38,7 @@ def zoo() -> list[str]:
 
 def standard_heldout() -> list[Any]:
     """The fixed list of held-out members."""
-    checkout = Path(__file__).parents[1] / "configs" / "heldout.yaml"
-    path = checkout if checkout.is_file() else Path(__file__).with_name("heldout.yaml")
+    path = Path(__file__).with_name("heldout.yaml")
     held: list[Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["heldout"]
     return held
 

@@ -14,7 +14,7 @@ from dond_marl.seats import Cause, Decisions, Partner, Traits, Turns, constant
 if TYPE_CHECKING:
     from partners.network.network import PolicyNetwork
 
-EXPERT = Path(__file__).parent / "experts" / "ppo.json"
+EXPERT = Path(__file__).parents[1] / "experts" / "ppo.json"
 KINDS = ("ppo", "supervised")
 PEOPLE = "human dialogues"  # what a cloned checkpoint notes under "taught_by"
 HOW_TO_TEACH = (

@@ -1,0 +1,261 @@
+"""Every command of the README and the pages is run, page by page in order, in one folder as a reader would.
+
+What would take long is shortened, and how stands in one table below: a command that is not in it fails, as does an
+entry that no page has any more. The README and the recipes run in the default suite, but for what takes longest; that
+and the other pages are run among the slow tests. What needs the network is not run; the table names the test that
+covers it.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.documents.pages import PAGES, ROOT, blocks, commands, name_of
+from tests.league.web.browser import serving
+
+PYTHON = ".venv/bin/python "
+QUICK = ("README.md", "docs/RECIPES.md")
+INSTALLED = "tests/house/test_wheel.py::test_the_installed_package_runs_from_another_directory"
+ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
+SMALL = '--set training.num_envs=16 --set league.block_size=4 --set "learners=[{name: main, decisions: 50}]"'
+ROUNDS = f"{SMALL} --set league.rounds=4 --set league.evaluate=false --set env.max_turns=2"
+STEPS = "--set training.num_train_steps=200 --set env.max_turns=2"
+
+
+@dataclass(frozen=True)
+class How:
+    """How a command is run here: what is added to it, what is put for a part of it, what is typed into it."""
+
+    add: str = ""
+    instead: tuple[str, str] = ("", "")
+    typed: str = ""
+    slow: bool = False  # run among the slow tests alone
+    serves: bool = False  # it serves pages until it is stopped: they are asked for one
+    needs: str = ""  # a module, or "data" for the published files
+    by: str = ""  # not run here, but by this test: file::name
+
+
+HOW = {
+    # The README.
+    "scripts/train.py --config configs/ppo_fast.yaml --set training.num_train_steps=1000000": How(
+        "--set training.num_envs=64 --set training.threads=1 --set env.max_turns=2", ("1000000", "500")
+    ),
+    'scripts/evaluate.py --member "$AGENT" --against heuristic --plot plane.png': How("--sample 20 --max-turns 2"),
+    'scripts/play.py --partner "$AGENT"': How("--max-turns 2", typed="e\n"),
+    "scripts/league.py --config configs/league_quick.yaml": How(f"{ROUNDS} --set heldout=[]"),
+    "scripts/league.py explain --run runs/league_quick/0001 --round 3": How(),
+    "scripts/report.py --run runs/league_quick/0001": How(),
+    "scripts/report.py --run runs/league": How(),
+    "scripts/catalogue.py": How(),
+    "scripts/train.py --algo ppo --hint none --config configs/ppo_config.yaml": How(STEPS),
+    "scripts/train.py --algo reinforce --hint expert --config configs/reinforce_config.yaml": How(STEPS),
+    "scripts/train.py --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
+    "scripts/train.py --resume": How(),
+    "scripts/league.py --config configs/league.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]"),
+    "scripts/league.py --config configs/league.yaml --dry-run": How(SMALL),
+    "scripts/league.py --config configs/league.yaml --workers 2 --set league.rounds=5": How(
+        f"{ROUNDS.replace('--set league.rounds=4 ', '')} --set heldout=[] --set members=[heuristic]",
+        ("rounds=5", "rounds=1"),
+        slow=True,
+    ),
+    "scripts/league.py --resume": How(),
+    "scripts/compare.py configs/league_quick.yaml configs/league_win_rate.yaml": How(
+        f"{SMALL} --set league.rounds=1 --set env.max_turns=2 --set heldout=[tough] --set members=[heuristic]",
+        slow=True,
+    ),
+    "scripts/web.py": How(serves=True, needs="nicegui"),
+    "scripts/web.py --run runs/league/0001": How(serves=True, slow=True, needs="nicegui"),
+    '-m pytest -n 2 -m "not slow"': How("-p no:cacheprovider tests/dond_marl/test_game.py", ("-n 2", "-n 0")),
+    "-m scripts.docs_site.build": How(by="tests/documents/test_site.py::test_the_site_is_built_with_every_link_whole"),
+    # The recipes.
+    "scripts/catalogue.py linear": How(),
+    "scripts/evaluate.py --member linear --against heuristic": How("--sample 20 --max-turns 2"),
+    'scripts/league.py --config configs/league_scripted.yaml --set "members=[linear, heuristic, tough]"': How(
+        "--set league.rounds=1 --set league.block_size=8"
+    ),
+    "scripts/train.py --config configs/ppo_config.yaml --set hints.mode=expert --set hints.expert=nash_seeker": How(
+        STEPS, slow=True
+    ),
+    "scripts/league.py --config configs/league_mine.yaml --dry-run": How(SMALL, slow=True),
+    "scripts/league.py --config configs/league_mine.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]"),
+    "scripts/compare.py configs/league_mine.yaml configs/league_quick.yaml --seeds 1 2 3": How(
+        f"{SMALL} --set league.rounds=1 --set env.max_turns=2 --set heldout=[tough] --set members=[heuristic]",
+        ("1 2 3", "1"),
+        slow=True,
+    ),
+    # The other pages.
+    "scripts/league.py --config configs/league_quick.yaml --backend ray --workers 2": How(
+        f"{ROUNDS} --set heldout=[] --set members=[heuristic]", needs="ray"
+    ),
+    "scripts/fetch_data.py": How(
+        by="tests/dond_marl/scenarios/test_fetch.py::test_the_script_brings_all_four_files_from_another_directory_and_then_finds_them_there"
+    ),
+    "scripts/league.py --config configs/league_scripted.yaml --set env.use_dataset=true --set env.dataset=self_play "
+    "--set env.data_dir=data": How("--set league.rounds=1 --set league.block_size=8", needs="data"),
+    "scripts/league.py explain --run runs/league/0001 --round 3": How(),
+    "scripts/train.py --config configs/ppo_fast.yaml": How(f"{STEPS} --set training.num_envs=64"),
+    "scripts/evaluate.py --member expert --against heuristic": How(),
+    "scripts/evaluate.py --member expert --against heuristic --plot plane.png --json evaluation.json": How(),
+    "scripts/evaluate.py --member stubborn --against boulware --probe": How(),
+    "scripts/train.py --algo bc --config configs/bc_config.yaml --set env.data_dir=data": How(
+        "--set training.epochs=1", needs="data"
+    ),
+    'scripts/evaluate.py --member "expert(kind=supervised)" --against heuristic': How("--sample 20", needs="data"),
+    "scripts/humanlike.py --data-dir data": How(
+        by="tests/league/experiments/test_humanlike.py::test_one_command_makes_the_table"
+    ),
+    "scripts/styles.py": How(
+        by="tests/league/experiments/test_styles.py::test_the_command_compares_writes_and_keeps_the_learners"
+    ),
+    "scripts/transcripts.py dialogues --help": How(),
+    "scripts/distill.py --help": How(),
+    "scripts/hint_experiment.py --config configs/hint_experiment.yaml": How(
+        by="tests/league/experiments/test_hints.py::test_the_command_trains_measures_and_draws"
+    ),
+    "scripts/league.py --config configs/league_llm.yaml": How(
+        "--set training.num_envs=16 --set league.block_size=2 --set heldout=[] --set env.max_turns=2", slow=True
+    ),
+    "scripts/catalogue.py boulware llm": How(),
+    "scripts/play.py --partner expert": How(typed="e\n"),
+    "python -m build": How(
+        by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_config_and_script"
+    ),
+    "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl": How(by=INSTALLED),
+    "dond-marl": How(by=INSTALLED),
+    "python scripts/examples/sb3_maskable_ppo.py --save model.zip": How(by=ELSEWHERE),
+    "python scripts/evaluate.py --member \"sb3(path='model.zip')\" --against heuristic": How(by=ELSEWHERE),
+    "python scripts/league.py --config configs/league_scripted.yaml "
+    '--set "members=[heuristic, boulware, {kind: sb3, path: model.zip}]"': How(by=ELSEWHERE),
+    "python scripts/catalogue.py sb3": How(by=ELSEWHERE),
+}
+SETUP = "make setup"  # what it does is read, not done: it fetches packages
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    """A checkout to type commands in: this one, but for its runs, its data and its virtual environment."""
+    for entry in ROOT.iterdir():
+        if not entry.name.startswith(".") and entry.name not in ("runs", "data", "build", "site", "dist", "configs"):
+            (tmp_path / entry.name).symlink_to(entry)
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    (tmp_path / ".venv" / ".ready").touch()
+    data = Path(os.environ.get("DOND_DATA_DIR") or ROOT / "../shared/data").resolve()
+    if data.is_dir():
+        (tmp_path / "data").symlink_to(data)
+    return tmp_path
+
+
+def made(command: str, home: Path) -> str:
+    """What ``make`` would run, were everything set up; any other command as it is."""
+    if not command.startswith("make "):
+        return command
+    return dry(command.removeprefix("make "), home).splitlines()[-1]
+
+
+def dry(words: str, home: Path) -> str:
+    """What ``make`` says that it would run, also where ``make`` itself runs this test."""
+    alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    told = subprocess.run(["make", "-n", *words.split()], cwd=home, env=alone, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    return told.stdout
+
+
+def how(command: str) -> How:
+    """Its entry in the table."""
+    known = HOW.get(command.removeprefix(PYTHON))
+    assert known is not None, f"nobody says how to run {command!r}: add it to HOW"
+    return known
+
+
+def lacking(needed: str, home: Path) -> bool:
+    """Whether something that not every machine has is missing here."""
+    return not (home / "data").exists() if needed == "data" else bool(needed) and find_spec(needed) is None
+
+
+def run(command: str, told: How, home: Path, variables: list[str]) -> None:
+    """Run it as a shell would, shortened; it has to end well."""
+    line = f"{command.replace(*told.instead)} {told.add}" if told.instead[0] else f"{command} {told.add}"
+    own = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    done = subprocess.run(
+        ["bash", "-c", "\n".join([*variables, line])], input=told.typed, capture_output=True, text=True, cwd=home,
+        env={**own, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(home / "cache")}, check=False, timeout=280,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def walk(page: Path, home: Path, *, slow: bool) -> None:
+    """Every command of a page in order; ``slow``: also those that take minutes."""
+    for text in blocks(page, "yaml"):
+        (home / text.splitlines()[0].removeprefix("# ")).write_text(text)
+    variables, done = list[str](), set[str]()
+    for command in commands(page):
+        if command == SETUP:
+            continue
+        if re.match(r"[A-Z]+=", command):
+            variables.append(command)
+            continue
+        line = made(command, home)
+        told = how(line)
+        if told.by or line in done or (told.slow and not slow) or lacking(told.needs, home):
+            continue
+        done.add(line)
+        if told.serves:
+            with serving(home, *line.removeprefix(f"{PYTHON}scripts/web.py").split()):
+                pass  # it answered, and stops when it is told to
+        else:
+            run(line, told, home, variables)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_command_of_the_page_runs(name, home):
+    walk(ROOT / name, home, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=name_of)
+def test_every_command_of_every_page_runs_also_those_that_take_minutes(page, home):
+    walk(page, home, slow=True)
+
+
+def test_the_table_has_every_command_and_no_other(home):
+    lines = {made(command, home) for page in PAGES for command in commands(page) if command != SETUP}
+    named = {line.removeprefix(PYTHON) for line in lines if not re.match(r"[A-Z]+=", line)}
+    assert named == set(HOW)
+
+
+def test_what_is_not_run_here_is_run_by_a_test_that_exists():
+    for told in HOW.values():
+        file, _, name = told.by.partition("::")
+        if told.by:
+            tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+            assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, told.by
+
+
+def test_make_sets_up_what_it_runs_first(home):
+    shutil.rmtree(home / ".venv")
+    for target in ("league", "test", "play", "docs"):
+        told = dry(target, home)
+        made_at, brought = told.index("-m venv .venv"), told.index("--constraint constraints.txt --editable '.[dev]'")
+        assert made_at < brought < told.rindex(".venv/bin/python"), told
+
+
+def test_a_command_that_fails_is_a_failure(home):
+    with pytest.raises(AssertionError, match=r"no such run|does not exist|no run"):
+        run(f"{PYTHON}scripts/league.py --resume runs/nowhere", How(), home, [])
+    with pytest.raises(AssertionError, match="add it to HOW"):
+        how("scripts/unheard_of.py")

@@ -1,0 +1,149 @@
+"""What the documents say is so: their code runs, their names exist, every config loads, every script answers."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dond_marl.envs.aec import NegotiationEnv
+from dond_marl.occupants import catalogue
+from league.experiments.distill import DistillConfig
+from league.experiments.hints.experiment import ExperimentConfig
+from league.experiments.styles.settings import StylesConfig
+from league.settings.read import Config, load_config
+from league.settings.training import TrainConfig
+from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose
+
+# PLUG_IN.md's are run by tests/documents/test_examples.py; what README.md repeats of the pages is run there.
+PYTHON = [page for page in PAGES if page.name not in ("PLUG_IN.md", "README.md") and blocks(page, "python")]
+OTHER_SETTINGS = {
+    "distill.yaml": DistillConfig,
+    "hint_experiment.yaml": ExperimentConfig,
+    "styles.yaml": StylesConfig,
+}
+CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
+
+
+def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
+    )
+
+
+@pytest.mark.parametrize("page", PYTHON, ids=name_of)
+def test_every_python_block_runs_as_it_stands(page, tmp_path):
+    """Each in a namespace of its own, as if it were the only one on the page."""
+    for number, block in enumerate(blocks(page, "python")):
+        (tmp_path / f"block_{number}.py").write_text(block)
+    all_of_them = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r})\n" + "".join(
+        f"runpy.run_path('block_{number}.py')\n" for number in range(len(blocks(page, "python")))
+    )
+    done = run("-c", all_of_them, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readmes_python_blocks_are_those_of_the_pages():
+    elsewhere = {block for page in PAGES if page.parent.name == "docs" for block in blocks(page, "python")}
+    shown = blocks(ROOT / "README.md", "python")
+    assert len(shown) == 2 and set(shown) <= elsewhere
+
+
+def test_the_page_names_every_partner_and_no_other():
+    table = (ROOT / "docs" / "PARTNERS.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(catalogue())
+    assert f"{len(catalogue())} names can sit in a seat" in (ROOT / "README.md").read_text()
+
+
+def test_the_page_names_every_argument_of_the_environment_with_its_default():
+    rows = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", of_environment("## Arguments"), re.MULTILINE)
+    signature = inspect.signature(NegotiationEnv).parameters
+    assert rows == [(name, repr(parameter.default)) for name, parameter in signature.items()]
+
+
+def test_the_page_says_what_the_spaces_are():
+    from dond_marl import deal_or_no_dialog_v0
+    from dond_marl.envs.views import view
+
+    env = deal_or_no_dialog_v0.env()
+    env.reset(seed=0)
+    seen, said = env.observation_space("seat_0"), env.action_space("seat_0")
+    assert re.findall(r"^\| `(\w+)`", of_environment("## Observation space"), re.MULTILINE) == list(
+        env.observe("seat_0")
+    )
+    assert set(seen) == set(env.observe("seat_0"))
+    assert re.findall(r"^\| `(\w+)`", of_environment("## Action space"), re.MULTILINE) == list(said)
+    whole = " ".join(prose(ROOT / "docs" / "ENVIRONMENT.md").split())
+    assert f"act_type={said['act_type']}" in whole and "oA=MultiDiscrete([5, 5, 5])" in whole
+    assert said["oA"].nvec.tolist() == [5, 5, 5]
+    for actions, told in (("flat", "MultiDiscrete([5, 5, 5, 5])"), ("discrete", "Discrete(253)")):
+        space = view(deal_or_no_dialog_v0.env(), actions).action_space("seat_0")
+        assert str(space).replace(" ", ", ") == told and f"`{told}`" in whole
+    assert view(deal_or_no_dialog_v0.env()).observation_space("seat_0").shape == (15,) and "(15,), float32" in whole
+
+
+def of_environment(heading: str) -> str:
+    """A section of the environment's page."""
+    return (ROOT / "docs" / "ENVIRONMENT.md").read_text().split(f"{heading}\n")[1].split("\n## ")[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_file_that_a_page_names_exists(page):
+    """Also in its blocks of code; what a recipe makes, a run, or the reader's own package does not count."""
+    text = page.read_text().replace("configs/league_mine.yaml", "")
+    folders = "scripts|configs|dond_marl|hints|partners|league|tests|docs"
+    for path in re.findall(rf"(?<![\w/.-])(?:{folders})/[\w/.-]*\w(?![\w*])", text):
+        assert (ROOT / path).exists() or path.endswith("NAME") or "NAME" in path, f"{page.name}: {path}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_and_picture_leads_somewhere(page):
+    for path, anchor in links(page):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{page.name}: {path}"
+        assert not anchor or anchor in anchors(target), f"{page.name}: {path}#{anchor} is no heading there"
+
+
+def test_every_page_is_in_the_sites_navigation_and_in_the_readme():
+    import tomllib
+
+    def listed(entries: list[object]) -> set[str]:
+        values = [value for entry in entries for value in entry.values()]
+        return {v for v in values if isinstance(v, str)}.union(*(listed(v) for v in values if isinstance(v, list)))
+
+    nav = listed(tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"])
+    pages = {page.name for page in PAGES if page.parent.name == "docs"}
+    assert nav == pages | {"CONTRIBUTING.md", "CHANGELOG.md"}
+    linked = {path.removeprefix("docs/") for path, _ in links(ROOT / "README.md")}
+    assert pages - {"README.md"} <= linked
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_every_config_loads_is_short_and_learns_nothing_from_the_held_out_part(path):
+    trains = "training:" in path.read_text() and not path.name.startswith("league")
+    config = load_config(path, (), OTHER_SETTINGS.get(path.name, TrainConfig if trains else Config))
+    assert len(path.read_text().splitlines()) <= 40
+    if isinstance(config, DistillConfig):
+        assert all(games.scenarios != "lewis" or games.split == "train" for games in config.games)
+        return
+    assert config.env.scenarios != "lewis" or config.env.split == "train"
+
+
+def test_the_benchmark_runs_tiny_and_writes_its_rows(tmp_path):
+    import json
+
+    arguments = ["--only", "engine", "--only", "imports", "--repeats", 1, "--seconds", 0.01]
+    done = run(ROOT / "scripts" / "benchmark.py", *arguments, "--json", "rows.json", cwd=tmp_path)
+    assert done.returncode in (0, 1), done.stderr  # 1: a bar was missed, which is no test's business
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert [row["what"] for row in rows] == [
+        "batched engine, uniform-legal",
+        "batched engine, 95 % PROPOSE",
+        "import dond_marl",
+        "heavy modules",
+    ]
+    assert all(row["ours"] > 0 for row in rows[:3]) and rows[3]["ours"] == 0

@@ -1,0 +1,124 @@
+"""The examples: short, they run with the versions that are here, and what they learned sits in the league."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from scripts.plug_in.matrix import BEGIN, END, PAGE, Row, run, table, write
+from scripts.plug_in.places import EXAMPLES, Example
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "scripts" / "examples"
+MODULES = {"open-spiel": "pyspiel"}  # a distribution and what is imported of it, where the names differ
+HERE = [example for example in EXAMPLES if not example.apart]
+
+
+def call(*command: object, cwd: Path, path: Path | None = None) -> str:
+    places = os.pathsep.join(map(str, filter(None, (path, ROOT))))
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False, cwd=cwd, timeout=600,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def need(module: str) -> None:
+    if find_spec(module) is None:
+        pytest.skip(f"no {module} here: pip install -e '.[examples]' brings it")
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
+def test_an_example_is_at_most_sixty_lines_and_shadows_no_library(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= (60 if path.parent == FOLDER else 15)
+    assert find_spec(path.stem) is None and path.stem not in ("tianshou", "ray", "pyspiel")
+
+
+def test_every_example_is_in_the_matrix_and_the_matrix_in_the_page():
+    assert {example.path for example in EXAMPLES} == set(FOLDER.glob("*.py"))
+    shown = PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
+    for example in EXAMPLES:
+        (line,) = (line for line in shown.splitlines() if f"/{example.name}.py)" in line)
+        assert line.endswith("| yes |"), line
+
+
+def test_the_class_on_the_page_is_the_one_in_the_folder():
+    shown = (FOLDER / "sb3_partner" / "sb3_partner.py").read_text(encoding="utf-8").split("\n\n", 1)[1]
+    assert shown.strip() in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_code_on_the_page_runs_as_it_stands(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    assert "Estimate(mean=" in call(sys.executable, "-c", "\n".join(blocks), cwd=tmp_path)
+
+
+def test_a_matrix_replaces_its_rows_of_the_page_and_nothing_else(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        f"before\n{BEGIN}\nold\n{table([Row(Example('zero', 'what', 'lib'), '', '', True)])}\n{END}\nafter\n"
+    )
+    rows = [
+        Row(Example("one", "what", "lib"), "lib 1.0", "a | b", True),
+        Row(Example("two", "what", "lib", apart=("lib==1",)), "lib 1", "broke", False),
+    ]
+    write(rows, page)
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
+    assert "| [`one.py`](../scripts/examples/one.py) | what | lib 1.0 | a / b | yes |" in text
+    assert "| what (in a place of its own) | lib 1 | broke | no |" in text
+    assert "`zero.py`" in text and text.count("| example |") == 1  # of another time
+    write([Row(rows[1].example, "lib 2", "mended", True)], page)
+    assert page.read_text() == text.replace("| lib 1 | broke | no |", "| lib 2 | mended | yes |")
+
+
+def test_a_library_that_is_missing_is_a_row_that_says_what_to_do():
+    row = run(Example("sb3_ppo", "what", "no-such-distribution"), None)
+    assert not row.works and row.outcome == "pip install -e '.[examples]' brings no-such-distribution"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", HERE, ids=lambda example: example.name)
+def test_an_example_runs_and_learns_a_little(example):
+    need(MODULES.get(example.library, example.library.replace("-", "_")))
+    row = run(example, 12_288)
+    assert row.works, row.outcome
+    if example.learns:
+        before, after = (float(part.split(" ±")[0]) for part in row.outcome.split(" before, "))
+        assert after > before + 0.3
+
+
+@pytest.mark.slow
+def test_a_policy_trained_elsewhere_sits_in_the_league(tmp_path):
+    """Train with sb3-contrib, save, install the fifteen-line package, evaluate it, and play a league with it."""
+    need("sb3_contrib")
+    site = tmp_path / "site"
+    call(sys.executable, FOLDER / "sb3_maskable_ppo.py", "--steps", 8192, "--save", "model.zip", cwd=tmp_path)
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
+    need("hatchling")
+    call(*pip, "--target", site, FOLDER / "sb3_partner", cwd=tmp_path)
+    spec = "sb3(path='model.zip')"
+    told = call(sys.executable, ROOT / "scripts" / "catalogue.py", "sb3", cwd=tmp_path, path=site)
+    assert "likeliest act" in told and "must be given" in told
+    tiny = ("--scenarios", "lewis", "--sample", 50)
+    command = (sys.executable, ROOT / "scripts" / "evaluate.py", "--member", spec, "--against", "heuristic", *tiny)
+    assert "share of the best response" in call(*command, cwd=tmp_path, path=site)
+    settings = (
+        "--set",
+        "league.rounds=1",
+        "--set",
+        "league.block_size=64",
+        "--set",
+        "members=[heuristic, {kind: sb3, path: model.zip}]",
+    )
+    config = ("--config", ROOT / "configs" / "league_scripted.yaml")
+    ladder = call(sys.executable, ROOT / "scripts" / "league.py", *config, *settings, cwd=tmp_path, path=site)
+    assert "sb3(path='model.zip')" in ladder.split("cross-play")[0]

@@ -1,0 +1,195 @@
+"""The human line: worked examples, the stored figures, and what is known of the published dialogues."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dond_marl.dialogues.human_line import (
+    FAIR,
+    MEANINGS,
+    STORED,
+    _figures,
+    as_lines,
+    human_line,
+    selection,
+    store,
+    stored_human_line,
+    to_json,
+)
+from dond_marl.scenarios.data import DIALOGUE_SPLITS, Dialogue, load_dialogues
+
+ROOT = Path(__file__).resolve().parents[3]
+NO_DEAL = ("<disagree>",) * 6
+
+
+def row(mine: tuple[int, ...] | None, opens: bool = True, turns: int = 3) -> Dialogue:
+    """A negotiation over 1 book, 2 hats, 1 ball, worth 4, 2, 2 to us and 0, 3, 4 to them; we got ``mine``."""
+    counts = (1, 2, 1)
+    speakers = ("YOU:", "THEM:") if opens else ("THEM:", "YOU:")
+    words = [word for turn in range(turns) for word in (speakers[turn % 2], "hello", "<eos>")]
+    output = NO_DEAL
+    if mine is not None:
+        theirs = tuple(n - m for n, m in zip(counts, mine, strict=True))
+        output = tuple(f"item{kind}={n}" for share in (mine, theirs) for kind, n in enumerate(share))
+    return Dialogue(counts, (4, 2, 2), (0, 3, 4), tuple(words), output)
+
+
+# --- Worked examples ------------------------------------------------------------------------------------------------
+
+
+def test_the_figures_of_four_negotiations_by_hand():
+    """We get the book and both hats (8 to 4), then book and ball (6 to 6), nothing, and all but one hat (8 to 3)."""
+    rows = [row((1, 2, 0)), row((1, 0, 1), opens=False, turns=5), row(None), row((1, 1, 1), opens=False)]
+    found = {name: figure.mean for name, figure in _figures(rows).items()}
+    assert found == pytest.approx(
+        {
+            "deals": 3 / 4,
+            "score": 22 / 4,
+            "score_of_deals": 22 / 3,
+            "joint_of_deals": 35 / 3,
+            # With the book we can have 4:10, 6:7 (and a hat), 8:4 (both hats), 6:6 (the ball), 8:3 (a hat and the
+            # ball), 10:0. So 8:4 alone is Pareto-optimal of our deals; the highest sum is 14 of 4:10, the highest
+            # product 42 of 6:7, the highest minimum 6.
+            "pareto_of_deals": 1 / 3,
+            "nash_point_of_deals": 0,
+            "most_points_of_deals": 0,
+            "max_min_of_deals": 1 / 3,
+            "fair_of_deals": 1 / 3,
+            "nash_product_mean_of_products": (32 + 36 + 0 + 24) / 4,
+            "nash_product_of_means": (8 + 6 + 0 + 3) / 4 * (4 + 6 + 0 + 8) / 4,
+            "nash_product_of_deals": (32 + 36 + 24) / 3,
+            "turns": (3 + 5 + 3 + 3) / 4,
+            "first": (8 + 6 + 0 + 3) / 4,
+            "second": (4 + 6 + 0 + 8) / 4,
+            "first_of_deals": (8 + 6 + 3) / 3,
+            "second_of_deals": (4 + 6 + 8) / 3,
+            "first_minus_second": (17 - 18) / 4,
+            "first_minus_second_of_deals": (17 - 18) / 3,
+        }
+    )
+    assert FAIR == 5
+
+
+def test_selections_that_do_not_add_up_are_no_deal():
+    assert selection(row((1, 0, 1))) == (1, 0, 1)
+    assert selection(row(None)) is None
+    clash = row((1, 0, 1))._replace(output=("item0=1", "item1=2", "item2=1", "item0=1", "item1=2", "item2=0"))
+    assert selection(clash) is None
+
+
+# --- The stored figures ---------------------------------------------------------------------------------------------
+
+
+def test_the_package_knows_the_human_line_without_the_data():
+    """Every figure has a meaning, an interval around its mean and the number of negotiations behind it."""
+    line = stored_human_line()
+    assert list(line.figures) == list(MEANINGS)
+    assert set(line.files) == {f"{split}.txt" for split in DIALOGUE_SPLITS}
+    assert all(len(digest) == 64 for digest in line.files.values())
+    for name, figure in line.figures.items():
+        assert figure.low < figure.mean < figure.high
+        assert figure.n == (9531 if name.endswith("of_deals") else line.perspectives)
+    assert len(as_lines(line)) == 1 + len(MEANINGS)
+
+
+def test_the_stored_file_holds_numbers_and_its_source_only(tmp_path):
+    value = json.loads(STORED.read_text(encoding="utf-8"))
+    assert set(value) == {"source", "files", "perspectives", "confidence", "figures"}
+    assert all(math.isfinite(n) for figure in value["figures"].values() for n in figure.values())
+    store(stored_human_line(), tmp_path / "line.json")
+    assert (tmp_path / "line.json").read_bytes() == STORED.read_bytes()
+
+
+# --- The published files --------------------------------------------------------------------------------------------
+
+
+def test_the_stored_figures_are_those_of_the_files(data_dir):
+    found, stored = to_json(human_line(data_dir)), to_json(stored_human_line())
+    if found["files"] == stored["files"]:
+        assert found == stored
+    for name, figure in stored["figures"].items():  # the published train.txt holds the same rows in another order
+        assert found["figures"][name] == pytest.approx(figure, abs=2e-4)
+
+
+def test_the_human_line_is_what_is_known_of_the_published_data(data_dir):
+    """Figures recomputed before from the same 12,234 rows in the published ``data.txt``, to the digits given there."""
+    known = {
+        "deals": (0.779, 3),
+        "score": (5.82, 2),
+        "score_of_deals": (7.47, 2),
+        "joint_of_deals": (14.94, 2),
+        "pareto_of_deals": (0.770, 3),
+        "nash_point_of_deals": (0.552, 3),
+        "most_points_of_deals": (0.581, 3),
+        "max_min_of_deals": (0.714, 3),
+        "fair_of_deals": (0.938, 3),
+        "turns": (5.98, 2),
+        "first_of_deals": (7.68, 2),
+        "second_of_deals": (7.26, 2),
+    }
+    line = human_line(data_dir)
+    assert line.perspectives == 12_234
+    assert {name: round(line.figures[name].mean, digits) for name, (_, digits) in known.items()} == {
+        name: value for name, (value, _) in known.items()
+    }
+
+
+def test_who_opens_is_compared_with_who_answers_in_the_same_rows(data_dir):
+    """Over rows of their own perspective openers look 0.1 worse: more of their rows are there without a deal."""
+    rows = [each for split in DIALOGUE_SPLITS for each in load_dialogues(split, data_dir)]
+    opens = np.array([each.words[0] == "YOU:" for each in rows])
+    shares = [selection(each) for each in rows]
+    own = np.array(
+        [0 if s is None else np.dot(each.my_values, s) for each, s in zip(rows, shares, strict=True)], dtype=float
+    )
+    assert (round(own[opens].mean(), 2), round(own[~opens].mean(), 2)) == (5.93, 5.71)
+    assert opens.sum() == 6_173 and (~opens).sum() == 6_061
+    figures = stored_human_line().figures
+    assert figures["first"].mean - figures["second"].mean == pytest.approx(figures["first_minus_second"].mean, abs=1e-3)
+
+
+# --- The script -----------------------------------------------------------------------------------------------------
+
+
+def humans(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    script = ROOT / "scripts" / "humans.py"
+    return subprocess.run(
+        [sys.executable, script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        timeout=120,
+    )
+
+
+def test_the_script_shows_the_stored_figures_without_the_data(tmp_path):
+    done = humans("--json", "line.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "deals" in done.stdout and "77.91 %" in done.stdout
+    assert json.loads((tmp_path / "line.json").read_text())["human_line"] == to_json(stored_human_line())
+
+
+def test_the_script_says_what_to_do_without_a_traceback(tmp_path):
+    done = humans("--data-dir", tmp_path / "nowhere", cwd=tmp_path)
+    assert done.returncode == 1 and "fetch_data.py" in done.stderr and "Traceback" not in done.stderr
+    done = humans("--json", tmp_path / "no" / "folder.json", cwd=tmp_path)
+    assert done.returncode == 1 and "folder.json" in done.stderr and "Traceback" not in done.stderr
+    done = humans("--store", cwd=tmp_path)
+    assert done.returncode == 2 and "--data-dir" in done.stderr
+
+
+def test_the_script_computes_the_line_and_scores_the_annotator(data_dir, tmp_path):
+    done = humans("--data-dir", data_dir, "--split", "val", "--json", "all.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "coverage" in done.stdout and "labelled by hand" in done.stdout
+    figures = json.loads((tmp_path / "all.json").read_text())
+    assert figures["annotator"]["splits"][0]["split"] == "val"
+    assert sum(each["labelled"] for each in figures["annotator"]["labels"]) == 100

@@ -1,0 +1,373 @@
+"""The same results wherever tasks are played, whoever breaks and whatever is killed."""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.scenarios.data import DataError
+from league.backends.choose import open_backend
+from league.backends.contract import BackendError
+from league.backends.in_process import InProcess
+from league.backends.perform import weights_of
+from league.backends.process import KILLED, STRIKES, ProcessBackend, at_fault
+from league.backends.ray_joining import check_reachable
+from league.backends.supervision import Death
+from league.settings.backend import BackendConfig
+from league.settings.sections import EnvConfig
+from league.tasks import blame as asked
+from league.tasks.values import Place
+from tests.league.backends.backend_tasks import (
+    gone,
+    install_plugin,
+    match,
+    matches,
+    network,
+    own_workers,
+    practice,
+    seat,
+    told,
+    workers_of,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+ZOO = ("heuristic", "random", "tough", "boulware(exponent=2)", "nice_tit_for_tat")
+LONG = 60.0  # a deadline that only a member that hangs misses
+
+
+@pytest.fixture
+def place(tmp_path) -> Place:
+    return Place(tmp_path / "blobs")
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A third party's partner is installed, here and for workers."""
+    monkeypatch.syspath_prepend(str(install_plugin(tmp_path / "site")))
+    catalogue.cache_clear()
+    yield
+    catalogue.cache_clear()
+
+
+def in_process(tasks, place):
+    return [told(result) for result in InProcess().run(tasks, place)]
+
+
+def round_of(place):
+    """A round with two learners and a snapshot; practice is begun first and comes last."""
+    first, second = practice(place, ZOO[:3], 0), practice(place, ["tough"], 1, "other")
+    return [*matches([*ZOO, network(first.state)], first=2), first, second]
+
+
+def same_by_workers(tasks, place, workers):
+    alone = in_process(tasks, place)
+    assert [result[0] for result in alone] == tasks
+    for number in workers:
+        with ProcessBackend(number) as backend:
+            assert [told(result) for result in backend.run(tasks, place, deadline=LONG)] == alone
+            assert len(own_workers()) == number
+        assert not own_workers()
+
+
+def test_two_workers_give_the_results_of_this_process_weights_included(place):
+    same_by_workers(round_of(place), place, workers=(2,))
+
+
+def test_one_worker_and_four_give_the_results_of_this_process(place):
+    same_by_workers(matches(ZOO), place, workers=(1, 4))
+
+
+@pytest.mark.slow
+def test_one_two_and_four_workers_give_the_same_weights(place):
+    same_by_workers(round_of(place), place, workers=(1, 2, 4))
+
+
+def test_workers_stay_for_the_next_round_and_what_is_left_in_flight_is_dropped(place, broken):
+    tasks = matches(ZOO[:3])
+    with ProcessBackend(2) as backend:
+        first = [told(result) for result in backend.run(tasks, place)]
+        workers = own_workers()
+        assert [told(result) for result in backend.run(tasks, place)] == first and own_workers() == workers
+        results = backend.run([*tasks, *matches(["broken(how=sleep)"])], place)
+        assert told(next(results)) == first[0]
+        results.close()
+        assert [told(result) for result in backend.run(tasks, place)] == first
+    assert list(backend.run([], place)) == []
+
+
+def killed_at_random(tasks, place, kills):
+    """Play ``tasks`` until so many workers, idle and busy ones alike, were killed; each time the same must come out.
+
+    A worker is killed after one result in six: whether the machine is busy changes nothing.
+    """
+    alone, draw, killed = in_process(tasks, place), random.Random(kills), 0
+    with ProcessBackend(2) as backend:
+        while killed < kills:
+            played = []
+            for result in backend.run(tasks, place, deadline=LONG):
+                played.append(told(result))
+                workers = own_workers()
+                if draw.random() < 1 / 6 and workers:
+                    os.kill(draw.choice(workers), signal.SIGKILL)
+                    killed += 1
+            assert played == alone
+    assert not own_workers()
+
+
+def test_workers_killed_at_random_cost_a_retry_and_change_nothing(place):
+    killed_at_random(matches(ZOO, size=128), place, kills=3)
+
+
+@pytest.mark.slow
+def test_thirty_workers_killed_at_random_change_neither_facts_nor_weights(place):
+    killed_at_random(round_of(place), place, kills=30)
+
+
+CAUSES = {
+    "error": "RuntimeError: lost my notes",
+    "exit": "SystemExit: 3",
+    "garbage": "AttributeError",
+    "greedy": "IllegalAct",
+    "leave": "it ended its process with exit code 0",
+    "fail": "it ended its process with exit code 3",
+    "segfault": f"its process was ended by signal {signal.SIGSEGV:d}",
+    "interrupt": "KeyboardInterrupt: no more",
+    "memory": "MemoryError: full",
+}
+
+
+def test_members_that_break_forfeit_their_matches_and_change_no_other(place, broken):
+    sound = matches(ZOO[:2])
+    tasks = [
+        *sound[:1],
+        *(match(seat(f"broken(how={how})"), seat("tough"), number=1 + number) for number, how in enumerate(CAUSES)),
+        *sound[1:],
+    ]
+    with ProcessBackend(2) as backend:
+        results = list(backend.run(tasks, place, deadline=LONG))
+    assert [told(result) for result in results if result.failed is None] == in_process(sound, place)
+    failed = [result for result in results if result.failed is not None]
+    assert [result.task for result in failed] == tasks[1:-2]
+    for result, (how, cause) in zip(failed, CAUSES.items(), strict=True):
+        assert result.failed == f"broken(how={how})" and cause in result.cause and not result.legs
+
+
+@pytest.mark.parametrize("how", ["sleep", "spin", "deaf"])
+def test_a_member_that_hangs_past_the_deadline_forfeits(place, broken, how):
+    member = f"broken(how={how})"
+    tasks = [match(seat("tough"), seat(member)), *matches(ZOO[:2], first=1)]
+    with ProcessBackend(1) as backend:
+        hung, *results = backend.run(tasks, place, deadline=1.0)
+    assert hung.failed == member and not hung.legs and "the deadline is 1 s" in hung.cause
+    assert [told(result) for result in results] == in_process(tasks[1:], place)
+
+
+def test_who_is_slow_is_at_fault_not_who_is_asked_when_the_time_is_over(place, broken):
+    slow, quick = "broken(how=slow)", "broken(how=fine)"
+    with ProcessBackend(1) as backend:
+        for pair in ((slow, quick), (quick, slow)):
+            (result,) = backend.run([match(*map(seat, pair))], place, deadline=1.0)
+            assert result.failed == slow
+
+
+def test_practice_against_a_member_that_hangs_leaves_the_learner_as_it_was(place, broken):
+    task = practice(place, ["tough", "broken(how=sleep)"])
+    with ProcessBackend(1) as backend:
+        (result,) = backend.run([task], place, deadline=6.0)
+    assert result.state == task.state and result.content is None and result.failed == "main"
+    assert result.cause.startswith("broken(how=sleep): it had taken ")
+
+
+def test_a_deadline_that_is_too_short_for_honest_work_is_nobodys_fault(place):
+    task = practice(place, ["tough"])
+    with (
+        ProcessBackend(1) as backend,
+        pytest.raises(BackendError, match=r"no member is to blame.*set a longer deadline"),
+    ):
+        list(backend.run([task], place, deadline=0.001))
+    assert not own_workers()
+
+
+def test_what_is_no_members_fault_is_raised_here_as_it_was_there(place):
+    nowhere = EnvConfig(scenarios="self_play", data_dir=str(place.blobs))
+    task = dataclasses.replace(match(seat("tough"), seat("random")), env=nowhere)
+    with ProcessBackend(1) as backend, pytest.raises(DataError, match=r"fetch_data\.py"):
+        list(backend.run([task], place))
+
+
+def test_a_person_and_a_service_are_asked_from_this_process(place, broken):
+    tasks = [match(seat("tough"), seat(f"broken(how={how})")) for how in ("near", "remote", "near")]
+    with ProcessBackend(1) as backend:
+        near, remote, again = (result.cause for result in backend.run(tasks, place))
+    assert f"in process {os.getpid()}" in remote and f"in process {os.getpid()}" not in near == again
+
+
+@pytest.mark.parametrize("how", ["sleep", "deaf"])
+def test_no_worker_outlives_its_parent_not_even_one_that_hangs(tmp_path, broken, how):
+    script = tmp_path / "parent.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            from league.backends.process import ProcessBackend
+            from league.tasks import Place
+            from tests.league.backends.backend_tasks import match, seat
+
+            tasks = [match(seat("tough"), seat(f"broken(how={sys.argv[1]})"))] * 2
+            list(ProcessBackend(2).run(tasks, Place(None), tick=lambda: print("waiting", flush=True)))
+            """
+        )
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "site")])}
+    process = subprocess.Popen([sys.executable, script, how], stdout=subprocess.PIPE, env=environment)
+    assert process.stdout is not None
+    while len(workers_of(process.pid)) < 2:
+        process.stdout.readline()
+    time.sleep(0.5)
+    process.kill()
+    process.communicate()
+    assert gone(process.pid)
+
+
+def test_a_stop_takes_no_more_than_five_seconds_whatever_a_member_does(place, broken):
+    began = 0.0
+
+    def tick() -> None:
+        nonlocal began
+        if len(own_workers()) == 2 and not began:
+            began = time.monotonic()
+        if began and time.monotonic() > began + 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), ProcessBackend(2) as backend:
+        list(
+            backend.run(
+                [match(seat("tough"), seat(f"broken(how={how})")) for how in ("deaf", "spin")], place, tick=tick
+            )
+        )
+    assert time.monotonic() - began < 5 and not own_workers()
+
+
+def test_a_stop_ends_a_long_practice_between_two_updates(place):
+    task, ticks = practice(place, ["tough"]), []
+    task = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 10**9}))
+
+    def tick() -> None:
+        ticks.append(1)
+        if len(ticks) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), InProcess() as backend:
+        list(backend.run([task], place, tick=tick))
+    assert len(ticks) == 5
+
+
+def death(member: str | None = "a", outside: bool = False, began: bool = True) -> Death:
+    return Death(member, "died", outside, began)
+
+
+def test_a_fault_needs_two_deaths_or_eight_by_somebody_elses_hand():
+    assert at_fault([death()], "it") is None
+    assert at_fault([death(), death(outside=True)], "it") is None
+    assert at_fault([death("b", outside=True), death("a"), death("a")], "it") == "a"
+    assert at_fault([death(outside=True)] * (KILLED - 1), "it") is None
+    assert at_fault([death(outside=True)] * KILLED, "it") == "a"
+    with pytest.raises(BackendError, match="no single member"):
+        at_fault([death("a"), death("b")], "it")
+    with pytest.raises(BackendError, match="no single member"):
+        at_fault([death(None)] * STRIKES, "it")
+    with pytest.raises(BackendError, match="before they had begun it"):
+        at_fault([death(None, began=False)] * STRIKES, "it")
+
+
+def test_the_page_says_who_is_asked_and_who_has_taken_longest(tmp_path):
+    with (tmp_path / "page").open("w+b") as file:
+        file.truncate(asked.PAGE)
+        page, memory = asked.Page(file.fileno()), mmap.mmap(file.fileno(), asked.PAGE)
+    longest, other = "\U0001f600" * 80, "\U0001f601" * 80  # as long as names get, and longer when written
+    page.answered(longest, page.ask(longest) - 9)
+    page.ask(other)
+    seen = asked.read(memory)
+    assert (seen.member, seen.slowest) == (other, longest) and 9 <= seen.longest <= seen.everybody < 10
+    page.raised_by = other
+    page.give_up("x" * 300)
+    assert asked.read(memory).member == other and asked.read(memory).words == "x" * 300
+    page.begin()
+    assert asked.read(memory) == asked.Asked()
+
+
+def test_in_a_process_that_is_no_worker_a_member_is_itself():
+    partner = seat_occupant("tough")
+    assert asked.watched("tough", partner) is partner
+
+
+@pytest.mark.parametrize(
+    ("settings", "chosen"),
+    [
+        ({}, "local"),
+        ({"workers": 1}, "local"),
+        ({"workers": 2}, "process"),
+        ({"kind": "process"}, "process"),
+        ({"kind": "ray", "workers": 3}, "ray"),
+        ({"ray_address": "auto"}, "ray"),
+    ],
+)
+def test_a_backend_may_be_named_or_follow_from_what_is_said_of_it(settings, chosen):
+    assert BackendConfig(**settings).chosen == chosen
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"kind": "local", "workers": 2}, "choose process"),
+        ({"kind": "process", "ray_address": "auto"}, "choose ray"),
+    ],
+)
+def test_settings_of_a_backend_that_contradict_each_other_are_refused(settings, words):
+    with pytest.raises(ValidationError, match=words):
+        BackendConfig(**settings)
+
+
+def test_the_backends_that_need_nothing_are_opened_as_they_are_set():
+    assert isinstance(open_backend(BackendConfig(), print), InProcess)
+    assert isinstance(open_backend(BackendConfig(workers=2), print), ProcessBackend)
+
+
+def test_without_ray_its_backend_says_what_to_install():
+    code = "import sys; sys.modules['ray'] = None; from league.backends.cluster import RayBackend; RayBackend()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "BackendError: the backend ray needs Ray: pip install 'dond-marl[ray]'" in done.stderr
+
+
+@pytest.mark.parametrize("address", ["nowhere", "1.2.3.4", "host:0", "host:port", ":6379"])
+def test_an_address_that_is_none_is_refused(address):
+    with pytest.raises(BackendError, match="HOST:PORT"):
+        check_reachable(address)
+
+
+def test_a_cluster_that_does_not_answer_is_told_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(BackendError, match=f"nobody answers at 127.0.0.1:{port}.*ray start --head"):
+        check_reachable(f"127.0.0.1:{port}")
+
+
+def test_every_blob_that_a_task_names_is_known(place):
+    task = practice(place, ["tough"])
+    snapshot = network(task.state)
+    assert weights_of(task, place.blobs) == {task.state.blob}
+    assert weights_of(match(snapshot, seat("tough")), place.blobs) == {snapshot.blob}
+    assert weights_of(match(seat("random"), seat("tough")), place.blobs) == set()

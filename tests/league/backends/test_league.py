@@ -1,0 +1,119 @@
+"""A league on each backend, as a user runs it: the same ledger and weights, whoever breaks and however it stops."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from league.ledger.ledger import Ledger
+from tests.killing import command, committed, run
+from tests.league.backends.backend_tasks import gone, install_plugin, workers_of
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPTED = """
+env: {scenarios: lewis, split: train}
+league: {seed: 3, rounds: ROUNDS, block_size: 16, evaluate: false}
+members: [heuristic, random, "boulware(exponent=2)", tough]
+logging: {output_dir: "FOLDER"}
+"""
+LEARNERS = """
+learners:
+  - {name: main, hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 2, decisions: 300}
+  - {name: other, algo: reinforce, hidden: [16], rollout: 2, num_envs: 32, decisions: 200, snapshot_every: 0}
+"""
+
+
+def write_settings(tmp_path: Path, rounds: int, more: str = "") -> Path:
+    path = tmp_path / "league.yaml"
+    path.write_text((SCRIPTED + more).replace("ROUNDS", str(rounds)).replace("FOLDER", str(tmp_path / "runs")))
+    return path
+
+
+def kept(folder: Path) -> tuple[str, dict[str, bytes]]:
+    """The ledger's fingerprint, and every weight of a run."""
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        return ledger.fingerprint(), {path.name: path.read_bytes() for path in sorted((folder / "blobs").glob("*"))}
+
+
+def same_on(tmp_path, config, *backends):
+    """Play a league in one process and then on each of ``backends``, which leaves the same behind."""
+    for flags in ((), *backends):
+        done = run("--config", config, *flags)
+        assert done.returncode == 0, done.stderr
+    alone, *others = (kept(folder) for folder in sorted((tmp_path / "runs").iterdir()))
+    assert len(others) == len(backends) and all(other == alone for other in others)
+    return alone
+
+
+def test_two_workers_leave_the_ledger_of_one_process(tmp_path):
+    same_on(tmp_path, write_settings(tmp_path, 3), ["--workers", 2])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_one_two_and_four_workers_and_ray_leave_the_same_ledger_and_weights(tmp_path):
+    backends = [["--backend", "process", "--workers", 1], ["--workers", 2], ["--workers", 4]]
+    try:
+        import ray  # noqa: F401
+    except ModuleNotFoundError:
+        pass
+    else:
+        backends.append(["--backend", "ray", "--workers", 2])
+    _, weights = same_on(tmp_path, write_settings(tmp_path, 4, LEARNERS), *backends)
+    assert weights
+
+
+def test_a_run_killed_with_workers_goes_on_without_them_to_the_same_ledger(tmp_path):
+    config, folder = write_settings(tmp_path, 30), tmp_path / "runs" / "0001"
+    process = subprocess.Popen(command("--config", config, "--workers", 2), stdout=subprocess.DEVNULL)
+    while committed(folder) < 3:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert gone(process.pid)
+    assert run("--resume", folder).returncode == 0
+    assert run("--config", config).returncode == 0
+    assert kept(folder) == kept(tmp_path / "runs" / "0002")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_is_heeded_while_a_member_hangs(tmp_path, number):
+    members = ["--set", "members=[tough, 'broken(how=deaf)']"]
+    environment = {**os.environ, "PYTHONPATH": str(install_plugin(tmp_path / "site"))}
+    process = subprocess.Popen(
+        command("--config", write_settings(tmp_path, 3), "--workers", 2, *members),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+    while len(workers_of(process.pid)) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and "--resume" in errors and "Traceback" not in errors
+    assert gone(process.pid, seconds=0)
+
+
+def test_members_that_hang_or_leave_forfeit_and_the_league_goes_on(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(install_plugin(tmp_path / "site"))}
+    members = ["--set", "members=[random, tough, 'broken(how=sleep)', 'broken(how=leave)']"]
+    config = write_settings(tmp_path, 1)
+    done = run("--config", config, "--workers", 2, "--set", "backend.deadline=1.0", *members, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "failed by the fault of broken(how=leave): it ended its process with exit code 0" in done.stdout
+    assert "failed by the fault of broken(how=sleep): it had taken " in done.stdout
+    assert run("--config", config, "--set", "members=[random, tough]").returncode == 0
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        assert len(ledger.at_fault(0)) == 4 + 3
+        played = {leg.seats: leg.facts.tobytes() for leg in ledger.legs(0)}
+    with Ledger(tmp_path / "runs" / "0002" / "ledger.sqlite") as ledger:
+        assert played == {leg.seats: leg.facts.tobytes() for leg in ledger.legs(0)}

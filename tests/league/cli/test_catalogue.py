@@ -1,0 +1,135 @@
+"""scripts/catalogue.py: everybody is listed as they are, on any screen."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from dond_marl import occupants
+from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.seats import Traits
+from league.cli.catalogue import DECLARED, Entry, Parameter, entries, entry_of, full, main, overview, plain
+from partners.scripted.greedy import Heuristic
+
+ROOT = Path(__file__).resolve().parents[3]
+NEEDS_NOTHING = [entry.name for entry in entries() if all(p.default is not None for p in entry.parameters)]
+
+
+def rendered(parts, width: int, color: str | None = None) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=color is not None, color_system=color)
+    for part in parts:
+        console.print(part)
+    return console.file.getvalue()
+
+
+def test_everybody_has_a_name_a_sentence_and_a_source():
+    found = entries()
+    assert [entry.name for entry in found] == list(catalogue())
+    for entry in found:
+        assert entry.sentence.endswith(".") and "``" not in entry.sentence + entry.source, entry
+        assert entry.source and not entry.source.endswith("."), entry.name
+
+
+def test_a_worked_entry():
+    entry = entry_of("heuristic", Heuristic)
+    assert entry.sentence.startswith("Accepts an offer worth enough of its whole value")
+    assert entry.source == "this project's specification, the default partner"
+    assert entry.parameters == (
+        Parameter("accept_ratio", "0.55"),
+        Parameter("insist_ratio", "0.5"),
+        Parameter("demand", "1.0"),
+    )
+    assert entry.traits == Traits(deterministic=True, memoryless=True)
+    assert entry.in_words == "deterministic, no memory" and entry.module == "partners.scripted.greedy"
+
+
+@pytest.mark.parametrize("name", [name for name in NEEDS_NOTHING if name != "llm"])
+def test_traits_that_are_shown_are_those_of_whom_it_makes(name):
+    shown = next(entry for entry in entries() if entry.name == name).traits
+    assert shown is not None and shown == seat_occupant(name).traits
+
+
+def test_declared_traits_are_those_of_whom_is_made():
+    assert set(DECLARED) == {"checkpoint", "expert"}  # expert: the test above
+    made = seat_occupant({"kind": "checkpoint", "path": str(ROOT / "partners" / "experts" / "ppo.json")})
+    assert made.traits == DECLARED["checkpoint"]
+
+
+def test_the_traits_of_whom_depends_on_its_parameters_are_not_made_up():
+    by_name = {entry.name: entry for entry in entries()}
+    assert by_name["mixture"].traits is None and "depend on its parameters" in by_name["mixture"].in_words
+    assert by_name["human"].in_words == "a person"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 131, 132, 160, 240])
+def test_every_word_is_there_on_any_width(width):
+    text = rendered(overview(entries(), width), width)
+    assert max(map(len, text.splitlines())) <= width and "…" not in text
+    words = "".join(text.split())
+    for entry in entries():
+        assert entry.name in text
+        if width < 132:  # in a table, cells stand side by side
+            assert "".join(entry.sentence.split()) in words and "".join(entry.source.split()) in words
+
+
+@pytest.mark.parametrize("width", [40, 60, 160])
+def test_in_full_everything_is_told(width):
+    found = {entry.name: entry for entry in entries()}
+    text = rendered(full([found["llm"], found["boulware"]]), width)
+    assert max(map(len, text.splitlines())) <= width
+    for parameter in found["llm"].parameters:
+        assert parameter.name in text
+    assert "default 4.0" in text and "from partners.scripted.time_based" in text
+
+
+def test_color_is_used_where_there_is_color():
+    assert "\x1b[" in rendered(overview(entries(), 100), 100, "standard")
+    assert "\x1b[" not in rendered(overview(entries(), 100), 100)
+
+
+def test_names_and_text_from_somebody_else_are_printed_inert():
+    entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", (), None, "m", "Says [bold]this[/bold].")
+    for parts in (overview([entry], 60), overview([entry], 160), full([entry])):
+        text = rendered(parts, 160)
+        assert "[red]x[/red]" in text and "[bold]this[/bold]" in text
+
+
+def test_markup_of_docstrings_is_not_shown():
+    assert plain("As ``NiceNegotiator``, see\n :mod:`dond_marl.yardsticks.odds` and :class:`~a.b.C`.") == (
+        "As `NiceNegotiator`, see `dond_marl.yardsticks.odds` and `a.b.C`."
+    )
+
+
+def test_json_is_for_programs(capsys):
+    assert main(["boulware", "best_response", "boulware"], as_json=True, no_color=False) == 0
+    boulware, response = json.loads(capsys.readouterr().out)
+    assert boulware["parameters"] == [{"name": "exponent", "default": "4.0"}, {"name": "floor", "default": "0.5"}]
+    assert boulware["traits"]["deterministic"] is True and response["parameters"][0] == {"name": "to", "default": None}
+
+
+def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
+    assert main(["boulwere"], as_json=False, no_color=False) == 2
+    assert "no occupant is called 'boulwere' (did you mean 'boulware'?)" in capsys.readouterr().err
+
+
+def test_the_script_lists_a_third_partys_occupants_too(tmp_path):
+    (tmp_path / "theirs.py").write_text(
+        "from partners.scripted.greedy import Heuristic\n\n\ndef theirs(share=0.3):\n"
+        '    """Is easily pleased.\n\n    Source: elsewhere.\n    """\n    return Heuristic(accept_ratio=share)\n'
+    )
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{occupants.GROUP}]\ntheirs = theirs:theirs\n")
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "catalogue.py", "theirs"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": ""},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Is easily pleased." in done.stdout and "default 0.3" in done.stdout and "from theirs" in done.stdout

@@ -1,0 +1,361 @@
+"""An evaluation is right by hand, agrees with itself, is written and drawn, and tells a user's mistakes in a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import league.evaluation.evaluate
+from dond_marl.dialogues.human_line import stored_human_line
+from dond_marl.game import Act, Rules, Scenario
+from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
+from dond_marl.seats import Traits, decide
+from dond_marl.yardsticks.solve import solve
+from league.cli.evaluate import Request, main
+from league.display.evaluation import HUMANS, human_figures, print_evaluation, to_json, write_figures, write_json
+from league.display.plane import draw, frontier
+from league.evaluation.evaluate import BEST, BOTH, FAIR, LARGEST, LAST, NASH, VIEWS, PlayError, evaluate, ultimatum_seat
+from league.evaluation.matches import score
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "scripts" / "evaluate.py"
+T = 12.706204736174698  # Student's quantile of a two-sided 95 % interval with one degree of freedom: two scenarios
+
+# One book, one hat, one ball. What the splits are worth (seat_0, seat_1), by what seat_0 gets:
+#
+#              nothing  book   hat    ball   book+hat  book+ball  hat+ball  all
+#   A: 640|235  0,10    6,8    4,7    0,5     10,5       6,3        4,2     10,0
+#   B: 811|118  0,10    8,9    1,9    1,2      9,8       9,1        2,1     10,0
+#
+#             largest sum  largest product  largest smaller  ultimatum of seat_0
+#   A             15             50                6               10,5
+#   B             17             72 (twice)        8 (twice)        9,8
+TABLE = pack([Scenario((1, 1, 1), ((6, 4, 0), (2, 3, 5))), Scenario((1, 1, 1), ((8, 1, 1), (1, 1, 8)))])
+BY_HAND = ScenarioSource("by hand", table=TABLE)
+
+
+class Agrees:
+    """Opens with an offer of its own, and agrees to whatever it hears."""
+
+    traits = Traits(deterministic=True, memoryless=True)
+
+    def __init__(self, keeps=(0, 1, 1)):
+        self.keeps = np.array(keeps)
+
+    def act(self, turns):
+        heard = turns.act_mask[:, Act.AGREE]
+        return decide(np.where(heard, Act.AGREE, Act.PROPOSE), np.where(heard[:, None], 0, self.keeps))
+
+
+class Forgetful(Agrees):
+    """The same, but nobody may rely on it."""
+
+    traits = Traits()
+
+
+class Broken(Agrees):
+    """Loses its notes when it is asked."""
+
+    def act(self, turns):
+        raise RuntimeError("lost my notes")
+
+
+@pytest.fixture(scope="module")
+def by_hand():
+    return evaluate(Agrees((1, 0, 0)), Agrees(), BY_HAND, Rules(2))
+
+
+@pytest.fixture(scope="module")
+def small():
+    return evaluate("linear", "pushover", open_source("lewis", split="heldout"), Rules(4), sample=60)
+
+
+def means(figures, names):
+    return [getattr(figures, name).mean for name in names.split()]
+
+
+def test_two_scenarios_by_hand(by_hand):
+    # As seat_0 it keeps the book: 6,8 and 8,9. As seat_1 it is left the book: 2 of 4,2 and 1 of 2,1.
+    first, second, both = (by_hand.played.figures[view] for view in ("seat_0", "seat_1", BOTH))
+    names = "points left joint deals turns smaller gap"
+    assert means(first, names) == pytest.approx([7, 8.5, 15.5, 1, 2, 7, 1.5])
+    assert means(second, names) == pytest.approx([1.5, 3, 4.5, 1, 2, 1.5, 1.5])
+    assert means(both, names) == pytest.approx([4.25, 5.75, 10, 1, 2, 4.25, 1.5])
+    assert means(first, "welfare nash egalitarian") == pytest.approx([(14 / 15 + 1) / 2, (48 / 50 + 1) / 2, 1])
+    assert means(second, "welfare nash egalitarian") == pytest.approx(
+        [(6 / 15 + 3 / 17) / 2, (8 / 50 + 2 / 72) / 2, (2 / 6 + 1 / 8) / 2]
+    )
+    shares = "pareto envy_free hits_nash hits_max_min hits_utilitarian"
+    assert means(first, shares) == pytest.approx([1, 1, 0.5, 1, 0.5])
+    assert means(second, shares) == pytest.approx([0] * 5)
+    assert (first.points.n, both.points.n, both.points_agreed.n) == (2, 4, 4)
+    assert first.points.margin == pytest.approx(T)  # 6 and 8: a standard error of 1
+    assert both.points.margin == pytest.approx(T * 0.25)  # (6 + 2) / 2 and (8 + 1) / 2
+
+
+def test_the_best_response_by_hand_and_the_paired_share_of_it(by_hand):
+    # As seat_0 it asks for everything; as seat_1 the book is all that it can have.
+    assert by_hand.values is not None and all(value.exact for value in by_hand.values)
+    assert [value.low for value in by_hand.values] == pytest.approx([10, 1.5])
+    assert by_hand.best.name == BEST
+    assert means(by_hand.best.figures[BOTH], "points deals") == pytest.approx([5.75, 1])
+    shares = by_hand.shares[BEST]
+    assert [shares[view].mean for view in VIEWS] == pytest.approx([4.25 / 5.75, 0.7, 1])
+    assert shares["seat_0"].margin == pytest.approx(T * 0.1)  # 6 and 8 of 10: seven tenths, standard error a tenth
+    assert shares["seat_1"].margin == pytest.approx(0, abs=1e-12)  # in every game the same: paired
+    assert shares[BOTH].n == 4
+    assert not by_hand.notes
+
+
+def test_the_points_of_reference_by_hand(by_hand):
+    of = {line.name: line.figures for line in by_hand.points}
+    assert means(of[NASH]["seat_0"], "points left product nash") == pytest.approx([9.25, 6.75, 61, 1])
+    assert means(of[NASH]["seat_1"], "points left") == pytest.approx([6.75, 9.25])
+    assert means(of[FAIR]["seat_0"], "points left smaller egalitarian") == pytest.approx([7.25, 8.25, 7, 1])
+    assert means(of[LARGEST][BOTH], "joint welfare hits_utilitarian") == pytest.approx([16, 1, 1])
+    assert means(of[LAST]["seat_0"], "points left pareto") == pytest.approx([9.5, 6.5, 1])
+    assert [ultimatum_seat(Rules(turns)) for turns in (1, 2, 9, 10)] == [None, 0, 1, 0]
+    assert by_hand.shares[NASH][BOTH].mean == pytest.approx(4.25 / 8)
+
+
+def test_the_frontier_by_hand():
+    # In one seat or the other: the mean of both scenarios' best splits, from everything to nothing.
+    corners = frontier(TABLE)
+    assert [tuple(corner) for corner in corners] == [tuple(corner) for corner in corners[::-1, ::-1]]  # both seats
+    assert corners.sum(axis=1).max() == pytest.approx(16)
+    assert (np.diff(corners[:, 0]) > 0).all() and (np.diff(corners[:, 1]) < 0).all()
+    slopes = np.diff(corners[:, 1]) / np.diff(corners[:, 0])
+    assert (np.diff(slopes) < 1e-6).all()
+
+
+def test_it_is_what_score_says_of_the_same_games(small):
+    heldout = open_source("lewis", split="heldout")
+    members = [league.evaluate.seat_occupant(name) for name in ("linear", "pushover")]
+    said = score(*members, small.scenarios, Rules(4), seed=0, prior=heldout.prior)
+    own = small.played.figures
+    assert own[BOTH].points == pytest.approx(said.points)
+    assert (own["seat_0"].points, own["seat_1"].points) == tuple(map(pytest.approx, said.as_seat))
+    assert own[BOTH].deals.mean == pytest.approx(said.deals) and own[BOTH].turns.mean == pytest.approx(said.turns)
+
+
+def test_nobody_lies_beyond_what_there_is(small):
+    of = {line.name: line.figures[BOTH] for line in small.lines}
+    assert means(of[NASH], "nash pareto hits_nash") == pytest.approx([1, 1, 1])
+    assert means(of[FAIR], "egalitarian pareto hits_max_min") == pytest.approx([1, 1, 1])
+    assert means(of[LARGEST], "welfare pareto hits_utilitarian") == pytest.approx([1, 1, 1])
+    assert of[LARGEST].joint.mean == pytest.approx(solve(small.scenarios).joint.mean())
+    for figures in of.values():
+        assert figures.joint.mean <= of[LARGEST].joint.mean + 1e-9
+        assert figures.product.mean <= of[NASH].product.mean + 1e-9
+        assert figures.smaller.mean <= of[FAIR].smaller.mean + 1e-9
+    corners = frontier(small.scenarios)
+    for figures in of.values():
+        most = np.interp(figures.points.mean, *corners.T)
+        assert figures.left.mean <= most + 0.01  # a chord of the polygon is a little inside
+
+
+def test_the_best_response_gets_all_of_what_the_best_response_gets():
+    told = evaluate("best_response(to=pushover)", "pushover", open_source("lewis"), Rules(4), sample=30)
+    assert told.shares[BEST][BOTH] == pytest.approx((1, 60, 1, 1))
+
+
+def test_the_same_seed_gives_the_same_games_and_another_sample_others():
+    def one(seed):
+        return evaluate("random", Agrees(), BY_HAND, Rules(6), seed=seed).played.figures[BOTH]
+
+    assert one(1) == one(1) != one(2)
+
+
+def test_a_partner_that_nobody_can_be_exact_about_has_no_share_and_the_report_says_so():
+    told = evaluate(Agrees((1, 0, 0)), Forgetful(), BY_HAND, Rules(2))
+    assert told.best is None and set(told.shares) == {NASH}
+    assert any("no best response to" in note and "depend on what was said before" in note for note in told.notes)
+    assert told.values is not None and not told.values[0].exact
+    assert told.values[0].low == 10 == told.values[0].high  # somebody of the zoo asks for everything
+    assert f"{told.values[1].low:.2f}..10.00" in printed(told, 100)
+
+
+def test_a_partner_that_breaks_is_named_with_its_seat():
+    with pytest.raises(PlayError, match=r"Broken.* failed as seat_1: RuntimeError: lost my notes"):
+        evaluate(Agrees(), Broken(), BY_HAND)
+
+
+def printed(told, width):
+    console = Console(width=width, file=io.StringIO(), highlight=False)
+    print_evaluation(console, told, stored_human_line())
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [72, 80, 120, 160])
+def test_the_report_fits_the_screen_and_shortens_no_figure(small, width):
+    text = printed(small, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for words in ("as seat_0", "as seat_1", "share of the best response", "n games", "humans", "utili-", "ulti-"):
+        assert words in text
+    figures = small.played.figures[BOTH]
+    assert f"{figures.points.mean:.2f} ±{figures.points.margin:.2f}" in text and "77.9%" in text
+
+
+def test_people_are_shown_by_who_speaks_first():
+    people, known = human_figures(stored_human_line()), stored_human_line().figures
+    assert people[BOTH].points == known["score"] and people[BOTH].hits_max_min == known["max_min_of_deals"]
+    assert people["seat_0"].points == people["seat_1"].left == known["first"]
+    assert people["seat_1"].points_agreed == known["second_of_deals"]
+    assert math.isnan(people[BOTH].welfare.mean)
+
+
+def test_json_and_csv_hold_every_figure(small, tmp_path):
+    human = stored_human_line()
+    write_json(tmp_path / "e.json", small, human)
+    write_figures(tmp_path / "e.csv", small, human)
+    told = json.loads((tmp_path / "e.json").read_text())
+    assert told == json.loads(json.dumps(to_json(small, human)))
+    with (tmp_path / "e.csv").open(newline="") as file:
+        rows = {(row["who"], row["view"], row["figure"]): row for row in csv.DictReader(file)}
+    lines = [*(line.name for line in small.lines), HUMANS]
+    assert set(told["figures"]) == set(lines)
+    for name in lines:
+        for view in VIEWS:
+            for figure, said in told["figures"][name][view].items():
+                row = rows[name, view, figure]
+                assert int(row["n"]) == said["n"]
+                for key in ("mean", "low", "high"):
+                    assert (row[key] == "") == (said[key] is None)
+                    assert said[key] is None or float(row[key]) == pytest.approx(said[key], abs=1e-6)
+    played = told["figures"]["linear"][BOTH]["points"]
+    assert played == pytest.approx(small.played.figures[BOTH].points._asdict())
+    assert float(rows["linear", BOTH, f"share of {BEST}"]["mean"]) == pytest.approx(
+        told["shares_of_own_points"][BEST][BOTH]["mean"], abs=1e-6
+    )
+    assert told["best_response_value"][BOTH]["exact"] is True
+    landed = np.array(told["landed"]["seat_0"] + told["landed"]["seat_1"])
+    assert landed[:, 2].sum() == 120 and landed[:, 0] @ landed[:, 2] / 120 == pytest.approx(played["mean"])
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_figure_is_a_picture_of_some_size(small, tmp_path, ending):
+    pytest.importorskip("matplotlib", reason="the optional extra 'plot'")
+    path = tmp_path / f"plane.{ending}"
+    draw(path, small, human_figures(stored_human_line()))
+    content = path.read_bytes()
+    if ending == "png":
+        assert content.startswith(b"\x89PNG\r\n\x1a\n") and len(content) > 30_000
+        assert int.from_bytes(content[16:20], "big") > 1000 and int.from_bytes(content[20:24], "big") > 600
+    else:
+        assert b"<svg" in content
+
+
+def test_it_loads_neither_torch_nor_matplotlib_before_they_are_needed():
+    code = "import sys, league.evaluate_command; print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_command_from_another_directory_prints_the_tables_and_writes_the_files(tmp_path):
+    games = ["--member", "boulware(exponent=2)", "--against", "pushover", "--max-turns", "4", "--sample", "40"]
+    files = ["--json", "e.json", "--csv", "e.csv", "--confidence", "0.9"]
+    command = [sys.executable, str(SCRIPT), *games, *files]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert "boulware(exponent=2) against pushover on lewis, split heldout: 40 scenarios" in done.stdout
+    assert "90% interval" in done.stdout and "written: e.json" in done.stdout
+    assert json.loads((tmp_path / "e.json").read_text())["rules"]["max_turns"] == 4
+
+
+def given(**changed):
+    usual = Request("linear", "pushover", "lewis", None, None, 10, 4, "ends", 0, 0.95, False, None, None, None)
+    return usual._replace(**changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"member": "heuristc"}, "no occupant is called 'heuristc' (did you mean 'heuristic'?)"),
+        ({"against": "boulware(exponent=-2)"}, "exponent must be a number more than 0; got -2"),
+        ({"member": "checkpoint(path='none.json')"}, "no such checkpoint"),
+        ({"split": "validation"}, "split of scenarios='lewis' must be one of train, heldout, all; got 'validation'"),
+        ({"scenarios": "self_play", "data_dir": Path("nowhere")}, "scripts/fetch_data.py"),
+        ({"max_turns": 0}, "--max-turns must be an integer in 1..100; got 0"),
+        ({"disagree": "never"}, "--disagree must be 'ends' or 'rejects'; got 'never'"),
+        ({"confidence": 95.0}, "--confidence must be in 0.5 to less than 1, such as 0.95; got 95.0"),
+        ({"confidence": math.nan}, "--confidence must be"),
+        ({"sample": 0}, "--sample must be an integer in 1..1000000; got 0"),
+        ({"seed": -1}, "--seed must be an integer in 0..2**63 - 1; got -1"),
+        ({"json": Path("nowhere/e.json")}, "--json nowhere/e.json: no file can be written there"),
+        ({"csv": ROOT}, "no file can be written there"),
+        ({"plot": Path("plane.jpg")}, "--plot plane.jpg: a figure is written as .png, .svg, .pdf"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line_before_anything_is_played(changed, words, capsys):
+    assert main(given(**changed)) == 2
+    said = capsys.readouterr()
+    assert words in said.err and said.err.count("\n") == 1 and not said.out
+
+
+def test_without_matplotlib_a_figure_is_refused_with_what_to_do(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(given(plot=tmp_path / "plane.png")) == 2
+    said = capsys.readouterr().err
+    assert "needs matplotlib" in said and "pip install" in said and said.count("\n") == 1
+
+
+def test_more_points_than_there_are_is_told_as_a_bug(monkeypatch, capsys):
+    check = league.evaluate.check_joint
+    monkeypatch.setattr(league.evaluate, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
+    assert main(given()) == 1
+    assert re.match(r"a bug of the game or of the measure: a mean joint score of", capsys.readouterr().err)
+
+
+def test_help_shows_examples():
+    done = subprocess.run([sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, check=True)
+    assert "examples:" in done.stdout and "--member expert --against heuristic" in done.stdout
+    wrong = subprocess.run(
+        [sys.executable, str(SCRIPT), "--member", "expert"], capture_output=True, text=True, check=False
+    )
+    assert wrong.returncode == 2 and "--against" in wrong.stderr and "Traceback" not in wrong.stderr
+
+
+def test_a_probe_tells_what_could_be_gained(tmp_path):
+    """Exactly, for partners that forget; the printed gains are differences of the printed values."""
+    file = tmp_path / "evaluation.json"
+    options = ["--member", "stubborn", "--against", "boulware", "--sample", "20", "--probe", "--json", file]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *map(str, options)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(file.read_text())["probe"]
+    assert found["value_of_a_response"] == [pytest.approx([7.104249] * 2), pytest.approx([7.640227] * 2)]
+    for told, hidden, gain in zip(
+        found["value_told"], found["value_of_a_response"], found["value_of_information"], strict=True
+    ):
+        assert gain == pytest.approx([told[0] - hidden[0]] * 2) and gain[0] > 0
+    for response, alone, gain in zip(
+        found["value_of_a_response_to_the_member"], found["self_play"], found["exploitability"], strict=True
+    ):
+        assert gain == pytest.approx([response[0] - alone] * 2) and gain[0] > 0
+    assert found["safety"]["responder"] == "tough"
+    assert "value of information" in done.stdout and "is left with least by tough" in done.stdout
+
+
+def test_a_probe_of_who_remembers_gives_bounds(tmp_path):
+    file = tmp_path / "evaluation.json"
+    options = ["--member", "nash_seeker", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *options, "--json", str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(file.read_text())["probe"]
+    for low, high in found["exploitability"]:
+        assert 0 <= low < high
+    assert "a range is bounds: below:" in done.stdout

@@ -1,0 +1,290 @@
+"""The final evaluation: by hand, with who breaks down, of a real league, as tables and as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from dond_marl.game import Act, Rules, Scenario
+from dond_marl.scenarios.sources import ScenarioSource, pack
+from dond_marl.seats import Traits, decide
+from league.display.final import print_final, to_json, write_final
+from league.evaluation.evaluate import BOTH, LAST
+from league.evaluation.final import BY_ODDS, EXACT, final_evaluation
+from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
+from league.ledger.ledger import Ledger
+from tests.killing import run
+
+ROOT = Path(__file__).resolve().parents[3]
+# One book, one hat, one ball; tests/league/evaluation/test_evaluate.py lists what every split is worth.
+TABLE = pack([Scenario((1, 1, 1), ((6, 4, 0), (2, 3, 5))), Scenario((1, 1, 1), ((8, 1, 1), (1, 1, 8)))])
+BY_HAND = ScenarioSource("by hand", table=TABLE)
+
+
+class Agrees:
+    """Opens with an offer of its own, and agrees to whatever it hears."""
+
+    traits = Traits(deterministic=True, memoryless=True)
+
+    def __init__(self, keeps=(0, 1, 1)):
+        self.keeps = np.array(keeps)
+
+    def act(self, turns):
+        heard = turns.act_mask[:, Act.AGREE]
+        return decide(np.where(heard, Act.AGREE, Act.PROPOSE), np.where(heard[:, None], 0, self.keeps))
+
+
+class Remembers(Agrees):
+    """The same, but it says that it listens to more than the last act."""
+
+    traits = Traits(deterministic=True)
+
+
+class Broken(Agrees):
+    """Loses its notes when it is asked."""
+
+    def act(self, turns):
+        raise RuntimeError("lost my notes")
+
+
+@pytest.fixture(scope="module")
+def by_hand():
+    return final_evaluation(
+        {"main": Agrees((1, 0, 0))},
+        {"usual": Agrees()},
+        BY_HAND,
+        Rules(2),
+        exploiters={"greedy": Agrees((1, 1, 1)), "shy": Agrees((0, 0, 0))},
+    )
+
+
+def test_shares_of_the_exact_best_response_by_hand(by_hand):
+    # As seat_0 it gets 6 and 8 where 10 could be had, as seat_1 2 and 1 as anybody would.
+    (one,) = by_hand.members
+    (met,) = one.meetings
+    assert met.kinds == (EXACT, EXACT)
+    assert one.proximity.cells.value == pytest.approx(np.array([[0.7, 1.0]]))
+    assert float(one.proximity.middle.value) == pytest.approx(0.85)
+    assert [float(each.value) for each in one.agreement] == pytest.approx([1, 1, 1])
+    # Joint points of the member's games over the largest: (14, 17) of (15, 17) as seat_0, (6, 3) as seat_1. The best
+    # response's, which asks for the book and the hat, then for all: (15, 10), and the same as seat_1.
+    own, reference = (14 / 15 + 1 + 6 / 15 + 3 / 17) / 4, (1 + 10 / 17 + 6 / 15 + 3 / 17) / 4
+    assert [float(each.value) for each in one.welfare] == pytest.approx([own, reference, own / reference])
+
+
+def test_self_play_and_the_ultimatum_beside_it_by_hand(by_hand):
+    (one,) = by_hand.members
+    first, second = (one.self_play.figures[seat].points.mean for seat in ("seat_0", "seat_1"))
+    assert (first, second) == pytest.approx((7, 8.5))  # 6, 8 and 8, 9
+    assert one.self_play.figures[BOTH].welfare.mean == pytest.approx((14 / 15 + 1) / 2)
+    (last,) = (line for line in by_hand.points if line.name == LAST)
+    assert last.figures["seat_0"].points.mean == pytest.approx(9.5)  # 10, 5 and 9, 8
+
+
+def test_what_exploiters_gain_and_leave_by_hand(by_hand):
+    (one,) = by_hand.members
+    assert [each.exploiter for each in one.exploiters] == ["greedy", "shy"]
+    # Greedy opens with everything and gets 10, where the member gets 7 against itself; second to move it agrees to 8
+    # and 9 as the member does. It leaves nothing of the 1.5 that the usual opponent leaves.
+    greedy, shy = one.exploiters
+    assert [each.mean for each in greedy.gain] == pytest.approx([3, 0])
+    assert [each.mean for each in greedy.drop] == pytest.approx([0, 1.5])
+    assert [each.mean for each in shy.gain] == pytest.approx([-7, 0])
+    assert [each.mean for each in shy.drop] == pytest.approx([0, 1.5 - 10])
+    assert one.exploitability is not None
+    assert [each.gain for each in one.exploitability] == [pytest.approx((3, 3)), pytest.approx((0, 0))]
+    assert all(each.response.exact for each in one.exploitability)
+
+
+def test_where_no_best_response_is_exact_the_strongest_known_one_is_the_reference_and_named():
+    found = final_evaluation(
+        {"main": Agrees((1, 0, 0))},
+        {"remembers": Remembers(), "gambles": "random"},
+        BY_HAND,
+        Rules(6),
+        exploiters={"greedy": Agrees((1, 1, 1))},
+        exploitability=False,
+    )
+    kinds = {met.opponent: met.kinds for met in found.members[0].meetings}
+    assert kinds["remembers"][0].startswith("greedy, trained exploiter (best of ")  # others who get 10 come later
+    assert all("(best of " in kind for each in kinds.values() for kind in each)
+    assert any(kind.startswith(BY_ODDS) for kind in kinds["gambles"])
+    reference = found.members[0].meetings[0].reference.figures["seat_0"]
+    assert reference.points.mean == pytest.approx(10)
+    assert found.members[0].exploitability is None
+
+
+def test_who_breaks_down_is_noted_and_left_out():
+    players = {"main": Agrees((1, 0, 0)), "broken main": Broken()}
+    found = final_evaluation({"main": players["main"]}, {"usual": Agrees(), "broken": Broken()}, BY_HAND, Rules(2))
+    assert [met.opponent for met in found.members[0].meetings] == ["usual"]
+    assert found.notes == ("broken is left out: broken failed as seat_1: RuntimeError: lost my notes",)
+    found = final_evaluation(
+        {"main": players["main"]}, {"usual": Agrees()}, BY_HAND, Rules(2), exploiters={"thief": Broken()}
+    )
+    assert not found.members[0].exploiters and "the exploiter thief is left out" in found.notes[0]
+
+
+class Paid(Broken):
+    """Asks somebody who must be paid."""
+
+    traits = Traits(remote=True)
+
+
+def test_who_costs_something_to_ask_is_not_asked():
+    found = final_evaluation({"main": Agrees((1, 0, 0))}, {"usual": Agrees(), "paid": Paid()}, BY_HAND, Rules(2))
+    assert [met.opponent for met in found.members[0].meetings] == ["usual"]
+    assert found.notes == ("paid is left out: a reference would ask it thousands of times",)
+
+
+def test_a_member_that_breaks_down_spoils_nobody_elses_evaluation():
+    players = {"main": Agrees((1, 0, 0)), "broken": Broken()}
+    found = final_evaluation(players, {"usual": Agrees()}, BY_HAND, Rules(2))
+    assert [one.member for one in found.members] == ["main"]
+    assert any("broken failed" in note for note in found.notes)
+
+
+def test_revealed_values_are_seen_by_the_references_too():
+    hidden, seen = (
+        final_evaluation({"main": "heuristic"}, {"linear": "linear"}, BY_HAND, Rules(4), revealed=revealed)
+        for revealed in (False, True)
+    )
+    assert hidden.members[0].meetings[0].kinds == seen.members[0].meetings[0].kinds == (EXACT, EXACT)
+    means = [found.members[0].meetings[0].reference.figures[BOTH].points.mean for found in (hidden, seen)]
+    assert means[1] >= means[0] - 1e-9
+    assert seen.members[0].exploitability is None
+
+
+# A real league.
+
+SETTINGS = """
+env: {scenarios: lewis, split: train, max_turns: 4}
+league: {seed: 3, rounds: 2, block_size: 16, evaluate: false}
+members: [heuristic, pushover]
+heldout: [tough, micro]
+learners:
+  - {name: main, decisions: 2000, num_envs: 64, rollout: 2, minibatch: 512, snapshot_every: 1,
+     reward: partner_seeker}
+  - {name: hunter, role: main_exploiter, decisions: 1000, num_envs: 64, rollout: 2, minibatch: 512, snapshot_every: 1,
+     reset: 1.0}
+logging: {output_dir: "FOLDER"}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs")
+    (path / "settings.yaml").write_text(SETTINGS.replace("FOLDER", str(path)))
+    played = run("--config", path / "settings.yaml")
+    assert played.returncode == 0, played.stderr
+    return path / "0001"
+
+
+@pytest.fixture(scope="module")
+def evaluated(folder):
+    return evaluate_folder(folder, sample=40)
+
+
+def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evaluated):
+    (one,) = evaluated.members
+    assert one.member == "main" and [met.opponent for met in one.meetings] == ["tough", "micro"]
+    assert evaluated.source.label == "lewis, split heldout" and evaluated.scenarios.size == 40
+    # An exploiter that has started over is measured by what it left behind, too.
+    assert {each.exploiter for each in one.exploiters} == {"hunter", "hunter@1"}
+    assert one.exploitability is not None and all(each.gain[0] > 0 for each in one.exploitability)
+    assert evaluated.notes == (
+        "a network plays its likeliest acts",
+        "main was paid partner_seeker in practice, not only its own points",
+    )
+
+
+def test_the_same_run_is_evaluated_to_the_same_figures_however_it_was_named(folder, evaluated):
+    again = evaluate_folder(folder.parent, sample=40)
+    assert json.dumps(to_json(again)) == json.dumps(to_json(evaluated))
+
+
+def test_an_evaluation_writes_nothing_into_a_ledger(folder):
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        before = ledger.fingerprint()
+    evaluate_folder(folder, sample=4, sampling=True)
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        assert ledger.fingerprint() == before
+
+
+@pytest.mark.parametrize("width", [100, 160])
+def test_the_tables_tell_everything_a_reader_needs(evaluated, width):
+    told = io.StringIO()
+    print_final(Console(file=told, width=width), evaluated)
+    text = told.getvalue()
+    for words in ("main against members that it never met", "exact best response", "interquartile mean", "best of"):
+        assert words in text
+    for words in ("agreement: ", "welfare efficiency: ", "main against itself", "ultimatum", "hunter@1", "gain as"):
+        assert words in text
+    tables = [
+        line for line in text.splitlines() if not line.startswith(("points:", "share of", "agreement", "welfare"))
+    ]
+    assert max(map(len, tables)) <= width
+
+
+def test_what_is_written_is_what_was_found(evaluated, tmp_path):
+    assert write_final(tmp_path, evaluated) == ["evaluation.json", "evaluation.csv"]
+    told = json.loads((tmp_path / "evaluation.json").read_text())["members"]["main"]
+    (one,) = evaluated.members
+    assert told["proximity"]["interquartile_mean"]["value"] == float(one.proximity.middle.value)
+    assert told["against"]["tough"]["reference_is"]["seat_0"] == EXACT
+    (hunter,) = (each for each in one.exploiters if each.exploiter == "hunter")
+    assert told["exploiters"]["hunter"]["gain"]["seat_1"]["value"] == hunter.gain[1].mean
+    with (tmp_path / "evaluation.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    (share,) = (row for row in rows if row["figure"] == "proximity, interquartile mean")
+    assert float(share["value"]) == pytest.approx(float(one.proximity.middle.value), abs=1e-6)
+    assert {row["against"] for row in rows} == {"", "tough", "micro", "main", "hunter", "hunter@1", "best response"}
+
+
+def script(*options):
+    command = [sys.executable, str(ROOT / "scripts" / "evaluate.py"), *map(str, options)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_script_evaluates_a_run(folder, tmp_path):
+    done = script("--run", folder, "--sample", 8, "--json", tmp_path / "e.json", "--csv", tmp_path / "e.csv")
+    assert done.returncode == 0, done.stderr
+    assert "final evaluation on lewis, split heldout: 8 scenarios" in done.stdout
+    assert json.loads((tmp_path / "e.json").read_text())["members"].keys() == {"main"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--run", "nowhere"], "nowhere is no run folder"),
+        (["--run", "RUN", "--member", "linear", "--max-turns", "4"], "leave out --member, --max-turns"),
+        (["--run", "RUN", "--plot", "p.png"], "leave out --plot"),
+        (["--member", "linear", "--against", "tough", "--sampling"], "--sampling is for --run"),
+        (["--against", "tough"], "--member and --against say who plays whom"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(folder, options, words, monkeypatch, capsys):
+    import scripts.evaluate as door
+
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", *(str(folder) if each == "RUN" else each for each in options)])
+    assert door.main(door.parse_arguments()) in (1, 2)
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1
+
+
+def test_a_league_in_which_nobody_learns_has_nobody_to_evaluate(tmp_path):
+    (tmp_path / "settings.yaml").write_text(
+        f"env: {{scenarios: lewis}}\nleague: {{rounds: 1, block_size: 4}}\nmembers: [linear, tough]\n"
+        f"logging: {{output_dir: '{tmp_path}'}}\n"
+    )
+    assert run("--config", tmp_path / "settings.yaml").returncode == 0
+    with pytest.raises(NothingToEvaluate, match="no main member"):
+        evaluate_folder(tmp_path)

@@ -1,0 +1,235 @@
+"""The ledger keeps whole rounds or nothing, and notices damage."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from league.ledger.ledger import Ledger, LedgerError
+from league.rounds.planner import block_of, members_of, plan_round
+from league.settings.read import Config, EnvConfig, LeagueConfig
+from league.standings.history import History
+from league.tasks.rounds import Decision, Round
+from league.tasks.values import Place, block_scenarios, play
+
+ROOT = Path(__file__).resolve().parents[3]
+CONFIG = Config(
+    env=EnvConfig(scenarios="lewis"),
+    league=LeagueConfig(rounds=3, block_size=16, seed=5),
+    members=["heuristic", "tough", "random"],
+)
+
+
+def played(number: int) -> list:
+    """The results of a round."""
+    history = History(members_of(CONFIG), CONFIG.league.decay)
+    history.stages = [0] * number
+    return [play(task, Place(Path("none"))) for task in plan_round(CONFIG, history, {}).matches]
+
+
+def whole_round(number: int, results: list | None = None) -> Round:
+    block, results = block_of(CONFIG, number), results or played(number)
+    scenarios = block_scenarios(CONFIG.env, CONFIG.league.seed, block)
+    return Round(number, 0, block, scenarios, results, decisions=[Decision("stage", "first", number == 1, "why")])
+
+
+def commit(ledger: Ledger, number: int, seconds: float = 1.0) -> None:
+    ledger.commit_round(whole_round(number), seconds)
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """A ledger of two rounds."""
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.begin({"settings": "anything"}, {"config": __file__}, members_of(CONFIG), {})
+        commit(ledger, 0)
+        commit(ledger, 1)
+    return tmp_path / "ledger.sqlite"
+
+
+def test_what_was_committed_is_read_back(path):
+    with Ledger(path) as ledger:
+        assert ledger.begun and ledger.next_round == 2
+        assert ledger.meta() == {"settings": "anything"} and ledger.notes() == {"config": __file__}
+        assert [member.name for member in ledger.members()] == ["heuristic", "tough", "random"]
+        expected = block_scenarios(CONFIG.env, 5, block_of(CONFIG, 1))
+        found = ledger.scenarios(1)
+        assert (found.counts == expected.counts).all() and (found.utilities == expected.utilities).all()
+        legs = list(ledger.legs(1))
+        expected_legs = [leg for result in played(1) for leg in result.legs]
+        assert [leg.seats for leg in legs] == [leg.seats for leg in expected_legs] and len(legs) == 3 + 2 * 3
+        assert all((a.facts == b.facts).all() for a, b in zip(legs, expected_legs, strict=True))
+
+
+def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_path):
+    with Ledger(tmp_path / "slower.sqlite") as slower:
+        slower.begin({"settings": "anything"}, {"config": "elsewhere"}, members_of(CONFIG), {})
+        commit(slower, 0, seconds=9.0)
+        first = slower.fingerprint()
+        commit(slower, 1, seconds=9.0)
+        whole = slower.fingerprint()
+    with Ledger(path) as ledger:
+        assert ledger.fingerprint() == whole != first
+    for statement in (
+        "UPDATE meta SET value = 'other'",
+        "UPDATE members SET spec = 'tough(x=1)' WHERE position = 2",
+        "UPDATE rounds SET start = 17 WHERE round = 1",
+        "UPDATE rounds SET stage = 1 WHERE round = 0",
+        "UPDATE decisions SET taken = 1 WHERE round = 0",
+        "UPDATE tasks SET failed = 'tough' WHERE round = 1 AND task = 3",
+        "UPDATE meetings SET reason = 'other' WHERE round = 1 AND task = 3",
+        "UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 0 AND task = 1 AND leg = 1",
+    ):
+        with sqlite3.connect(path) as db:
+            db.execute(statement)
+        db.close()
+        with Ledger(path) as ledger:
+            changed = ledger.fingerprint()
+        assert changed != whole, statement
+        whole = changed
+
+
+@pytest.mark.parametrize(
+    ("statement", "unsound"),
+    [
+        ("UPDATE meta SET value = 'other'", -1),
+        ("UPDATE members SET split = 'gate' WHERE position = 1", -1),
+        ("UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 1 AND leg = 1", 1),
+        ("DELETE FROM meetings WHERE round = 0 AND task = 2", 0),
+        ("UPDATE decisions SET reason = 'another' WHERE round = 1", 1),
+        ("UPDATE seals SET sha256 = 'another' WHERE round = 0", 0),
+        ("DELETE FROM seals", -1),
+        ("UPDATE clock SET seconds = 17 WHERE round = 1", 1),
+    ],
+)
+def test_a_round_whose_rows_were_changed_is_found_and_can_be_played_again(path, statement, unsound):
+    with Ledger(path) as ledger:
+        whole = ledger.fingerprint()
+        assert ledger.first_unsound() is None
+    with sqlite3.connect(path) as db:
+        db.execute(statement)
+    db.close()
+    with Ledger(path) as ledger:
+        assert ledger.first_unsound() == unsound
+        if unsound >= 0:  # what was begun with is good, so its rounds can be had again
+            ledger.roll_back(unsound)
+            for number in range(unsound, 2):
+                commit(ledger, number)
+            assert ledger.fingerprint() == whole and ledger.first_unsound() is None
+
+
+def test_a_round_that_cannot_be_written_whole_is_not_written_at_all(path):
+    with Ledger(path) as ledger:
+        before = ledger.fingerprint()
+        results = played(2)
+        with pytest.raises(LedgerError, match="could not be written"):
+            ledger.commit_round(whole_round(2, [*results, results[0]]), 1.0)  # one task twice
+        assert ledger.fingerprint() == before and ledger.next_round == 2
+        ledger.commit_round(whole_round(2, results), 1.0)
+        assert ledger.next_round == 3
+
+
+def test_a_damaged_ledger_is_refused_with_what_to_do(path):
+    content = bytearray(path.read_bytes())
+    for start in range(4096, len(content), 4096):
+        content[start : start + 64] = os.urandom(64)
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match=r"start a new run|file is whole"):
+        Ledger(path)
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path):
+    (tmp_path / "ledger.sqlite").write_text("not a database, whatever its name says, and long enough to be read" * 50)
+    with pytest.raises(LedgerError, match="not a database"):
+        Ledger(tmp_path / "ledger.sqlite")
+
+
+def test_a_ledger_of_another_schema_is_refused(path):
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(LedgerError, match="schema 99"):
+        Ledger(path)
+
+
+def test_a_folder_that_cannot_hold_a_ledger_is_a_clear_error(tmp_path):
+    with pytest.raises(LedgerError, match="unable to open"):
+        Ledger(tmp_path / "missing" / "ledger.sqlite")
+
+
+def child(tmp_path: Path, path: Path, body: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run ``body`` in another process with the ledger open, optionally unable to write files beyond ``limit`` bytes."""
+    script = tmp_path / "child.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "sys.path[:0] = [sys.argv[1], sys.argv[2]]\n"
+        "from pathlib import Path\n"
+        "from test_ledger import CONFIG, commit\n"
+        "from league.ledger import Ledger, LedgerError\n"
+        "ledger = Ledger(Path(sys.argv[3]))\n" + textwrap.dedent(body)
+    )
+    return subprocess.run(
+        [sys.executable, str(script), str(ROOT), str(ROOT / "tests"), str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))),
+    )
+
+
+def test_a_full_disk_is_a_clear_error_and_loses_no_committed_round(path, tmp_path):
+    with Ledger(path) as ledger:
+        before = ledger.fingerprint()
+    body = """
+        try:
+            for number in range(2, 100):
+                commit(ledger, number)
+                print(number)
+        except LedgerError as error:
+            print(error, file=sys.stderr)
+    """
+    done = child(tmp_path, path, body, limit=40_000)  # SQLite's shared index needs 32 KiB
+    committed = [1, *map(int, done.stdout.split())]
+    assert 1 <= committed[-1] < 99
+    assert "could not be written" in done.stderr and "disk" in done.stderr and "--resume" in done.stderr
+    with Ledger(path) as ledger:
+        assert ledger.next_round == committed[-1] + 1
+        assert committed[-1] > 1 or ledger.fingerprint() == before
+        commit(ledger, committed[-1] + 1)
+
+
+@pytest.mark.parametrize("statement", [1, 2, 3, 5, 9, 15, 19])
+def test_a_kill_inside_the_transaction_leaves_the_rounds_before_it(path, tmp_path, statement):
+    with Ledger(path) as ledger:
+        before = ledger.fingerprint()
+    body = f"""
+        seen = []
+        def count(sql):
+            seen.append(sql)
+            if len(seen) == {statement}:
+                os.kill(os.getpid(), signal.SIGKILL)
+        ledger._db.set_trace_callback(count)  # called as each statement starts
+        commit(ledger, 2)
+    """
+    done = child(tmp_path, path, body)
+    assert done.returncode == -signal.SIGKILL, done
+    with Ledger(path) as ledger:
+        assert ledger.next_round == 2 and ledger.fingerprint() == before
+        commit(ledger, 2)
+        assert ledger.next_round == 3
+
+
+def test_facts_are_small_and_say_what_they_are():
+    from league.tasks.values import FACTS
+
+    assert FACTS.itemsize == 9
+    assert np.zeros(1, FACTS).dtype.names == ("scores", "ending", "deal", "turns", "fallbacks")

@@ -1,0 +1,633 @@
+"""The report on a league: its figures are the ledger's, its four formats agree, and its page asks nobody."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dond_marl.dialogues.human_line import stored_human_line
+from dond_marl.records.record import from_json, replay
+from dond_marl.records.wording import in_english
+from dond_marl.yardsticks.efficiency import efficiency
+from league.cli import report as command
+from league.cli.doors import doors
+from league.cli.report import FORMATS, Request
+from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
+from league.ledger.ledger import Ledger, LedgerError
+from league.ledger.read_ledger import ReadLedger
+from league.ledger.run_directory import RunError
+from league.report import collect as facts
+from league.report.as_html import drawn
+from league.report.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, shown
+from league.report.inert import inert
+from tests.killing import run as run_league
+from tests.league.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
+from tests.loopback import Page, Service, completion
+
+ROOT = Path(__file__).resolve().parents[3]
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+SETTINGS = """
+env: {scenarios: lewis, split: train, max_turns: 3}
+league: {seed: 3, rounds: 4, block_size: 16}
+members:
+  - heuristic
+  - pushover
+  - {kind: tough, name: "<img src=x onerror=window.pwned=1>"}
+  - {kind: linear, name: "<script>window.pwned=1</script>"}
+  - {kind: conceder, name: "{{pwned}}"}
+  - {kind: random, name: "\\" onfocus='pwned()'"}
+heldout: [boulware]
+learners:
+  - {name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100, snapshot_every: 1,
+     gate: {timeout: 2}}
+stages: [{name: short games, rounds: 2, env: {max_turns: 2}}, {name: league}]
+logging: {output_dir: runs}
+"""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A league that is over, with its findings and its evaluation."""
+    folder = tmp_path_factory.mktemp("reported")
+    (folder / "league.yaml").write_text(SETTINGS)
+    done = run_league("--config", "league.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "runs" / "0001"
+
+
+@pytest.fixture(scope="module")
+def report(played):
+    return inert(facts.collect(played))
+
+
+@pytest.fixture(scope="module")
+def document(report):
+    return json.loads(FORMATS["json"](report))["sections"]
+
+
+@pytest.fixture(scope="module")
+def html(report):
+    return FORMATS["html"](report)
+
+
+def table(document, section, place=0):
+    found = [block for block in document[section]["blocks"] if "table" in block]
+    return found[place]["rows"]
+
+
+def file(path):
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def total_games(run):
+    with Ledger(run / "ledger.sqlite") as ledger:
+        return sum(len(leg.facts) for number in range(ledger.next_round) for leg in ledger.legs(number))
+
+
+def near(given, told):
+    """A figure of the document, and the digits of one of the run's own files."""
+    if told in ("", "nan"):
+        return given is None or given["value"] is None
+    return math.isclose(given["value"], float(told), abs_tol=1e-6)
+
+
+# What it says
+
+
+def test_the_ladder_and_the_cross_play_are_the_runs_own(document, played):
+    ladder = {row["member"]: row for row in table(document, "ladder")}
+    own = file(played / "ladder.csv")
+    assert list(ladder) == [row["member"] for row in own]
+    for row in own:
+        told = ladder[row["member"]]
+        assert near(told["points of ten"], row["points"])
+        assert math.isclose(told["points of ten"]["low"], float(row["points_low"]), abs_tol=1e-6)
+        assert told["points of ten"]["n"] == int(row["games"])
+        assert near(told["deals"], row["deal_rate"])
+        assert near(told["of Nash"], row["of_nash"])
+        assert near(told["left to partner"], row["left_to_partner"])
+        assert near(told["against itself"], row["self_play"])
+        assert near(told["acts per game"], row["turns"]) and told["acts per game"]["unit"] == "acts"
+    cross = {row["member"]: row for row in table(document, "crossplay")}
+    cells = file(played / "crossplay.csv")
+    assert len(cells) == len(ladder) ** 2
+    for cell in cells:
+        told = cross[cell["member"]][cell["against"]]
+        assert near(told, cell["points"])
+        assert told["n"] == int(cell["games"])
+
+
+def test_the_learning_curves_are_the_runs_own(document, played):
+    points = document["learning"]["blocks"][0]["points"]
+    own = file(played / "learning.csv")
+    assert len(points) == len(own) > 3
+    for point, row in zip(points, own, strict=True):
+        assert (point["member"], point["round"], point["decisions"]) == (
+            row["member"], int(row["round"]), int(row["decisions"]),
+        )  # fmt: skip
+        assert near(point["points"], row["points"])
+        assert point["points"]["n"] == int(row["games"])
+
+
+def test_the_meta_game_is_the_runs_own(document, played):
+    ratings = {row["member"]: row for row in table(document, "meta-game")}
+    for row in file(played / "ratings.csv"):
+        assert near(ratings[row["member"]]["take"], row["take"])
+        assert near(ratings[row["member"]]["deviation as seat_1"], row["deviation_seat_1"])
+    cells = file(played / "crossplay.csv")  # of each pair twice, of a member against itself both its sides
+    assert ratings["main"]["take"]["n"] == sum(int(cell["games"]) for cell in cells) // 2
+    assert ratings["main"]["duplicate"]["n"] == total_games(played) > ratings["main"]["take"]["n"]
+    worth = {row["mixture"]: row for row in table(document, "meta-game", 1)}
+    alpha = 0.0
+    for row in file(played / "meta_game.csv"):
+        if row["figure"] == "regret gap":
+            assert near(worth[row["solution"]]["regret gap"], row["value"])
+            assert worth[row["solution"]]["regret gap"]["low"] is not None
+        if row["solution"] == "alpha-rank":
+            assert near(ratings[row["member"]]["alpha-rank"], row["value"])
+            alpha += ratings[row["member"]]["alpha-rank"]["value"]
+    assert math.isclose(alpha, 1, abs_tol=1e-6)
+    assert set(worth) == {"max-welfare CCE", "Nash-bargaining CCE", "replicator"}
+
+
+def test_the_evaluation_is_the_runs_own_and_people_are_beside_it(document, played):
+    own = json.loads((played / "evaluation.json").read_text())
+    met = {row["against"]: row for row in table(document, "evaluation", 1)}
+    assert set(met) == set(own["members"]["main"]["against"]) == {"boulware"}
+    scenarios = own["scenarios"]["number"]
+    for name, row in met.items():
+        told = own["members"]["main"]["against"][name]
+        assert row["points of ten"]["value"] == told["played"]["both seats"]["points"]["value"]
+        assert row["points of ten"]["n"] == 2 * scenarios
+        assert row["share as seat_0"]["value"] == told["share"]["seat_0"]["value"]
+    lines = {row["who"]: row for row in table(document, "evaluation", 2)}
+    alone = own["members"]["main"]["self_play"]["both seats"]
+    assert lines["main, against itself"]["points of ten"]["value"] == alone["points"]["value"]
+    people = stored_human_line().figures
+    assert lines["humans"]["points of ten"] == {
+        "value": people["score"].mean, "low": people["score"].low, "high": people["score"].high,
+        "n": people["score"].n, "unit": "points of ten",
+    }  # fmt: skip
+    assert lines["humans"]["as seat_0"]["value"] == people["first"].mean
+    assert lines["humans"]["Pareto-optimal of deals"]["value"] == people["pareto_of_deals"].mean
+    assert lines["Nash"]["Nash efficiency"]["value"] == 1
+    assert any("not here" in note or "at hand" in note for note in document["evaluation"]["notes"])
+
+
+def test_stages_births_and_gates_are_told_with_their_reasons(document, played):
+    stages = table(document, "curriculum")
+    assert [(row["stage"], row["rounds"], row["ended"], row["why"]) for row in stages] == [
+        ("short games", "1 to 2", "after round 2", "its 2 rounds are over"),
+        ("league", "3 to 5", "with the league", ""),
+    ]
+    with Ledger(played / "ledger.sqlite") as ledger:
+        decided = [(n, one) for n in range(ledger.next_round) for one in ledger.decisions(n) if one.kind != "stage"]
+        members = ledger.members()
+    told = [(row["when"], row["of"], row["what"], row["taken"], row["why"]) for row in table(document, "lineage", 1)]
+    assert told == [
+        (f"round {n + 1}", one.subject, one.kind, "yes" if one.taken else "no", one.reason) for n, one in decided
+    ]
+    family = {row["member"]: row for row in table(document, "lineage")}
+    assert set(family) == {m.name for m in members if m.live or m.role == "snapshot"}
+    born = [(n, one) for n, one in decided if one.taken]
+    assert [family[f"main@{n + 1}"]["why"] for n, one in born] == [one.reason for _, one in born]
+
+
+def test_a_league_without_a_model_says_so_in_one_line(document):
+    assert document["models"]["notes"] == ["None were asked: no member of this league is one."]
+    assert document["models"]["blocks"] == []
+
+
+def test_the_games_are_the_extreme_ones_and_replay_to_what_the_ledger_says(document, report, played):
+    games = [block for block in document["games"]["blocks"] if "game" in block]
+    best, worst, broken = (
+        [game for game in games if game["game"].startswith(kind)]
+        for kind in ("Most efficient", "Least efficient deal", "No deal")
+    )
+    assert len(best) == 3 and worst and broken
+    reached, number_of_games, deals = [], 0, 0
+    with Ledger(played / "ledger.sqlite") as ledger:
+        for number in range(ledger.next_round):
+            scenarios = ledger.scenarios(number)
+            for leg in ledger.legs(number):
+                found = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
+                number_of_games, deals = number_of_games + found.size, deals + int(found.deal.sum())
+                for row in range(found.size if leg.seats[0] != leg.seats[1] else 0):
+                    key = (leg.seats, scenarios.scenario(row), leg.facts["scores"][row].tolist())
+                    reached.append((key, bool(found.deal[row]), bool(found.pareto[row]), float(found.welfare[row])))
+    by_key = {(key[0], key[1], tuple(key[2])): welfare for key, *_, welfare in reached}
+    for game in games:
+        record = from_json(game["record"])
+        assert replay(record).outcome == record.outcome
+        welfare = by_key[record.occupants, record.scenario, record.outcome.scores]
+        assert math.isclose(game["measures"]["welfare efficiency"]["value"], welfare, abs_tol=1e-9)
+        said = [(line["seat"], line["words"]) for line in game["said"]]
+        counts = record.scenario.counts
+        assert said == [
+            (turn % 2, in_english(action, counts, variant=turn, final=True))
+            for turn, action in enumerate(record.actions)
+        ]
+    assert best[0]["measures"]["welfare efficiency"]["value"] == max(w for _, deal, _, w in reached if deal)
+    least = min(w for _, deal, pareto, w in reached if deal and not pareto)
+    assert math.isclose(worst[0]["measures"]["welfare efficiency"]["value"], least, abs_tol=1e-9)
+    assert all(not game["record"]["outcome"]["allocation"] for game in broken)
+    pairs = [frozenset(game["record"]["occupants"]) for game in best]
+    assert len(set(pairs)) == len(pairs)
+    every = {row["figure"]: row["value"] for row in table(document, "games")}
+    assert every["share of games with a deal"]["n"] == number_of_games
+    assert math.isclose(every["share of games with a deal"]["value"], deals / number_of_games)
+
+
+def test_provenance_names_seed_hashes_and_seals_that_hold(document, played):
+    told = {row["what"]: row["value"] for row in table(document, "provenance")}
+    with Ledger(played / "ledger.sqlite") as ledger:
+        assert ledger.fingerprint() in told["ledger"]
+        assert told["scenarios"] == ledger.meta()["source"]
+        rounds = ledger.next_round
+    assert told["seed"] == "3"
+    assert told["seals"].startswith(f"all {rounds + 1} hold")
+    assert told["weights"].split()[0] == told["weights"].split()[2]
+    assert "evaluation.json" in told and told["python"].startswith(sys.version.split()[0])
+    settings = next(block["content"] for block in document["provenance"]["blocks"] if "text" in block)
+    assert "rounds: 4" in settings and str(played) not in settings
+
+
+def test_rows_that_were_changed_and_weights_that_are_gone_are_told(played, tmp_path):
+    shutil.copytree(played, tmp_path / "0001")
+    with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE states SET points = points + 1 WHERE round = 2 AND points IS NOT NULL")
+    shutil.rmtree(tmp_path / "0001" / "blobs")
+    document = json.loads(FORMATS["json"](facts.collect(tmp_path)))["sections"]
+    told = {row["what"]: row["value"] for row in table(document, "provenance")}
+    assert told["seals"].startswith("BROKEN at round 3") and "--resume" in told["seals"]
+    assert told["weights"].startswith("0 of")
+    for game in (block for block in document["games"]["blocks"] if "game" in block):
+        assert not any(name.startswith("main") for name in game["record"]["occupants"])
+
+
+def test_rows_that_nothing_can_be_made_of_are_told_with_their_round(played, tmp_path, capsys):
+    (tmp_path / "0001").mkdir()
+    shutil.copy(played / "ledger.sqlite", tmp_path / "0001")
+    with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
+    assert command.main(Request(tmp_path)) == 1
+    assert "BROKEN at round 2" in capsys.readouterr().err
+
+
+def test_a_damaged_note_of_the_versions_is_told(played, tmp_path):
+    (tmp_path / "0001").mkdir()
+    shutil.copy(played / "ledger.sqlite", tmp_path / "0001")
+    with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE notes SET value = substr(value, 2) WHERE key = 'machine'")
+    document = json.loads(FORMATS["json"](facts.collect(tmp_path)))["sections"]
+    told = {row["what"]: row["value"] for row in table(document, "provenance")}
+    assert "damaged" in told["versions"] and told["seals"].startswith("all")
+
+
+# The formats
+
+
+class Checked(HTMLParser):
+    """Every element closed in its order; what is asked for, and the cells of every row of a table."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.asked, self.tags, self.ids, self.rows, self.cell = [], [], set(), [], [], None
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        for name, value in attributes:
+            assert not name.startswith("on"), (tag, name)
+            if name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset"):
+                self.asked.append((tag, name, value))
+            if name == "id":
+                self.ids.append(value)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.cell = []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, (tag, self.getpos())
+        if tag in ("td", "th"):
+            self.rows[-1].append(tuple(self.cell))
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None and data.strip():
+            self.cell.append(data.strip())
+
+
+@pytest.fixture(scope="module")
+def checked(html):
+    parser = Checked()
+    parser.feed(html)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+def test_the_page_is_whole_and_asks_nobody(checked, html):
+    assert all(value.startswith("#") and value[1:] in checked.ids for _, _, value in checked.asked)
+    assert len(checked.asked) == 10 and len(set(checked.ids)) == len(checked.ids)
+    assert not checked.tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
+    style = html[html.index("<style>") : html.index("</style>")]
+    assert "url(" not in style and "@import" not in style and "prefers-color-scheme: dark" in style
+    assert "default-src 'none'" in html
+    assert "http:" not in html and "https:" not in html
+
+
+def test_names_that_a_page_might_obey_are_text(checked, html, report):
+    for name in HOSTILE:
+        assert (name,) in {cell for row in checked.rows for cell in row}
+    assert "<img" not in html and "<script" not in html
+    text = FORMATS["md"](report).split("```")[0]
+    assert "<img" not in text and "<script" not in text and "&lt;img" in text
+
+
+def rows_of(report):
+    for section in report.sections:
+        for block in section.blocks:
+            if isinstance(block, Table) and block.kind != "heat":
+                yield from block.rows
+
+
+def test_the_page_and_the_text_hold_every_figure_of_every_table(report, checked):
+    page = {tuple(part for cell in row for part in cell[:2]) for row in checked.rows}
+    lines = [line for line in FORMATS["md"](report).splitlines() if line.startswith("|")]
+    bare = [line.replace("\\", "") for line in lines]
+    number = 0
+    for row in rows_of(report):
+        parts = [part for cell in row.cells for part in (drawn(cell).value, drawn(cell).doubt) if part]
+        assert any(_within([row.label, *parts], found) for found in page), row
+        figures = [shown(cell, n=False).rstrip(")") for cell in row.cells if isinstance(cell, Figure)]
+        if not set("<>&") & set(row.label):
+            assert any(f"| {row.label} |" in line and all(f in line for f in figures) for line in bare), row
+        number += len(figures)
+    assert number > 100
+
+
+def _within(wanted, found):
+    """Whether texts occur in this order among others."""
+    place = iter(found)
+    return all(any(each.strip() == text for text in place) for each in wanted)
+
+
+def test_the_long_table_holds_the_documents_figures(report, document):
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](report))))
+    assert list(rows[0]) == ["section", "item", "figure", "value", "low", "high", "n"]
+    told = {(row["section"], row["item"], row["figure"]): row for row in rows}
+    for row in table(document, "ladder"):
+        own = told["ladder", row["member"], "points of ten"]
+        assert float(own["value"]) == pytest.approx(row["points of ten"]["value"], abs=1e-6)
+        assert float(own["low"]) == pytest.approx(row["points of ten"]["low"], abs=1e-6)
+        assert int(own["n"]) == row["points of ten"]["n"]
+    figures = sum(
+        isinstance(cell, dict) for block in _tables(document) for row in block["rows"] for cell in row.values()
+    )
+    points = len(document["learning"]["blocks"][0]["points"])
+    numbers = [row for row in rows if row["n"] or re.fullmatch(r"-?\d+\.\d{6}|", row["value"])]
+    assert len(numbers) >= figures + points > 200
+    assert {row["section"] for row in rows} == set(document)
+
+
+def _tables(document):
+    return [block for section in document.values() for block in section["blocks"] if "table" in block]
+
+
+def test_the_same_run_makes_the_same_bytes(played, html):
+    assert FORMATS["html"](inert(facts.collect(played))) == html
+
+
+def test_a_page_on_a_league_of_sixty_is_small():
+    cell = Figure(6.54321, 6.1, 6.9, 12345)
+    names = tuple(f"member number {place} with a rather long name" for place in range(80))
+    rows = tuple(Row(name, (cell,) * 80) for name in names)
+    big = Report("t", "t", 0.95, (Section("crossplay", "Cross-play", (), (Table("c", names, rows, kind="heat"),)),))
+    page = FORMATS["html"](big)
+    assert len(page.encode()) < 3 * 2**20
+    assert "The best 60 of 80" in page
+
+
+def test_escape_codes_are_inert_in_every_format():
+    name = "\x1b[31mred\x07\u202e|*`<u>\x00"
+    rows = (Row(name, (name, Figure(1.0))),)
+    told = inert(Report(name, name, 0.95, (Section("s", "S", (name,), (Table(name, ("a", name), rows),)),)))
+    for write in FORMATS.values():
+        text = write(told)
+        assert not [c for c in text if not c.isprintable() and c not in "\n"]
+    assert "<u>" not in FORMATS["html"](told) and "<u>" not in FORMATS["md"](told)
+    assert "\\|\\*\\`&lt;u\\>" in FORMATS["md"](told)
+
+
+def test_a_cell_says_its_interval_and_its_number():
+    assert shown(Figure(7.314, 7.15, 7.47, 6272)) == "7.31 (7.15..7.47; n 6,272)"
+    assert shown(Figure(0.5, unit="share", n=3)) == "50.0% (n 3)"
+    assert shown(Figure(math.nan, 0.2, 0.4)) == "0.20..0.40"
+    assert shown(Figure(math.nan)) == shown(None) == "-"
+    assert shown(Figure(12345.0, unit="count")) == "12,345"
+    assert shown(Figure(-0.001, -0.2, 0.0)) == "0.00 (-0.20..0.00)"
+
+
+# Runs that are not over, or not there
+
+
+def test_a_running_league_is_read_at_one_moment_and_not_disturbed(played, tmp_path):
+    folder = tmp_path / "0001"
+    as_after(played, 2, folder)
+    shutil.copytree(played / "blobs", folder / "blobs")
+    with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("INSERT INTO notes VALUES ('not yet', 'committed')")
+        told = facts.collect(folder)
+        with ReadLedger(folder / "ledger.sqlite") as ledger, ledger.still():
+            assert ledger.next_round == 2 and "not yet" not in ledger.notes()
+            writer.execute("COMMIT")
+            assert "not yet" not in ledger.notes()
+    assert told.told.startswith("So far 2 of 5 rounds")
+    sections = {section.key: section for section in told.sections}
+    for key in ("meta-game", "evaluation"):
+        assert f"--resume {folder}" in sections[key].notes[0] and "not over" in sections[key].notes[0]
+    assert sections["evaluation"].blocks[0].rows[0].label == "humans"
+    assert isinstance(sections["learning"].blocks[0], Curves)
+    assert any(isinstance(block, Dialogue) for block in sections["games"].blocks)
+    stages = sections["curriculum"].blocks[0].rows
+    assert [row.cells[1] for row in stages] == ["1 to 2", "not yet"]
+    for write in FORMATS.values():
+        assert write(told)
+
+
+def test_a_league_that_was_not_evaluated_names_the_commands_that_do_it(played, tmp_path):
+    folder = tmp_path / "0001"
+    shutil.copytree(played, folder)
+    for name in ("meta_game.json", "evaluation.json"):
+        (folder / name).unlink()
+    (folder / "ratings.csv").write_text("member,points\nmain,1\n")
+    sections = {section.key: section for section in facts.collect(folder).sections}
+    assert "damaged" in sections["meta-game"].notes[0]
+    assert f"--resume {folder}" in sections["meta-game"].notes[1]
+    assert (
+        sections["evaluation"]
+        .notes[0]
+        .endswith(f"scripts/evaluate.py --run {folder} --json {folder / 'evaluation.json'}")
+    )
+    (folder / "evaluation.json").write_text('{"members": {"main": {}}}')
+    assert "is damaged" in {s.key: s for s in facts.collect(folder).sections}["evaluation"].notes[0]
+
+
+def test_what_cannot_be_read_is_told_as_the_evaluation_tells_it(played, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    damaged = tmp_path / "0001"
+    damaged.mkdir()
+    content = bytearray((played / "ledger.sqlite").read_bytes())
+    content[4096 * 3 : 4096 * 12] = bytes(4096 * 9)
+    (damaged / "ledger.sqlite").write_bytes(content)
+    for folder, words in (
+        (tmp_path / "empty", "was stopped before it began"),
+        (ROOT / "docs", "is no run folder"),
+        (tmp_path / "nowhere", "is no run folder"),
+        (damaged, "the ledger is damaged"),
+    ):
+        assert command.main(Request(folder)) == 1
+        error = capsys.readouterr().err.strip()
+        assert words in error
+        with pytest.raises((RunError, LedgerError, NothingToEvaluate)) as told:
+            evaluate_folder(folder)
+        assert error == str(told.value)
+    assert command.main(Request(played, "html", tmp_path / "nowhere" / "report.html")) == 2
+    assert "name one in a folder that exists" in capsys.readouterr().err
+
+
+def test_the_door_writes_the_file_and_says_where(played, tmp_path, capsys):
+    assert "report" in doors()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "report.py"), "--run", str(played.parent), "--out", "r.html"],
+        capture_output=True, text=True, cwd=tmp_path, check=True,
+    )  # fmt: skip
+    assert done.stdout == "written: r.html\n"
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    assert command.main(Request(played, "md", command.STDOUT)) == 0
+    assert capsys.readouterr().out.startswith("# League runs/0001")
+    shutil.copytree(played, tmp_path / "0002")
+    assert command.main(Request(tmp_path, "csv")) == 0
+    assert capsys.readouterr().out == f"written: {tmp_path / '0002' / 'report.csv'}\n"
+
+
+# Language models
+
+
+def test_calls_tokens_and_fallbacks_are_told_by_class(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def answer(heard, number):
+        if number % 4 == 0:
+            return Page(400)
+        return completion("Let us talk." if number % 4 == 1 else '{"act_type": 0, "oA": [1, 0, 0], "confidence": 0.5}')
+
+    service = Service(answer)
+    cache = tmp_path / "answers.sqlite"
+    model = {"kind": "llm", "name": "model", "provider": "openai", "base_url": service.url, "model": "m"}
+    model |= {"cache": str(cache), "cache_mode": "record", "in_flight": 1}
+    settings = {
+        "env": {"scenarios": "lewis", "max_turns": 4},
+        "league": {"rounds": 1, "block_size": 12},
+        "members": ["heuristic", model],
+        "logging": {"output_dir": "runs"},
+    }
+    (tmp_path / "league.yaml").write_text(json.dumps(settings))
+    try:
+        done = run_league("--config", "league.yaml", cwd=tmp_path)
+    finally:
+        service.close()
+    assert done.returncode == 0, done.stderr
+    document = json.loads(FORMATS["json"](facts.collect(tmp_path / "runs")))["sections"]
+    (decisions,) = table(document, "models")
+    calls = {row["class"]: row for row in table(document, "models", 1)}
+    classes = {row["class"]: row["times"]["value"] for row in table(document, "models", 2)}
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        fallen = sum(
+            int(leg.facts["fallbacks"][:, seat].sum())
+            for leg in ledger.legs(0) for seat in (0, 1) if leg.seats[seat] == "model"
+        )  # fmt: skip
+    assert decisions["fallbacks"]["value"] == fallen > 0
+    assert decisions["share of fallbacks"]["n"] == decisions["decisions"]["value"] == classes["decisions"]
+    with closing(sqlite3.connect(cache)) as kept:
+        (known, tokens) = kept.execute("SELECT count(*), sum(prompt_tokens) FROM replies").fetchone()
+        (refused,) = kept.execute("SELECT count(*) FROM replies WHERE failure = 'refused'").fetchone()
+    assert (calls["all"]["calls"]["value"], calls["all"]["prompt tokens"]["value"]) == (known, tokens)
+    assert calls["no reply: refused"]["calls"]["value"] == refused > 0
+    assert sum(times for name, times in classes.items() if name.startswith("fallback played")) == fallen
+    assert classes["reply refused: unparsable"] > 0 and classes["no reply: refused"] > 0
+    assert classes["its own choice"] + fallen == classes["decisions"]
+    assert not [block for block in document["games"]["blocks"] if "game" in block]  # nobody is asked again
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["both keep answers", "one does"])
+def test_a_model_is_not_asked_for_another_models_classes(kept, tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    service = Service(lambda heard, number: completion())
+    model = {"kind": "llm", "provider": "openai", "base_url": service.url, "model": "m", "in_flight": 1}
+    caches = [{"cache": str(tmp_path / f"{name}.sqlite"), "cache_mode": "record"} for name in ("one", "other")]
+    settings = {
+        "env": {"scenarios": "lewis", "max_turns": 2},
+        "league": {"rounds": 1, "block_size": 2},
+        "members": [
+            "heuristic",
+            {**model, **caches[0], "name": "one"},
+            {**model, **(caches[1] if kept else {}), "name": "other"},
+        ],
+        "logging": {"output_dir": "runs"},
+    }
+    (tmp_path / "league.yaml").write_text(json.dumps(settings))
+    try:
+        done = run_league("--config", "league.yaml", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+            assert any(set(leg.seats) == {"one", "other"} for leg in ledger.legs(0))
+        asked = len(service.heard)
+        told = json.loads(FORMATS["json"](facts.collect(tmp_path / "runs")))["sections"]["models"]
+        assert len(service.heard) == asked > 0
+    finally:
+        service.close()
+    classes = [block["table"] for block in told["blocks"] if block["table"].startswith("Decisions of")]
+    assert classes == (["Decisions of one, by class", "Decisions of other, by class"] if kept else [])
+    assert any("other would have to be asked" in note for note in told["notes"]) != kept
+
+
+# In a browser
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+def test_a_browser_asks_nobody_obeys_no_name_and_axe_finds_nothing_serious(html, tmp_path):
+    from axe_playwright_python.sync_playwright import Axe
+
+    (tmp_path / "report.html").write_text(html)
+    with browsing() as browser:
+        for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
+            context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
+            page, asked = context.new_page(), []
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto((tmp_path / "report.html").as_uri())
+            assert asked == [(tmp_path / "report.html").as_uri()]
+            assert page.evaluate("window.pwned") is None
+            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+            found = Axe().run(page).response["violations"]
+            assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+            context.close()

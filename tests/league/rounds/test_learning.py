@@ -1,0 +1,187 @@
+"""A league that learns: weights are part of what a kill cannot change, and a snapshot never changes at all."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from league.ledger.ledger import Ledger
+from league.tasks.blobs import BlobError, name_of, pack, read_blob, write_blob
+from tests.killing import killed_and_resumed, run
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "scripts" / "league.py"
+SETTINGS = """
+env: {scenarios: lewis, split: train}
+league: {seed: 3, rounds: ROUNDS, block_size: 16, evaluate: false}
+members: [heuristic, random, pushover]
+learners:
+  - {name: main, matchmaking: regret, hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 2, lr: 3.0e-3,
+     decisions: 300, snapshot_every: 4}
+  - {name: other, algo: reinforce, hidden: [16], rollout: 2, num_envs: 32, decisions: 200, snapshot_every: 0}
+logging: {output_dir: "FOLDER"}
+"""
+
+
+def write_settings(tmp_path: Path, rounds: int, name: str = "runs") -> Path:
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(SETTINGS.replace("ROUNDS", str(rounds)).replace("FOLDER", str(tmp_path / name)))
+    return path
+
+
+def final(folder: Path) -> tuple[str, dict[str, bytes]]:
+    """The ledger's fingerprint and the learners' last weights, verified."""
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        states = ledger.states()
+        for state in states.values():
+            read_blob(folder / "blobs", state.blob)
+        return ledger.fingerprint(), {
+            n: (folder / "blobs" / f"{s.blob}.safetensors").read_bytes() for n, s in states.items()
+        }
+
+
+def killed_to_the_same_weights(tmp_path: Path, kills: int, rounds: int) -> None:
+    config = {name: write_settings(tmp_path, rounds, name) for name in ("whole", "killed")}
+    folder = tmp_path / "killed" / "0001"
+    killed_and_resumed(config["whole"], config["killed"], folder, kills, rounds)
+    assert final(folder) == final(tmp_path / "whole" / "0001")
+
+
+def test_five_kills_leave_the_same_ledger_and_weights_as_none(tmp_path):
+    killed_to_the_same_weights(tmp_path, kills=5, rounds=30)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_twenty_kills_leave_the_same_ledger_and_weights_as_none(tmp_path):
+    killed_to_the_same_weights(tmp_path, kills=20, rounds=80)
+
+
+@pytest.mark.parametrize("where", ["in a blob", "before the ledger", "in the ledger"])
+def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, where):
+    rounds = 5
+    assert run("--config", write_settings(tmp_path, rounds, "whole")).returncode == 0
+    script = tmp_path / "kill.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import os, signal, sys
+            sys.path.insert(0, sys.argv[1])
+            from pathlib import Path
+            from league import blobs
+            from league.config import load_config
+            from league.ledger import Ledger
+            from league.run_directory import new_run
+            from league.runner import run_league
+
+            where, done = sys.argv[3], 0
+            def die(*_):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            class Killer:
+                def opened(self, *_): pass
+                def tick(self): pass
+                def told(self, *_): pass
+                def warned(self, *_): pass
+                def played(self, *_): pass
+                def trained(self, progress, result):
+                    if where == "before the ledger" and progress.rounds == 2:
+                        die()
+                def committed(self, progress, standings):
+                    if progress.rounds != 2:
+                        return
+                    if where == "in a blob":  # the audit hook sees the rename that would give the blob its name
+                        sys.addaudithook(lambda event, arguments: event == "os.rename" and die())
+                    if where == "in the ledger":
+                        open_ledger = next(x for x in __import__("gc").get_objects() if isinstance(x, Ledger))
+                        open_ledger._db.set_trace_callback(lambda sql: sql.startswith("INSERT INTO states") and die())
+
+            config = load_config(sys.argv[2])
+            run_league(config, new_run(Path(config.logging.output_dir)), Killer())
+            """
+        )
+    )
+    config = write_settings(tmp_path, rounds, "killed")
+    done = subprocess.run([sys.executable, str(script), str(ROOT), str(config), where], check=False)
+    assert done.returncode == -signal.SIGKILL
+    folder = tmp_path / "killed" / "0001"
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        assert ledger.next_round == 2
+    assert run("--resume", folder).returncode == 0
+    assert final(folder) == final(tmp_path / "whole" / "0001")
+
+
+def test_learners_learn_snapshots_join_and_every_decision_is_on_record(tmp_path):
+    done = run("--config", write_settings(tmp_path, 10))
+    assert done.returncode == 0, done.stderr
+    assert "learning: points of ten against heuristic" in done.stdout and "main@4" in done.stdout
+    folder = tmp_path / "runs" / "0001"
+    assert (folder / "learning.csv").read_text().count("\n") == 1 + 2 * 11  # ten rounds of practice, and after the last
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        members = {member.name: member for member in ledger.members()}
+        assert list(members) == ["main", "other", "heuristic", "random", "pushover", "main@4", "main@8"]
+        snapshot = members["main@4"]
+        assert (snapshot.role, snapshot.parent, snapshot.born) == ("snapshot", "main", 4)
+        assert snapshot.blob == ledger.states(3)["main"].blob != ledger.states()["main"].blob
+        assert ledger.states()["main"].decisions >= 10 * 300
+        # A snapshot plays from the round it is born for, with the weights that it was born with.
+        seats = [{name for leg in ledger.legs(number) for name in leg.seats} for number in range(11)]
+        assert "main@4" not in seats[3] and "main@4" in seats[4] and "main@8" in seats[9]
+        rows = list(
+            ledger._rows(
+                "SELECT round, member, sum(probability), count(*) FROM meetings JOIN tasks USING (round, task)"
+                " WHERE kind = 'train' GROUP BY round, member"
+            )
+        )
+        assert len(rows) == 20 and all(abs(total - 1) < 1e-9 for _, _, total, _ in rows)
+        assert {(number, name): count for number, name, _, count in rows}[
+            4, "main"
+        ] == 5  # all others, the snapshot too
+
+
+def test_a_live_update_never_changes_a_snapshot(tmp_path):
+    assert run("--config", write_settings(tmp_path, 9)).returncode == 0
+    folder = tmp_path / "runs" / "0001"
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        named = {member.blob for member in ledger.members() if member.blob}
+        named |= {state.blob for number in range(-1, 9) for state in ledger.states(number).values()}
+    for name in named:
+        assert name_of((folder / "blobs" / f"{name}.safetensors").read_bytes()) == name
+    assert len(named) == 2 * 10
+
+
+def test_blobs_are_named_by_their_content_and_every_damage_shows(tmp_path):
+    tensors = {"b": torch.arange(6.0).reshape(2, 3), "a": torch.tensor(3)}
+    content = pack(tensors)
+    assert content == pack(dict(reversed(tensors.items())))
+    name = write_blob(tmp_path, content)
+    assert write_blob(tmp_path, content) == name == name_of(content)
+    assert all(torch.equal(tensors[key], value) for key, value in read_blob(tmp_path, name).items())
+    path, rng = tmp_path / f"{name}.safetensors", np.random.default_rng(0)
+    for length in rng.integers(0, len(content), size=200):
+        path.write_bytes(content[:length])
+        with pytest.raises(BlobError, match="damaged"):
+            read_blob(tmp_path, name)
+    for bit in rng.integers(0, 8 * len(content), size=200):
+        broken = bytearray(content)
+        broken[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(broken)
+        with pytest.raises(BlobError, match="damaged"):
+            read_blob(tmp_path, name)
+
+
+@pytest.mark.slow
+def test_the_main_member_of_the_default_league_rises_against_the_heuristic(tmp_path):
+    config = ROOT / "configs" / "league.yaml"
+    done = run("--config", config, "--set", f"logging.output_dir={tmp_path}", "--set", "league.rounds=8")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(",") for line in (tmp_path / "0001" / "learning.csv").read_text().splitlines()[1:]]
+    main = [float(row[4]) for row in rows if row[1] == "main"]
+    assert main[-1] > main[0] + 3

@@ -1,0 +1,405 @@
+"""Roles, splits, stages and snapshots, as a whole run left them in its ledger; and the rules by themselves."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.scenarios.sources import Scenarios, lewis_space
+from league.ledger.ledger import Ledger
+from league.rounds.curriculum import ended, stage_now
+from league.rounds.dry_run import estimate
+from league.rounds.matches import asks_for_pay, gate_pool, pairs_of
+from league.rounds.opponents import meetings_of
+from league.rounds.planner import members_of, plan_round
+from league.settings.read import Config, ConfigError, load_config, parse
+from league.standings.history import History, history_of
+from league.tasks.values import FACTS, LearnerState, Leg, Member, Seated
+from tests.killing import run
+from tests.loopback import Service, completion
+
+ROOT = Path(__file__).resolve().parents[3]
+SMALL = "hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, lr: 3.0e-3, decisions: 200"
+SETTINGS = f"""
+env: {{scenarios: lewis, split: train}}
+league: {{seed: 3, rounds: 7, block_size: 16, evaluate: false}}
+members: [heuristic, random]
+gate: [conceder]
+heldout: [tough]
+learners:
+  - {{name: main, {SMALL}, snapshot_every: 2, gate: {{delta: 0, timeout: 3}}}}
+  - {{name: exploiter, role: main_exploiter, {SMALL}, snapshot_every: 2, reset: 1.0, reward: spite(weight=1)}}
+  - {{name: scout, role: league_exploiter, algo: reinforce, {SMALL}, snapshot_every: 3, reset: 0.5}}
+stages:
+  - {{name: short, rounds: 2, env: {{max_turns: 4, scenarios: uniform}}, learners: {{scout: {{learns: false}}}}}}
+  - {{name: shown, rounds: 3, until: {{at_least: 0, games: 10, metric: deals}}, env: {{reveal_partner_utilities: true}},
+     hints: {{mode: random, cadence_k: 2}}}}
+  - {{name: rest}}
+logging: {{output_dir: "FOLDER"}}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The folder of a finished run."""
+    folder = tmp_path_factory.mktemp("plan")
+    (folder / "league.yaml").write_text(SETTINGS.replace("FOLDER", str(folder / "runs")))
+    done = run("--config", folder / "league.yaml")
+    assert done.returncode == 0, done.stderr
+    return folder / "runs" / "0001"
+
+
+@pytest.fixture
+def ledger(folder):
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        yield ledger
+
+
+def practiced(ledger: Ledger, number: int) -> dict[str, dict[str, float]]:
+    """Whom each learner met in the practice of a round, and how often."""
+    met: dict[str, dict[str, float]] = {}
+    for _, kind, member, opponent, probability, reason in ledger.meetings(number):
+        assert reason
+        if kind == "train":
+            met.setdefault(member, {})[opponent] = probability
+    return met
+
+
+def test_practice_meets_the_train_split_alone_and_matches_never_the_held_out(ledger):
+    assert {m.name: m.split for m in ledger.members() if m.split != "train"} == {"conceder": "gate", "tough": "heldout"}
+    played = {name for number in range(8) for leg in ledger.legs(number) for name in leg.seats}
+    assert "conceder" in played and "tough" not in played
+    for number in range(8):
+        for met in practiced(ledger, number).values():
+            assert not {"conceder", "tough"} & met.keys() and abs(sum(met.values()) - 1) < 1e-9
+            assert all(0 < probability <= 1 for probability in met.values())
+
+
+def test_a_main_exploiter_meets_mains_and_what_they_were(ledger):
+    met = {name for number in range(8) for name in practiced(ledger, number).get("exploiter", {})}
+    assert "main" in met and all(name.startswith("main") for name in met)
+
+
+def test_a_snapshot_is_taken_first_and_then_the_learner_starts_over(ledger):
+    members = {member.name: member for member in ledger.members()}
+    taken = [
+        d for number in range(8) for d in ledger.decisions(number) if d.kind == "reset" and d.subject == "exploiter"
+    ]
+    assert len(taken) == 3 and all(decision.taken for decision in taken)
+    first = ledger.states(-1)["exploiter"]
+    for life, number in enumerate((1, 3, 5), start=1):
+        snapshot = members[f"exploiter@{number + 1}"]
+        assert (snapshot.parent, snapshot.born, snapshot.role) == ("exploiter", number + 1, "snapshot")
+        assert snapshot.blob not in {first.blob, ledger.states(number - 1)["exploiter"].blob}  # what it had become
+        assert ledger.states(number)["exploiter"] == first._replace(life=life)
+
+
+def test_a_gated_snapshot_is_what_the_gate_judged(ledger):
+    members = {member.name: member for member in ledger.members()}
+    judged = {n: d for n in range(8) for d in ledger.decisions(n) if (d.kind, d.subject) == ("snapshot", "main")}
+    assert judged[1].taken and judged[1].reason == "its first"
+    later = {number: decision for number, decision in judged.items() if number > 1}
+    assert later and all("points of ten" in decision.reason for decision in later.values())
+    for number, decision in later.items():
+        snapshot = members.get(f"main@{number + 1}")
+        assert (snapshot is not None) == decision.taken
+        if snapshot is not None:
+            assert snapshot.blob == ledger.states(number - 1)["main"].blob
+    born = sorted(member.born for member in members.values() if member.parent == "main")
+    assert all(later - earlier <= 3 for earlier, later in pairwise(born))  # the gate's time-out
+
+
+def test_stages_follow_each_other_and_say_why(ledger):
+    assert [ledger.stage(number) for number in range(8)] == [0, 0, 1, 2, 2, 2, 2, 2]
+    ends = {number: d for number in range(8) for d in ledger.decisions(number) if d.kind == "stage"}
+    assert {number: decision.subject for number, decision in ends.items()} == {1: "short", 2: "shown"}
+    assert ends[1].reason == "its 2 rounds are over" and "main has deals of" in ends[2].reason
+    assert "scout" not in practiced(ledger, 1) and "scout" in practiced(ledger, 2)
+    assert practiced(ledger, 7) == {}  # the last round only measures
+
+
+def test_learners_features_hold_what_any_stage_shows(ledger, folder):
+    from league.tasks.blobs import read_network
+
+    shape = read_network(folder / "blobs", ledger.states(-1)["main"].blob).shape
+    assert (shape.max_turns, shape.partner_utilities, shape.hints) == (10, True, True)
+
+
+def test_the_ledger_folds_to_the_history_that_the_run_kept(ledger):
+    config = parse(ledger.notes()["config"])
+    whole = history_of(ledger, config.league.decay, config.rounds)
+    again = History(ledger.members(), config.league.decay)
+    for number in range(ledger.next_round):
+        if number:
+            again.admit(member for member in ledger.members() if member.born == number)
+        legs = list(ledger.legs(number))
+        again.add_round(ledger.stage(number), ledger.scenarios(number), legs, [], measured=number == 7)
+    assert again.stages == whole.stages and again.members == whole.members
+    for mine, other in zip(again.cross.payoffs(), whole.cross.payoffs(), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    # What learners scored before their last practice no longer counts; what never changes counts for good.
+    assert whole.cross.cell("main", "heuristic", 0.95).n == 2 * 16
+    assert whole.cross.cell("heuristic", "random", 0.95).n == 8 * 2 * 16
+
+
+def test_why_a_round_was_played_is_told(folder):
+    done = run("explain", "--run", folder, "--round", "3")
+    assert done.returncode == 0, done.stderr
+    for told in (
+        "stage rest",
+        "main practiced against",
+        "regret: scores",
+        "self-play",
+        "floor",
+        "gate: what the learner",
+    ):
+        assert told in done.stdout, done.stdout
+    assert "its ledger holds no round 9; it holds 0 to 7" in run("explain", "--run", folder, "--round", "9").stderr
+    assert "is no run folder" in run("explain", "--run", folder.parent, "--round", "0").stderr
+
+
+def test_a_dry_run_tells_the_plan_and_leaves_nothing(tmp_path):
+    (tmp_path / "league.yaml").write_text(SETTINGS.replace("FOLDER", str(tmp_path / "runs")))
+    done = run("--config", tmp_path / "league.yaml", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "1 held out to the end: tough" in done.stdout and "on one core" in done.stdout
+    assert "stage 2: shown: reveal_partner_utilities True, hints by random every 2 own steps; until main" in done.stdout
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_asks_nobody_who_costs_something():
+    service = Service(lambda heard, number: completion())
+    spec = f"{{kind: llm, provider: openai, model: any, base_url: '{service.url}', name: paid}}"
+    try:
+        cost, first = estimate(league_of(f"league: {{block_size: 2}}\nmembers: [{spec}, heuristic]"))
+        assert any("paid" in (seat.name for seat in task.members) for task in first.matches)
+        assert cost.matches and not service.heard
+    finally:
+        service.close()
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "stages: [{name: a, hints: {mode: llm, provider: openai, models: {openai: any}, options: {base_url: 'URL'}}}]",
+        """training: {reward: "llm_judge(style='competitive', provider='openai', model='any', base_url='URL')"}""",
+    ],
+    ids=["who whispers", "who judges"],
+)
+def test_a_dry_run_asks_no_service_about_practice(asks, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    service = Service(lambda heard, number: completion())
+    learners = f"members: [heuristic]\nlearners: [{{name: main, {SMALL}}}]\n"
+    try:
+        cost, _ = estimate(league_of(learners + asks.replace("URL", service.url)))
+        assert cost.seconds > 0 and not service.heard
+    finally:
+        service.close()
+
+
+# --- The rules by themselves ----------------------------------------------------------------------------------------
+
+
+def played(pairs: list[tuple[str, str, int]], scenarios: Scenarios) -> list[Leg]:
+    """Legs in which everybody gets what the pair says, points, and the other side one."""
+    legs = []
+    for first, second, points in pairs:
+        for seats, own in (((first, second), 0), ((second, first), 1)):
+            facts = np.zeros(scenarios.size, dtype=FACTS)
+            facts["scores"][:, own], facts["scores"][:, 1 - own] = points, 1
+            facts["deal"] = 1
+            legs.append(Leg(seats, facts))
+    return legs
+
+
+def few(size: int) -> Scenarios:
+    """The first scenarios of the legal space."""
+    whole = lewis_space()
+    return Scenarios(whole.counts[:size], whole.utilities[:size])
+
+
+def league_of(text: str) -> Config:
+    return parse("env: {scenarios: lewis}\n" + text)
+
+
+def seats_of(history: History) -> dict[str, Seated]:
+    return {member.name: Seated(member, "blob" if member.spec is None else None) for member in history.members}
+
+
+@given(size=st.integers(1, 120), seed=st.integers(0, 99))
+def test_nobody_meets_twice_in_a_round_and_the_budget_holds(size, seed):
+    config = league_of(
+        "members: [heuristic]\nleague: {opponents: 7, pairs: 11}\nlearners: [{name: main, gate: {}}, {name: other}]"
+    )
+    fixed = [Member(f"m{number}", "random") for number in range(size)]
+    past = [Member(f"main@{born}", None, "snapshot", parent="main", born=0, blob="b") for born in range(seed % 5)]
+    history = History((*members_of(config)[:2], *fixed, *past), 0.5)
+    pairs = pairs_of(config, history)
+    assert len({frozenset(pair[:2]) for pair in pairs}) == len(pairs)
+    assert sum(reason.startswith("coverage") for *_, reason in pairs) <= 11
+    assert sum("main" in pair[:2] and pair[2].startswith("a learner") for pair in pairs) <= 2 * 7
+    met = {name for pair in pairs for name in pair[:2] if "main" in pair[:2]}
+    assert {history.members[place].name for place in gate_pool(history.members)} <= met
+
+
+def test_members_that_never_change_meet_those_first_that_they_have_met_least():
+    config = league_of("members: [heuristic, random, tough]\nleague: {pairs: 2}")
+    history = History(members_of(config), 0.5)
+    scenarios = few(4)
+    history.add_round(0, scenarios, played([("heuristic", "random", 5), ("heuristic", "heuristic", 5)], scenarios), [])
+    assert [pair[:2] for pair in pairs_of(config, history)] == [("heuristic", "tough"), ("random", "random")]
+
+
+def test_a_meta_mixture_meets_whom_the_solution_plays():
+    config = league_of(
+        "members: [heuristic, random]\nleague: {floor: 1.0e-9}\n"
+        "learners: [{name: oracle, matchmaking: meta_mixture among others}]"
+    )
+    history = History(members_of(config), 0.5)
+    scenarios = few(4)
+    rows = [("heuristic", "heuristic", 8), ("heuristic", "random", 6), ("random", "random", 1), ("oracle", "random", 2)]
+    history.add_round(0, scenarios, played(rows, scenarios), [])
+    met = meetings_of(config, config.learners[0], history, seats_of(history))
+    assert {meeting.opponent.name for meeting in met if meeting.probability > 1e-6} == {"heuristic"}
+    assert "meta-mixture" in met[0].reason
+
+
+@pytest.mark.parametrize("members", [1, 500])
+def test_a_population_of_any_size_gives_probabilities(members):
+    config = league_of("members: [heuristic]\nlearners: [{name: main}, {name: x, role: league_exploiter}]")
+    fixed = [Member(f"m{number}", "random") for number in range(members)]
+    history = History((*members_of(config)[:2], *fixed), 0.5)
+    for learner in config.learners:
+        met = meetings_of(config, learner, history, seats_of(history))
+        assert abs(sum(m.probability for m in met) - 1) < 1e-9 and len(met) >= members
+
+
+def test_a_stage_times_out_where_its_figure_is_not_reached():
+    config = league_of(
+        "members: [heuristic]\nlearners: [{name: main}]\n"
+        "stages: [{name: a, rounds: 3, until: {at_least: 9, games: 1}}, {name: b, until: {at_least: 2, games: 31}},"
+        " {name: c}]"
+    )
+    history, scenarios = History(members_of(config), 0.5), few(8)
+    for number, (points, stage, over) in enumerate(
+        ((3, 0, None), (3, 0, None), (3, 0, "time-out"), (3, 1, None), (3, 1, "reached"))
+    ):
+        assert stage_now(config, history) == stage, number
+        history.add_round(stage, scenarios, played([("main", "heuristic", points)], scenarios), [])
+        decision = ended(config, history)
+        assert (decision is None) == (over is None), number
+        assert over != "time-out" or "time-out after 3 rounds" in decision.reason
+    assert stage_now(config, history) == 2
+
+
+def test_practice_is_by_the_stages_rules_and_matches_by_the_leagues():
+    config = league_of(
+        "members: [heuristic]\nlearners: [{name: main, decisions: 50}]\n"
+        "stages: [{name: a, rounds: 1, env: {max_turns: 3, disagree: rejects, scenarios: uniform},"
+        " learners: {main: {decisions: 70, reward: svo(angle=45)}}}, {name: b}]"
+    )
+    plan = plan_round(config, History(members_of(config), 0.5), {"main": LearnerState("blob", 0, 0, 0)})
+    (task,) = plan.training
+    assert (task.env.max_turns, task.env.disagree, task.env.scenarios) == (3, "rejects", "uniform")
+    assert (task.learner.decisions, task.learner.reward) == (70, "svo(angle=45)")
+    assert all(match.env == config.env for match in plan.matches) and config.env.max_turns == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("stages: [{name: a}, {name: b}]", r"stages\[0\]: it never ends"),
+        ("stages: [{name: a, learners: {ann: {}}}]", "no learner is called ann; there are main"),
+        ("stages: [{name: a, until: {at_least: 5, member: ann}}]", "until is about a learner, ann is none"),
+        ("stages: [{name: a, until: {at_least: 5, against: ann}}]", "all or a member's name; got 'ann'"),
+        ("stages: [{name: a, env: {scenarios: uniform, split: train}}]", "split"),
+        ("gate: [heuristic]", "heuristic"),
+        ("heldout: [main]", "main"),
+        ("heldout: [{kind: tough, name: main}]", "the name main is taken"),
+    ],
+)
+def test_what_does_not_go_together_is_told(text, told):
+    with pytest.raises(ConfigError, match=told):
+        league_of(f"members: [heuristic]\nlearners: [{{name: main}}]\n{text}")
+
+
+@pytest.mark.parametrize(
+    ("matchmaking", "told"),
+    [
+        ("{}", "a rule, or rules with their shares"),
+        ("best", "a branch is a rule"),
+        ("regret among friends", "groups: all, fixed"),
+        ("{regret: 0}", "the share of regret is a number above 0"),
+    ],
+)
+def test_matchmaking_that_cannot_be_is_told(matchmaking, told):
+    with pytest.raises(ConfigError, match=told):
+        league_of(f"members: [heuristic]\nlearners: [{{name: main, matchmaking: {matchmaking}}}]")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("league*.yaml")), ids=lambda path: path.name)
+def test_presets_are_short_and_no_learner_can_meet_what_is_held_out(path):
+    config = load_config(path)
+    assert len(path.read_text().splitlines()) <= 40
+    assert config.env.split == "train"
+    held = {member.spec for member in config.heldout}
+    assert not held & {member.spec for member in (*config.members, *config.gate)}
+    assert not config.learners or held
+
+
+@pytest.mark.timeout(120)
+def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path):
+    expert = ROOT / "partners" / "experts" / "ppo.json"
+    settings = SMALL.replace("hidden: [16]", "hidden: [256, 256]")
+    (tmp_path / "league.yaml").write_text(
+        f"env: {{scenarios: lewis, split: train}}\nleague: {{rounds: 2, block_size: 16, evaluate: false}}\n"
+        f"members: [heuristic]\nlearners: [{{name: main, {settings}, init_from: expert, kl: 0.5}}]\n"
+        f"logging: {{output_dir: {tmp_path / 'runs'}}}\n"
+    )
+    done = run("--config", tmp_path / "league.yaml")
+    assert done.returncode == 0, done.stderr
+    from league.tasks.blobs import read_blob
+    from partners.network.checkpoint import load_network
+
+    shipped = load_network(expert).state_dict()
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        blobs = [ledger.states(number)["main"].blob for number in (-1, 1)]
+    first, last = (read_blob(tmp_path / "runs" / "0001" / "blobs", blob) for blob in blobs)
+    for name, value in shipped.items():
+        assert first[f"network.{name}"].equal(value) and last[f"reference.{name}"].equal(value)
+    assert not last["network.head.weight"].equal(shipped["head.weight"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "costly"),
+    [
+        ("llm(provider='hf')", True),
+        ("mixture(of=['heuristic', 'llm'])", True),
+        ("best_response(to='llm(provider=\"hf\")')", True),
+        ("linear(floor=0.9)", False),
+        ("checkpoint(path='runs/llm/a (llm).json')", False),
+    ],
+)
+def test_who_asks_somebody_who_costs_something_costs_something(spec, costly):
+    assert asks_for_pay(Member("who", spec)) is costly
+
+
+def test_members_that_cost_something_play_few_matches_and_those_that_tell_most():
+    config = league_of(
+        "members: [heuristic, {kind: human, interface: 'league.play_screen:Terminal'}, random]\n"
+        "league: {costly: 1, block_size: 2}\nlearners: [{name: main, matchmaking: uniform among all}]"
+    )
+    history, scenarios = History(members_of(config), 0.5), few(2)
+    person = config.members[1].name
+    met = [pair for pair in pairs_of(config, history) if person in pair[:2]]
+    assert len(met) == 1 and met[0][2].startswith("information:")
+    history.add_round(0, scenarios, played([(person, "main", 5), (person, "heuristic", 5)], scenarios), [])
+    (pair,) = [pair for pair in pairs_of(config, history) if person in pair[:2]]
+    assert "random" in pair[:2]  # of whom least is known
+    practice = meetings_of(config, config.learners[0], history, seats_of(history))
+    assert {meeting.opponent.name for meeting in practice} == {"main", "heuristic", "random"}

@@ -1,0 +1,348 @@
+"""The league as a user runs it: the same bytes whatever interrupts it, clear errors, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import RunDirectory
+from tests.killing import command, killed_and_resumed, run
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "scripts" / "league.py"
+SETTINGS = """
+env: {scenarios: lewis, split: train}
+league: {seed: 3, rounds: ROUNDS, block_size: 64}
+members: [heuristic, random, "boulware(exponent=2)", {kind: tough, name: my rival}, stubborn, nice_tit_for_tat]
+logging: {output_dir: "FOLDER"}
+"""
+
+
+def write_settings(tmp_path: Path, rounds: int, name: str = "runs") -> Path:
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(SETTINGS.replace("ROUNDS", str(rounds)).replace("FOLDER", str(tmp_path / name)))
+    return path
+
+
+def fingerprint(run_folder: Path) -> str:
+    with Ledger(run_folder / "ledger.sqlite") as ledger:
+        return ledger.fingerprint()
+
+
+def killed_to_the_same_ledger(tmp_path: Path, kills: int, rounds: int) -> None:
+    config = {name: write_settings(tmp_path, rounds, name) for name in ("whole", "killed")}
+    folder = tmp_path / "killed" / "0001"
+    killed_and_resumed(config["whole"], config["killed"], folder, kills, rounds)
+    assert fingerprint(folder) == fingerprint(tmp_path / "whole" / "0001")
+    for table in ("ladder.csv", "crossplay.csv", "config.yaml"):
+        text = (folder / table).read_text()
+        assert text.replace("/killed", "/whole") == (tmp_path / "whole" / "0001" / table).read_text()
+
+
+def test_five_kills_leave_the_same_ledger_as_none(tmp_path):
+    killed_to_the_same_ledger(tmp_path, kills=5, rounds=60)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_twenty_kills_leave_the_same_ledger_as_none(tmp_path):
+    killed_to_the_same_ledger(tmp_path, kills=20, rounds=150)
+
+
+@pytest.mark.parametrize("moment", ["first match", "mid round", "after the last match", "after a commit"])
+def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_path, moment):
+    assert run("--config", write_settings(tmp_path, 3, "whole")).returncode == 0
+    config = write_settings(tmp_path, 3, "killed")
+    script = tmp_path / "kill.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import os, signal, sys
+            sys.path.insert(0, sys.argv[1])
+            from pathlib import Path
+            from league.config import load_config
+            from league.run_directory import new_run
+            from league.runner import run_league
+
+            class Killer:
+                def opened(self, *_): pass
+                def tick(self): pass
+                def told(self, *_): pass
+                def warned(self, *_): pass
+                def played(self, progress, result):
+                    at = {"first match": (0, 1), "mid round": (1, 9), "after the last match": (2, 21)}.get(sys.argv[3])
+                    if (progress.rounds, progress.matches) == at:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                def trained(self, *_): pass
+                def committed(self, progress, standings):
+                    if sys.argv[3] == "after a commit" and progress.rounds == 2:
+                        os.kill(os.getpid(), signal.SIGKILL)
+
+            config = load_config(sys.argv[2])
+            run_league(config, new_run(Path(config.logging.output_dir)), Killer())
+            """
+        )
+    )
+    done = subprocess.run([sys.executable, str(script), str(ROOT), str(config), moment], check=False)
+    assert done.returncode == -signal.SIGKILL
+    folder = tmp_path / "killed" / "0001"
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        assert ledger.next_round == {"first match": 0, "mid round": 1}.get(moment, 2)
+    assert run("--resume", folder).returncode == 0
+    assert fingerprint(folder) == fingerprint(tmp_path / "whole" / "0001")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_polite_stop_says_how_to_go_on_and_the_run_does(tmp_path, number):
+    config = write_settings(tmp_path, 5000)
+    process = subprocess.Popen(command("--config", config), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("starting: 6 members, 5000 rounds")
+    assert process.stdout.readline().startswith("round 1/5000")
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert f"--resume {tmp_path / 'runs' / '0001'}" in errors and "Traceback" not in errors
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        assert ledger.next_round >= 1
+    assert (tmp_path / "runs" / "0001" / "ladder.csv").is_file()  # of the rounds committed so far
+
+
+def test_a_stop_after_all_rounds_is_heeded_at_once_and_the_end_comes_on_resuming(tmp_path):
+    learner = "[{name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100}]"
+    settings = write_settings(tmp_path, 1)
+    words = ("--config", settings, "--set", f"learners={learner}", "--set", "heldout=[conceder, linear]")
+    process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert any("the best that can be done against conceder" in line for line in process.stdout)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    folder = tmp_path / "runs" / "0001"
+    assert process.returncode == 130 and f"--resume {folder}" in errors and "Traceback" not in errors
+    assert not (folder / "evaluation.json").exists()
+    assert "main against members that it never met" in run("--resume", folder).stdout
+    assert (folder / "evaluation.json").is_file()
+
+
+def test_the_tables_are_printed_and_written_and_every_figure_is_shown(tmp_path):
+    done = run("--config", write_settings(tmp_path, 2))
+    assert done.returncode == 0 and not done.stderr
+    lines = done.stdout.splitlines()
+    assert sum(line.startswith("round ") for line in lines) == 2
+    assert any("my rival" in line for line in lines) and any("boulware(exponent=2)" in line for line in lines)
+    assert "95% interval over" in done.stdout and f"{2 * (15 * 2 + 6) * 64:,} games" in done.stdout
+    assert max(len(line) for line in lines if line.lstrip()[:1].isdigit()) <= 160
+    written = sorted(path.name for path in (tmp_path / "runs" / "0001").iterdir())
+    assert {"config.yaml", "crossplay.csv", "ladder.csv", "ledger.sqlite"} <= set(written)
+
+
+def test_the_same_config_and_seed_give_the_same_ledger_and_another_seed_does_not(tmp_path):
+    config = write_settings(tmp_path, 1)
+    for extra in ([], [], ["--set", "league.seed=4"]):
+        assert run("--config", config, *extra).returncode == 0
+    first, again, other = (fingerprint(tmp_path / "runs" / f"000{number}") for number in (1, 2, 3))
+    assert first == again != other
+
+
+def test_a_finished_run_is_shown_again_on_resume(tmp_path):
+    config = write_settings(tmp_path, 1)
+    first, again = run("--config", config), run("--config", config, "--resume")
+    assert again.returncode == 0
+    assert again.stdout.split("ladder", 1)[1] == first.stdout.split("ladder", 1)[1]
+
+
+def test_the_published_self_play_games_are_played_all_of_them_equally_often(tmp_path, data_dir):
+    config = write_settings(tmp_path, 2)
+    source = ["--set", "env.use_dataset=true", "--set", "env.dataset=self_play", "--set", f"env.data_dir={data_dir}"]
+    done = run("--config", config, *source, "--set", "league.block_size=2043", "--set", "members=[heuristic, tough]")
+    assert done.returncode == 0, done.stderr
+    assert "from self_play (4,086 scenarios)" in done.stdout
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        played = [ledger.scenarios(number).scenario(row) for number in (0, 1) for row in range(2043)]
+    assert len(set(played)) == 4086
+
+
+def test_it_runs_from_another_directory_and_not_only_from_the_repository(tmp_path):
+    done = run("--config", write_settings(tmp_path, 1), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_round_has_noise_of_its_own(tmp_path):
+    config = write_settings(tmp_path, 2)
+    block = "league.block_size=4903"  # the whole split, so that both rounds hold the same scenarios
+    assert run("--config", config, "--set", block, "--set", "members=[random, tough]").returncode == 0
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        outcomes = []
+        for number in (0, 1):
+            leg = next(leg for leg in ledger.legs(number) if leg.seats == ("random", "random"))
+            scenarios = ledger.scenarios(number)
+            order = np.lexsort(np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).T)
+            outcomes.append(leg.facts["turns"][order])
+    assert (outcomes[0] != outcomes[1]).any()
+
+
+def test_a_run_killed_before_it_began_is_begun_by_its_own_folder_and_hides_no_other(tmp_path):
+    config = write_settings(tmp_path, 1)
+    assert run("--config", config).returncode == 0
+    (tmp_path / "runs" / "0002").mkdir()  # killed between making the folder and beginning the ledger
+    newest = run("--config", config, "--resume")
+    assert newest.returncode == 0 and "0001" in newest.stdout and "0002" not in newest.stdout
+    Ledger(tmp_path / "runs" / "0002" / "ledger.sqlite").close()  # ... or between opening and beginning it
+    assert "0002" not in run("--config", config, "--resume").stdout
+    assert run("--config", config, "--resume", tmp_path / "runs" / "0002").returncode == 0
+    assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
+
+
+def test_settings_lost_to_a_kill_are_written_again(tmp_path):
+    assert run("--config", write_settings(tmp_path, 1)).returncode == 0
+    settings = tmp_path / "runs" / "0001" / "config.yaml"
+    before = settings.read_text()
+    settings.unlink()
+    assert run("--resume", tmp_path / "runs").returncode == 0  # the folder of runs stands for its newest
+    assert settings.read_text() == before
+
+
+def test_a_run_whose_scenarios_are_others_now_is_refused(tmp_path):
+    import sqlite3
+
+    assert run("--config", write_settings(tmp_path, 1)).returncode == 0
+    with sqlite3.connect(tmp_path / "runs" / "0001" / "ledger.sqlite") as db:
+        db.execute("UPDATE meta SET value = value || '0' WHERE key = 'source'")
+    db.close()
+    done = run("--resume", tmp_path / "runs" / "0001")
+    assert done.returncode == 1 and "other scenarios" in done.stderr
+
+
+def test_settings_without_use_in_a_league_are_told_and_stop_no_resume(tmp_path):
+    config = write_settings(tmp_path, 1)
+    assert "does not use it" in run("--config", config, "--set", "env.partner=tough").stdout
+    assert run("--config", config, "--resume", "--set", "league.confidence=0.9").returncode == 0
+
+
+def test_a_run_in_use_by_another_process_is_refused(tmp_path):
+    config = write_settings(tmp_path, 1)
+    assert run("--config", config).returncode == 0
+    folder = tmp_path / "runs" / "0001"
+    with RunDirectory(folder):
+        done = run("--config", config, "--resume")
+    assert done.returncode == 1 and "in use by another process" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_run_of_other_settings_is_refused_with_the_difference(tmp_path):
+    config = write_settings(tmp_path, 1)
+    assert run("--config", config).returncode == 0
+    before = fingerprint(tmp_path / "runs" / "0001")
+    done = run("--config", config, "--resume", "--set", "env.max_turns=6", "--set", "league.rounds=9")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "env.max_turns: 10 -> 6" in done.stderr and "league.rounds: 1 -> 9" in done.stderr
+    assert fingerprint(tmp_path / "runs" / "0001") == before
+
+
+def test_where_a_runs_files_lie_may_change_between_start_and_resume(tmp_path, data_dir):
+    config = write_settings(tmp_path, 1)
+    source = ["--set", "env.scenarios=self_play", "--set", f"env.data_dir={data_dir}"]
+    assert run("--config", config, *source).returncode == 0
+    (tmp_path / "moved").symlink_to(data_dir)
+    (tmp_path / "runs").rename(tmp_path / "elsewhere")
+    source[-1] = f"env.data_dir={tmp_path / 'moved'}"
+    done = run("--config", config, *source, "--resume", tmp_path / "elsewhere" / "0001")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, "--config FILE is needed"),
+        (["--config", "missing.yaml"], 2, "missing.yaml"),
+        (["--config", "CONFIG", "--set", "league.round=1"], 2, "did you mean 'rounds'"),
+        (
+            ["--config", "CONFIG", "--set", "env.scenarios=self_play", "--set", "env.data_dir=nowhere"],
+            2,
+            "fetch_data.py",
+        ),
+        (["--config", "CONFIG", "--set", "members=[heuristc]"], 2, "did you mean 'heuristic'"),
+        (["--config", "CONFIG", "--resume"], 1, "holds no run to resume"),
+        (["--resume", "nowhere"], 1, "nowhere is no run folder"),
+        (["--config", "CONFIG", "--set", "logging.output_dir=/proc/runs"], 1, "no run folder can be made"),
+        (["--config", "CONFIG", "--set", "logging.output_dir=CONFIG"], 1, "no run folder can be made"),
+    ],
+)
+def test_what_cannot_be_run_is_one_clear_error_with_its_exit_code(tmp_path, arguments, code, words):
+    config = str(write_settings(tmp_path, 1))
+    done = run(*[argument.replace("CONFIG", config) for argument in arguments], cwd=tmp_path)
+    assert done.returncode == code and words in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
+
+
+def test_a_run_started_elsewhere_warns_and_goes_on(tmp_path):
+    import sqlite3
+
+    assert run("--config", write_settings(tmp_path, 1)).returncode == 0
+    folder = tmp_path / "runs" / "0001"
+    with sqlite3.connect(folder / "ledger.sqlite") as db:
+        db.execute("""UPDATE notes SET value = replace(value, '"numpy": "', '"numpy": "0.') WHERE key = 'machine'""")
+    db.close()
+    done = run("--resume", folder)
+    assert done.returncode == 0 and "started elsewhere: numpy 0." in done.stdout
+
+
+PLUGIN = """
+import numpy as np
+from dond_marl.seats import Traits, decide
+
+class Broken:
+    '''Raises, asks for more than there is, or answers nonsense, from its second turn on.'''
+    traits = Traits(deterministic=True)
+    def __init__(self, how="raises"):
+        self.how = how
+    def act(self, turns):
+        if turns.taken < 2:
+            return decide(np.zeros(turns.size), turns.counts)
+        if self.how == "exits":
+            raise SystemExit(0)
+        if self.how == "raises":
+            raise RuntimeError(f"lost my notes\\nin \\x1b[2J the rain \\ud800 {object()}")
+        return {"illegal": decide(np.zeros(turns.size), turns.counts + 1), "nonsense": "AGREE"}[self.how]
+"""
+
+
+@pytest.fixture
+def plugged(tmp_path) -> dict[str, str]:
+    """An environment in which a third party's partner is installed."""
+    site = tmp_path / "site"
+    (site / "third_party-1.0.dist-info").mkdir(parents=True)
+    (site / "third_party.py").write_text(PLUGIN)
+    (site / "third_party-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n"
+    )
+    (site / "third_party-1.0.dist-info" / "entry_points.txt").write_text(
+        "[dond_marl.partners]\nbroken = third_party:Broken\n"
+    )
+    return {**os.environ, "PYTHONPATH": str(site)}
+
+
+def test_a_third_partys_partner_that_breaks_forfeits_its_matches_and_changes_no_other(tmp_path, plugged):
+    members = "members=[random, tough, broken, broken(how=illegal), broken(how=nonsense), broken(how=exits)]"
+    for _ in range(2):
+        done = run("--config", write_settings(tmp_path, 2), "--set", members, env=plugged)
+        assert done.returncode == 0, done.stderr
+    assert "failed by the fault of broken: RuntimeError: lost my notes in [2J the rain <object" in done.stdout
+    assert "\x1b" not in done.stdout
+    # The words differ from run to run (an address in memory); the rows do not.
+    assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
+    alone = run("--config", write_settings(tmp_path, 2, "alone"), "--set", "members=[random, tough]")
+    assert alone.returncode == 0
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        assert len(ledger.at_fault(0)) == 2 * 4 + 4 + 3 + 2 + 1
+        kept = {leg.seats: leg.facts for leg in ledger.legs(1)}
+    with Ledger(tmp_path / "alone" / "0001" / "ledger.sqlite") as ledger:
+        for leg in ledger.legs(1):
+            assert (kept[leg.seats] == leg.facts).all()

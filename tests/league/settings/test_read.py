@@ -1,0 +1,158 @@
+"""Settings as they are run: the default league, written down, compared, and made in Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from dond_marl.game import Rules
+from dond_marl.occupants import catalogue, parse_spec
+from dond_marl.scenarios.data import DataError
+from league.settings.read import (
+    Config,
+    EnvConfig,
+    MemberConfig,
+    differences,
+    dump,
+    load_config,
+    parse,
+)
+from league.settings.yaml import read
+from partners.catalogue import UNSCRIPTED
+
+ROOT = Path(__file__).resolve().parents[3]
+LEAGUE = ROOT / "configs" / "league.yaml"
+
+
+@pytest.mark.parametrize(
+    "content", ["", "# nothing\n", "env:\nleague:\nlogging:\n", "{}", "\ufeffenv: {}\n", "---\n...\n"]
+)
+def test_a_file_without_differences_means_the_defaults(content):
+    assert parse(content) == Config()
+
+
+def source_of(env: EnvConfig) -> str:
+    """The source, once it is sure that all keys say the same."""
+    in_use = env.scenarios in ("self_play", "dialogues")
+    assert env.use_dataset == in_use and (env.dataset == env.scenarios or not in_use)
+    return env.scenarios
+
+
+# --- The default league ---------------------------------------------------------------------------------------------
+
+
+def test_the_default_league_trains_on_the_training_split_of_the_legal_space():
+    config = load_config(LEAGUE)
+    assert (config.env.scenarios, config.env.split) == ("lewis", "train")
+    assert config.env.open_source().table.size == 4903
+    assert config.env.rules() == Rules()
+
+
+def test_the_default_leagues_members_are_every_scripted_partner_of_the_catalogue():
+    names = [member.name for member in load_config(LEAGUE.with_name("league_scripted.yaml")).members]
+    league = load_config(LEAGUE)
+    held = [member.name for member in league.heldout]
+    members = [member.name for member in league.members if member.name == member.spec]  # others are variants of them
+    assert members == [*(name for name in names if name not in held), "expert"]
+    assert not {parse_spec(member.spec)[0] for member in league.members} & set(held)
+    assert len(held) >= 6 and set(held) < set(names)
+    assert names == sorted(set(names)) and len(names) >= 13 and set(names) <= set(catalogue())
+    assert set(catalogue()) - set(names) == set(UNSCRIPTED) & set(catalogue())
+
+
+def test_the_default_league_runs_on_the_published_games_by_options_alone(data_dir):
+    options = ["env.use_dataset=true", "env.dataset=self_play", f"env.data_dir={data_dir}"]
+    env = load_config(LEAGUE, options).env
+    assert source_of(env) == "self_play" and env.split is None
+    assert env.open_source().table.size == 4086
+
+
+def test_a_missing_data_folder_is_told_when_the_scenarios_are_opened(tmp_path):
+    env = load_config(LEAGUE, ["env.scenarios=self_play", f"env.data_dir={tmp_path / 'none'}"]).env
+    with pytest.raises(DataError, match="no such data file"):
+        env.open_source()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("league*.yaml")), ids=lambda path: path.name)
+def test_every_league_config_loads_and_says_nothing_that_is_a_default(path):
+    config, said = load_config(path), read(path.read_bytes()).data
+    assert dump(config) == dump(load_config(path))
+    for section in said.keys() - {"members", "gate", "heldout", "learners", "stages"}:
+        for key in said[section].keys() - {"rounds", "block_size", "output_dir"}:
+            default = getattr(getattr(Config(), section), key)
+            assert said[section][key] != default, f"{section}.{key}"
+
+
+def test_reading_settings_loads_no_heavy_library():
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from league.config import load_config; "
+        f"load_config({str(LEAGUE)!r}); print(sorted({{'torch', 'transformers', 'groq', 'ray'}} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- Written down and compared --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        LEAGUE.read_text(),
+        "env: {use_dataset: true, dataset: dialogues, split: val, data_dir: ~/x, disagree: rejects}\n",
+        "members: [{kind: boulware, exponent: 4, name: 'on'}, boulware(exponent=4.0), {kind: random, name: '3e-4'}]\n",
+        "league: {seed: 9223372036854775807, confidence: 0.75}\nlogging: {output_dir: 'ünï: code # x'}\n",
+    ],
+)
+def test_settings_written_down_are_read_back_the_same(content):
+    config = parse(content)
+    text = dump(config)
+    assert parse(text) == config and dump(parse(text)) == text
+    assert differences(config, parse(text)) == []
+
+
+def test_differences_are_told_key_by_key_and_member_by_member():
+    old = parse("members: [tough, random, linear]\n")
+    new = parse("env: {scenarios: lewis, max_turns: 6}\nmembers: [tough, {kind: heuristic, name: random}, micro]\n")
+    assert differences(old, new) == [
+        "env.max_turns: 10 -> 6",
+        "env.scenarios: uniform -> lewis",
+        "env.split: none -> train",
+        "members, random: random -> heuristic",
+        "members, linear: linear -> absent",
+        "members, micro: absent -> micro",
+    ]
+    assert differences(old, old) == []
+
+
+def test_another_order_of_the_members_is_a_difference():
+    assert differences(parse("members: [tough, random]"), parse("members: [random, tough]")) == [
+        "members: another order, tough, random -> random, tough"
+    ]
+
+
+# --- Made in Python -------------------------------------------------------------------------------------------------
+
+
+def test_settings_made_in_python_are_held_to_the_same_rules():
+    env = EnvConfig(scenarios="lewis")
+    assert env.split == "train" and hash(env) == hash(EnvConfig(scenarios="lewis", split="train"))
+    assert source_of(EnvConfig(use_dataset=True)) == "self_play"
+    for wrong in ({"scenarios": "lewis", "use_dataset": True}, {"max_turns": True}, {"max_turnz": 1}, {"partner": "x"}):
+        with pytest.raises(ValidationError):
+            EnvConfig(**wrong)
+    with pytest.raises(ValidationError, match="frozen"):
+        env.max_turns = 3
+
+
+def test_a_member_may_play_twice_under_two_names():
+    config = Config(members=["tough", {"kind": "tough", "name": "the other one"}])
+    assert [(member.name, member.spec) for member in config.members] == [("tough", "tough"), ("the other one", "tough")]
+    assert config.members[1] == MemberConfig(name="the other one", spec="tough")
+    with pytest.raises(ValidationError, match="is taken by"):
+        Config(members=["tough", "tough"])

@@ -1,0 +1,302 @@
+"""Payoff cells: counts, decay, shrinkage, bounds, and the gate of a snapshot."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dond_marl.game import Scenario
+from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.scenarios.sources import Scenarios, open_source, pack
+from league.rounds.gates import Gate, judge
+from league.standings import cells as cells_module
+from league.standings.cells import Cells, Payoffs, Played
+from league.standings.payoffs import STRENGTH, STRENGTHS, best_replies, bounds, complete, shrink
+from league.standings.ratings import take_give
+
+SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))  # worth 10 to each seat
+OTHER = Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))
+
+
+def add(cells: Cells, scenarios: Scenarios, legs: dict[tuple[int, int], list[tuple[int, int]]]) -> None:
+    scores = [np.array(pairs, dtype=np.int16) for pairs in legs.values()]
+    deals = [int((pairs.sum(axis=1) > 0).sum()) for pairs in scores]
+    cells.add(scenarios, Played(list(legs), scores, deals, [2 * len(pairs) for pairs in scores]))
+
+
+def random_legs(rng: np.random.Generator, members: int, scenarios: Scenarios) -> dict:
+    pairs = itertools.product(range(members), repeat=2)
+    return {pair: np.floor(rng.random((scenarios.size, 2)) * (scenarios.wholes + 1)).astype(int) for pair in pairs}
+
+
+def payoffs_of(mean: np.ndarray, games: np.ndarray, variance: float = 4.0) -> Payoffs:
+    known = np.where(games > 0, mean, np.nan)
+    spread = np.where(games > 1, variance, np.nan)
+    return Payoffs(known, games, spread, spread / np.maximum(games, 1), np.full(mean.shape, np.nan))
+
+
+def test_cells_worked_by_hand():
+    # The first scenario twice, the second once: member 0 opens and gets 8 and 6 in the first, 4 in the second.
+    cells = Cells(3)
+    add(cells, pack([SCENARIO, OTHER, SCENARIO]), {(0, 1): [(8, 3), (4, 4), (6, 5)]})
+    payoffs = cells.payoffs()
+    assert payoffs.mean[0, 0, 1] == 6 and payoffs.mean[1, 1, 0] == 4
+    assert payoffs.games[0, 0, 1] == 3 and payoffs.games.sum() == 6
+    assert payoffs.variance[0, 0, 1] == pytest.approx(4)  # of 8, 4, 6
+    assert payoffs.within[0, 0, 1] == pytest.approx(2)  # of 8, 6, one degree of freedom
+    # As in tests/dond_marl/test_metrics.py: influences (14 - 12) / 3 and (4 - 6) / 3, 2 / 1 * (4/9 + 4/9).
+    assert payoffs.error[0, 0, 1] == pytest.approx(16 / 9)
+    assert math.isnan(payoffs.mean[0, 1, 1]) and math.isnan(payoffs.mean[2, 0, 0])
+
+
+def test_seats_are_kept_apart_and_never_made_each_others_opposite():
+    cells = Cells(2)
+    add(cells, pack([SCENARIO]), {(0, 1): [(8, 3)], (1, 0): [(0, 0)]})
+    assert cells.payoffs().mean[:, :, ::-1].diagonal(axis1=0, axis2=2).tolist() == [[8, 0], [0, 3]]
+
+
+def test_a_scenario_that_comes_once_says_nothing_of_the_variance_given_the_scenario():
+    cells = Cells(2)
+    add(cells, pack([SCENARIO, OTHER]), {(0, 1): [(8, 3), (4, 4)]})
+    assert np.isnan(cells.payoffs().within).all()
+
+
+def test_one_group_of_scenarios_has_no_error_and_two_legs_add_up():
+    cells = Cells(2)
+    for scores in ([(8, 3)], [(4, 4)]):
+        add(cells, pack([SCENARIO]), {(0, 1): scores})
+    payoffs = cells.payoffs()
+    assert payoffs.mean[0, 0, 1] == 6 and payoffs.games[0, 0, 1] == 2 and math.isnan(payoffs.error[0, 0, 1])
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 10**9])
+def test_cells_equal_counting_every_game_again_however_many_are_added_at_once(monkeypatch, at_once):
+    monkeypatch.setattr(cells_module, "GAMES_AT_ONCE", at_once)
+    rng, cells, games = np.random.default_rng(0), Cells(2), {}
+    cells.admit(1)
+    for _ in range(3):
+        scenarios = open_source("uniform").draw(rng, 40)
+        legs = random_legs(rng, 3, scenarios)
+        add(cells, scenarios, legs)
+        groups = scenario_groups(scenarios)
+        for (a, b), scores in legs.items():
+            points = points_of_ten(scores, scenarios.wholes)
+            games.setdefault((a, 0, b), []).append((groups, points[:, 0]))
+            games.setdefault((b, 1, a), []).append((groups, points[:, 1]))
+    payoffs = cells.payoffs()
+    for cell, parts in games.items():
+        groups, points = (np.concatenate(part) for part in zip(*parts, strict=True))
+        assert payoffs.mean[cell] == pytest.approx(points.mean())
+        assert payoffs.variance[cell] == pytest.approx(points.var(ddof=1))
+        sums = np.bincount(groups, weights=points, minlength=GROUPS)
+        counts = np.bincount(groups, minlength=GROUPS).astype(float)
+        margin = mean_of_cells(sums[None], counts[None], 0.95).margin
+        quantile = 1.9799  # Student's, about 119 degrees of freedom
+        assert quantile * math.sqrt(payoffs.error[cell]) == pytest.approx(margin, rel=0.01)
+
+
+def test_the_same_leg_twice_in_a_round_counts_twice():
+    cells = Cells(2)
+    scores = [np.array([(8, 3)], dtype=np.int16), np.array([(4, 4)], dtype=np.int16)]
+    cells.add(pack([SCENARIO]), Played([(0, 1), (0, 1)], scores, [1, 1], [2, 2]))
+    assert cells.payoffs().games[0, 0, 1] == 2 and cells.payoffs().mean[0, 0, 1] == 6
+
+
+def test_decay_weighs_games_of_a_live_learner_less_once_and_leaves_all_others_alone():
+    cells = Cells(3)
+    add(cells, pack([SCENARIO]), {pair: [(8, 2)] for pair in itertools.product(range(3), repeat=2)})
+    cells.decay([0, 1], 0.5)  # both live; where they met, games count half, not a quarter
+    add(cells, pack([SCENARIO]), {pair: [(2, 8)] for pair in itertools.product(range(3), repeat=2)})
+    payoffs = cells.payoffs()
+    assert payoffs.mean[2, 0, 2] == 5 and payoffs.games[2, 0, 2] == 2
+    for live in ((0, 0, 2), (2, 0, 0), (0, 0, 1), (1, 0, 1)):
+        assert payoffs.mean[live] == pytest.approx((0.5 * 8 + 2) / 1.5)
+        assert payoffs.games[live] == pytest.approx(1.5**2 / 1.25)
+    cells.decay([0], 0.0)
+    assert cells.payoffs().games[0].sum() == cells.payoffs().games[:, :, 0].sum() == 0
+    assert np.isnan(cells.payoffs().mean[0]).all() and cells.payoffs().games[1, 0, 2] > 0
+    assert not len(cells.rows(0, 1)) and len(cells.rows(1, 2)) == 1
+
+
+def test_memory_goes_with_the_pairs_that_met_not_with_all_that_could():
+    cells = Cells(300)
+    for other in range(1, 300):
+        add(cells, pack([SCENARIO]), {(0, other): [(5, 5)]})
+    assert len(cells.totals) == 299
+    assert cells._sums.nbytes + cells._games.nbytes < 600 * GROUPS * 3 * 4  # 90,000 legs could
+
+
+def test_a_resampled_table_with_equal_weights_is_the_table():
+    rng, cells = np.random.default_rng(0), Cells(3)
+    scenarios = open_source("lewis").draw(rng, 50)
+    add(cells, scenarios, {pair: scores for pair, scores in random_legs(rng, 3, scenarios).items() if pair != (2, 2)})
+    for table in cells.resampled(np.ones((2, GROUPS))):
+        assert table == pytest.approx(cells.payoffs().mean, nan_ok=True, abs=1e-5)
+        assert math.isnan(table[2, 0, 2])
+
+
+# Shrinkage.
+
+
+def test_a_cell_shrunk_by_hand():
+    # Two members, every cell 6 games. What one takes and leaves explains all but the second cell.
+    mean = np.full((2, 2, 2), 5.0)
+    mean[0, 0, 1] = 9.0
+    games = np.full((2, 2, 2), 6.0)
+    prediction = take_give(mean, games).predicted()
+    shrunk = shrink(payoffs_of(mean, games, variance=4.0), strength=2.0)
+    assert shrunk.mean[0, 0, 1] == pytest.approx((6 * 9 + 2 * prediction[0, 0, 1]) / 8)
+    # A game varies by 4; the prediction is off by 4 / 2 + 4 / 6 a cell; each member has 4 cells of weight 6 / (6 + 8).
+    off = (2 / 8) ** 2 * (4 / 2 + 4 / 6) * 2 / (4 * 6 / 14 + 0.5)
+    assert shrunk.spread[0, 0, 1] == pytest.approx(math.sqrt(4 / 8 + off))
+    low, high = bounds(shrunk, 0.95)
+    assert low[1, 1, 1] == pytest.approx(shrunk.mean[1, 1, 1] - 1.959964 * math.sqrt(4 / 8 + off))
+    assert high.max() <= 10 and low.min() >= 0
+
+
+def test_an_unplayed_cell_is_expected_to_be_what_its_members_do_elsewhere_not_a_fixed_number():
+    # Member 0 takes 3 more than the others; nobody has seen it against member 3.
+    rng, take = np.random.default_rng(0), np.array([3.0, 0, 0, 0])
+    mean = 4 + take[:, None, None] + rng.normal(0, 0.1, (4, 2, 4))
+    games = np.full((4, 2, 4), 100.0)
+    games[0, :, 3] = 0
+    payoffs = payoffs_of(mean, games)
+    shrunk = shrink(payoffs)
+    assert shrunk.mean[0, 0, 3] == pytest.approx(7, abs=0.3)
+    assert shrunk.spread[0, 0, 3] > 1.2 * shrunk.spread[0, 0, 2]
+    filled = complete(payoffs)
+    assert filled[0, 0, 3] == shrunk.mean[0, 0, 3] and filled[1, 0, 2] == mean[1, 0, 2]
+
+
+def test_how_strongly_is_learned_from_how_well_the_prediction_does():
+    rng, games = np.random.default_rng(1), np.full((10, 2, 10), 20.0)
+    additive = rng.normal(5, 1, 10)[:, None, None] + rng.normal(0, 1, 10)[None, None, :]
+    noise = rng.normal(0, math.sqrt(9 / 20), (10, 2, 10))
+    learned = {}
+    for far in (0.0, 1.0, 3.0):  # how far true means lie from the prediction: 9 / far**2 games is right
+        mean = additive + rng.normal(0, far, (10, 2, 10)) + noise
+        learned[far] = shrink(payoffs_of(mean, games, variance=9.0)).strength
+    assert learned[0.0] == STRENGTHS[1] or learned[0.0] > 50
+    assert learned[1.0] == pytest.approx(9, rel=0.4)
+    assert learned[3.0] == pytest.approx(1, rel=0.4)
+
+
+def test_shrunk_cells_are_nearer_to_the_truth_than_bare_means_and_their_bounds_cover_it():
+    rng, errors, covered = np.random.default_rng(2), [], []
+    for _ in range(20):
+        truth = 5 + rng.normal(0, 1, (8, 1, 1)) + rng.normal(0, 1, (1, 1, 8)) + rng.normal(0, 0.7, (8, 2, 8))
+        games = rng.integers(0, 40, (8, 2, 8)).astype(float)
+        mean = truth + rng.normal(0, 3, truth.shape) / np.sqrt(np.maximum(games, 1))
+        shrunk = shrink(payoffs_of(mean, games, variance=9.0))
+        low, high = bounds(shrunk, 0.9)
+        met = games > 0
+        errors.append([np.square(estimate - truth)[met].mean() for estimate in (shrunk.mean, mean)])
+        covered.append(((low <= truth) & (truth <= high)).mean())
+    ours, bare = np.mean(errors, axis=0)
+    assert ours < 0.7 * bare
+    assert 0.84 <= np.mean(covered) <= 0.95
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_whatever_was_played_every_expectation_is_a_number_with_bounds(data):
+    size = data.draw(st.integers(1, 5))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    games = rng.integers(0, 4, (size, 2, size)) * rng.integers(0, 100, (size, 2, size)).astype(float)
+    shrunk = shrink(payoffs_of(10 * rng.random(games.shape), games))
+    if not games.any():
+        assert np.isnan(shrunk.mean).all() and np.isnan(shrunk.spread).all() and shrunk.strength == STRENGTH
+        return
+    assert np.isfinite(shrunk.mean).all() and (shrunk.spread > 0).all() and np.isfinite(shrunk.spread).all()
+    low, high = bounds(shrunk, 0.95)
+    assert (low <= high).all()
+
+
+def test_what_is_reachable_is_the_best_bound_of_those_who_met_the_opponent_in_that_seat():
+    low = np.array([[[1.0, 2], [3, 4]], [[5, 6], [7, 8]]])  # member, seat, opponent
+    games = np.ones((2, 2, 2))
+    games[1, 0, 1] = games[:, 1, 0] = 0
+    replies = best_replies(low, games)
+    assert replies[0].tolist() == [5, 2] and math.isnan(replies[1, 0]) and replies[1, 1] == 8
+
+
+# The gate of a snapshot.
+
+J, K = 3, 200
+GROUPS_OF_BLOCK = np.random.default_rng(0).permutation(GROUPS)[:K]
+
+
+def block(rng: np.random.Generator, more: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A learner, its opponents and its snapshot on common scenarios whose luck (2) dwarfs the noise (.5)."""
+    luck = rng.normal(0, 2, (1, 2, K))
+    before = 5 + luck + rng.normal(0, 0.5, (J, 2, K))
+    own = 5 + luck + np.array(more)[:, None, None] + rng.normal(0, 0.5, (J, 2, K))
+    return own, np.full(own.shape, 4.0), before
+
+
+def test_a_learner_that_is_better_against_everybody_passes():
+    verdict = judge(Gate(), *block(np.random.default_rng(1), [0.6, 0.6, 0.6]), GROUPS_OF_BLOCK, rounds=1)
+    assert (
+        verdict.passed and verdict.gain.mean == pytest.approx(0.6, abs=0.1) and verdict.reason.startswith("better: +0.")
+    )
+
+
+def test_common_scenarios_cancel_their_luck():
+    own, theirs, before = block(np.random.default_rng(1), [0.6] * 3)
+    paired = judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK, rounds=1).gain.margin
+    shuffled = np.random.default_rng(2).permutation(before, axis=2)
+    unpaired = judge(Gate(), own, theirs, shuffled, GROUPS_OF_BLOCK, rounds=1).gain.margin
+    assert unpaired**2 > 2 * paired**2  # twice the games would be needed, at least
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ([0.0, 0.0, 0.0], "not surely better"),
+        ([0.15, 0.15, 0.15], "too little"),
+        ([3.0, 3.0, -1.5], "against one of 1 opponents"),
+    ],
+)
+def test_a_learner_that_is_no_better_or_too_little_or_worse_against_somebody_does_not(more, reason):
+    verdict = judge(Gate(), *block(np.random.default_rng(1), more), GROUPS_OF_BLOCK, rounds=1)
+    assert not verdict.passed and reason in verdict.reason
+    assert verdict.regressed == ((2,) if "opponents" in reason else ())
+
+
+def test_a_time_out_passes_and_says_so():
+    block_ = block(np.random.default_rng(1), [0.0] * 3)
+    verdict = judge(Gate(timeout=5), *block_, GROUPS_OF_BLOCK, rounds=5)
+    assert verdict.passed and verdict.reason.startswith("time-out after 5 rounds; not surely better")
+    assert not judge(Gate(timeout=5), *block_, GROUPS_OF_BLOCK, rounds=4).passed
+
+
+def test_too_few_scenarios_to_tell_do_not_pass():
+    own, theirs, before = (part[:, :, :1] for part in block(np.random.default_rng(1), [3.0] * 3))
+    assert not judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK[:1], rounds=1).passed
+
+
+def test_opponents_count_by_their_shares():
+    own, theirs, before = block(np.random.default_rng(1), [1.0, 0.0, 0.0])
+    gain = judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK, rounds=1, shares=np.array([2.0, 1.0, 1.0])).gain
+    assert gain.mean == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_win_rate_gate_passes_who_wins_by_breaking_deals_and_the_points_gate_does_not():
+    own, theirs, before = block(np.random.default_rng(1), [-2.0] * 3)  # loses two points, and leaves nothing
+    theirs = own - 1
+    assert judge(Gate(kind="win_rate"), own, theirs, before, GROUPS_OF_BLOCK, rounds=1).passed
+    assert not judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK, rounds=1).passed
+    theirs[2] = own[2]  # one opponent it only draws with: half a win each
+    verdict = judge(Gate(kind="win_rate"), own, theirs, before, GROUPS_OF_BLOCK, rounds=1)
+    assert not verdict.passed and verdict.gain.mean == 0.5 and "wins 50% against" in verdict.reason
+
+
+def test_no_better_learner_passes_more_often_than_the_gate_says():
+    rng, gate = np.random.default_rng(3), Gate(delta=0.0)
+    passed = [judge(gate, *block(rng, [0.0] * 3), GROUPS_OF_BLOCK, rounds=1).passed for _ in range(400)]
+    assert 0.02 <= np.mean(passed) <= 0.08  # 5 %

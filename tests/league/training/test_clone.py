@@ -1,0 +1,211 @@
+"""The supervised expert is taught from the published dialogues, speaks as people do, and sits where it is asked for."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl import SingleAgentView, deal_or_no_dialog_v0
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Cause
+from hints import ExpertHinter
+from league.cli.train import main
+from league.evaluation.likeness import accuracy, always, gain, likeliest, likeness, majority, reliability
+from league.evaluation.zoo_score import zoo_score
+from league.settings.read import ConfigError, load_config
+from league.settings.training import TrainConfig
+from league.training.clone import lessons, plain, target, teach
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.saved import PEOPLE, expert_path, supervised_path
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[3]
+CONFIG = ROOT / "configs" / "bc_config.yaml"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch) -> Path:
+    """A cache of the test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def quick(data_dir):
+    """A small network, taught a third of it for three epochs: what it was taught, and itself."""
+    overrides = [f"env.data_dir={data_dir}", "training.hidden=[64]", "training.epochs=3", "training.lr=4e-3"]
+    config = load_config(CONFIG, overrides, TrainConfig)
+    given = lessons(config)
+    some = given._replace(taught=given.taught.rows(np.arange(0, given.taught.size, 3)))
+    network, epochs = teach(config, some)
+    return config, given, network, epochs
+
+
+def test_a_few_epochs_already_say_more_than_the_majority(quick):
+    _, given, network, epochs = quick
+    assert (given.taught.size, given.others.size, given.unseen.size) == (16592, 1811, 1742)
+    assert [epoch.epoch for epoch in epochs] == [1, 2, 3] and epochs[2].best
+    told, unseen = likeness(network, given.unseen), given.unseen
+    assert majority(given.taught) is Act.PROPOSE
+    assert always(Act.PROPOSE, unseen).replies.mean == pytest.approx(0.494, abs=5e-4)
+    acts, oA, _ = likeliest(network, unseen)
+    most = np.full(unseen.size, Act.PROPOSE, dtype=np.int8)
+    everywhere, replies = gain(acts, most, unseen)
+    assert everywhere.low > 0.03 and replies.low > 0.06
+    assert told.accuracy == accuracy(acts, oA, unseen)
+    assert everywhere.mean == pytest.approx(told.accuracy.everywhere.mean - (unseen.act == Act.PROPOSE).mean())
+    assert told.calibration_error < 0.06 and sum(each.n for each in told.reliability) == unseen.size
+    assert sum(act.said for act in told.acts) == sum(act.expected for act in told.acts) == unseen.size
+
+
+def test_reliability_is_worked_by_hand():
+    # Four positions of .9 or more, three of them right; one of .35, wrong; the end of the line is in the last bin.
+    bins = reliability(np.array([0.9, 0.95, 1.0, 0.95, 0.35]), np.array([True, True, True, False, False]))
+    assert [each.n for each in bins] == [0, 0, 0, 1, 0, 0, 0, 0, 0, 4]
+    assert bins[9].confidence == pytest.approx(0.95) and bins[9].accuracy == pytest.approx(0.75)
+    assert bins[3].accuracy == 0 and np.isnan(bins[0].confidence)
+
+
+def test_the_same_settings_and_data_teach_the_same_bits(quick):
+    config, given, *_ = quick
+    some = given._replace(taught=given.taught.rows(np.arange(600)), others=given.others.rows(np.arange(200)))
+    one, other = (teach(config, some)[0].state_dict() for _ in (0, 1))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_figure_that_is_not_known_is_null_in_json():
+    assert plain((1, {"a": float("nan")}, [0.123456])) == [1, {"a": None}, [0.1235]]
+
+
+def some_expert(path: Path, seed: int = 3) -> None:
+    network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    save_checkpoint(path, tensors, {**describe(network), "taught_by": PEOPLE, "disagree": "rejects"})
+
+
+# -- in a seat, without any data --------------------------------------------------------------------------------------
+
+
+def test_it_is_read_from_the_users_cache(cache, monkeypatch):
+    assert supervised_path() == expert_path(kind="supervised") == cache / "dond-marl" / "supervised.json"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert supervised_path() == Path.home() / ".cache" / "dond-marl" / "supervised.json"
+
+
+def test_a_missing_one_says_how_to_make_it_and_a_stand_in_is_counted(cache):
+    with pytest.raises(OccupantNameError, match=r"--algo bc --config configs/bc_config\.yaml .* fallback=heuristic"):
+        seat_occupant("expert(kind=supervised)")
+    with pytest.raises(OccupantNameError, match="must be one of ppo, supervised; got 'llm'"):
+        seat_occupant("expert(kind=llm)")
+    stand_in = seat_occupant("expert(kind=supervised, fallback=heuristic)")
+    scenarios = open_source("lewis").draw(np.random.default_rng(0), 20)
+    games = rollout((stand_in, seat_occupant("heuristic")), scenarios, seed=1, prior="lewis")
+    assert (games.cause[:, ::2][games.act[:, ::2] >= 0] == Cause.MISSING).all()
+
+
+def test_it_plays_and_whispers_once_it_is_there(cache):
+    some_expert(supervised_path())
+    env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="expert(kind=supervised)")
+    for seed in range(5):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            env.action_space.seed(seed)
+            _, _, over, _, info = env.step(env.action_space.sample(info["action_mask"]))
+    hinter = ExpertHinter(seat_occupant("expert(kind=supervised)"))
+    from dond_marl.envs.turn import turn_of
+    from dond_marl.game import State
+
+    hints = hinter.hint(turn_of(State(open_source("lewis").table.scenario(0))))
+    assert hints.available.all() and 0 < hints.confidence[0] <= 1
+    assert seat_occupant("expert(kind=supervised)").traits == replace(seat_occupant("expert").traits)
+    by_path = seat_occupant(f"checkpoint(path='{supervised_path()}')")
+    assert type(by_path) is type(seat_occupant("expert(kind=supervised)"))  # plays alike wherever it is read from
+
+
+def test_the_zoo_is_played_in_both_seats():
+    heldout = open_source("lewis", split="heldout")
+    found = zoo_score(
+        seat_occupant("pushover"),
+        heldout.table.rows(np.arange(50)),
+        Rules(),
+        prior="lewis",
+        opponents=["tough", "nice"],
+    )
+    assert list(found.against) == ["tough", "nice"]
+    assert found.points.n == 200 and all(each.n == 100 for each in found.against.values())
+    assert found.points.mean == pytest.approx(np.mean([each.mean for each in found.against.values()]))
+    assert found.against["nice"].mean > found.against["tough"].mean + 1
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("env.scenarios=lewis", "bc learns from the human dialogues"),
+        ("env.split=val", "bc learns from the human dialogues"),
+        ("env.reveal_partner_utilities=true", "people did not see their partner's values"),
+        ("hints.mode=random", "nobody whispered to the people"),
+        ("training.balance=2", "a number in 0..1"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(override, words):
+    with pytest.raises(ConfigError, match=words):
+        load_config(CONFIG, [override], TrainConfig)
+
+
+def test_without_the_data_it_says_how_to_get_it_and_makes_no_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(CONFIG, ["logging.output_dir=runs"], None) == 2
+    told = capsys.readouterr().err
+    assert "train.txt: no such data file" in told and "fetch_data.py" in told and "Traceback" not in told
+    assert not (tmp_path / "runs").exists()
+
+
+def test_where_it_is_put_can_be_chosen(cache):
+    assert target(load_config(CONFIG, [], TrainConfig)) == supervised_path()
+    assert target(load_config(CONFIG, ["logging.expert=here/mine.json"], TrainConfig)) == Path("here/mine.json")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_command_teaches_an_expert_that_meets_its_bars(data_dir, tmp_path):
+    """The bar of act accuracy is on replies: in an opening everybody proposes."""
+    script = [sys.executable, ROOT / "scripts" / "train.py", "--algo", "bc", "--config", CONFIG]
+    options = [f"env.data_dir={data_dir}", f"logging.output_dir={tmp_path / 'runs'}"]
+    done = subprocess.run(
+        [*script, *(part for option in options for part in ("--set", option))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "more than the majority" in done.stdout and str(supervised_path()) in done.stdout
+    run = tmp_path / "runs" / "0001"
+    report = json.loads((run / "report.json").read_text())
+    assert report["more_than_majority"][1]["mean"] >= 0.15 and report["more_than_majority"][0]["mean"] >= 0.1
+    assert report["likeness"]["accuracy"]["everywhere"]["mean"] > report["heuristic"]["everywhere"]["mean"] + 0.03
+    assert report["likeness"]["calibration_error"] < 0.03
+    assert report["greedy"]["zoo"]["points"]["mean"] > 5.5 and report["greedy"]["shares"]["best response"]["mean"] > 0.7
+    with (run / "progress.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 12 and {"act", "oA", "best"} <= rows[0].keys()
+    assert seat_occupant("expert(kind=supervised)").traits.learned
+    resumed = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "train.py", "--resume", run], capture_output=True, text=True, check=False
+    )
+    assert resumed.returncode == 1 and "start it anew" in resumed.stderr

@@ -1,0 +1,107 @@
+"""The shipped expert is what its card says, and a missing one is told, or replaced where the config says so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl import SingleAgentView, deal_or_no_dialog_v0
+from dond_marl.game import Rules
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Cause
+from league.evaluation.matches import score
+from partners.catalogue import PARTNERS, UNSCRIPTED
+from partners.network.saved import EXPERT
+
+ROOT = Path(__file__).resolve().parents[3]
+CARD = json.loads(EXPERT.read_text())
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def test_it_is_small_and_its_card_tells_how_it_was_trained_and_what_it_scores_against_everybody():
+    assert EXPERT.with_suffix(".safetensors").stat().st_size < 1_000_000
+    assert CARD["trained"]["settings"]["env"]["split"] == "train" and CARD["trained"]["decisions"] > 0
+    for play in ("greedy", "sampled"):
+        told = CARD["scores"][play]
+        assert set(told) == (set(PARTNERS) - set(UNSCRIPTED)) | {"itself"}
+        assert all(figures["low"] <= figures["points"] <= figures["high"] for figures in told.values())
+        assert all(figures["n"] == 2 * 392 for figures in told.values())
+
+
+def test_its_card_is_true_and_it_beats_its_bar_against_the_default_heuristic():
+    heldout = open_source("lewis", split="heldout")
+    for name in ("heuristic", "linear"):
+        played = score(seat_occupant("expert"), seat_occupant(name), heldout.table, Rules(), seed=0, prior="lewis")
+        assert played.points.mean == pytest.approx(CARD["scores"]["greedy"][name]["points"], abs=0.02)
+        assert played.deals == pytest.approx(CARD["scores"]["greedy"][name]["deals"], abs=0.005)
+    assert CARD["scores"]["greedy"]["heuristic"]["points"] >= 7.3
+    assert CARD["scores"]["greedy"]["heuristic"]["deals"] >= 0.97
+
+
+def test_it_plays_out_of_the_box():
+    env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="expert")
+    for seed in range(20):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            env.action_space.seed(seed)
+            _, _, over, _, info = env.step(env.action_space.sample(info["action_mask"]))
+
+
+def test_a_missing_or_damaged_one_is_an_error_unless_a_fallback_is_named(tmp_path):
+    missing, damaged = tmp_path / "none.json", tmp_path / "ppo.json"
+    damaged.write_bytes(EXPERT.read_bytes())
+    content = bytearray(EXPERT.with_suffix(".safetensors").read_bytes())
+    content[1000] ^= 4
+    damaged.with_suffix(".safetensors").write_bytes(content)
+    for path, words in ((missing, "no such checkpoint"), (damaged, "damaged")):
+        with pytest.raises(OccupantNameError, match=words):
+            seat_occupant(f"expert(path='{path}')")
+        standing_in = seat_occupant(f"expert(path='{path}', fallback=heuristic)")
+        scenarios = open_source("lewis").draw(np.random.default_rng(0), 50)
+        pairs = [(partner, seat_occupant("random")) for partner in (standing_in, seat_occupant("heuristic"))]
+        fallback, greedy = (rollout(pair, scenarios, seed=1, prior="lewis") for pair in pairs)
+        assert (fallback.act == greedy.act).all() and (fallback.oA == greedy.oA).all()
+        own = (fallback.act >= 0) & (np.arange(10) % 2 == 0)
+        assert (fallback.cause[own] == Cause.MISSING).all() and not fallback.cause[~own].any()
+
+
+def test_a_league_with_a_missing_expert_stops_before_it_begins_or_counts_its_stand_in(tmp_path):
+    def league(member: str) -> subprocess.CompletedProcess[str]:
+        config = tmp_path / "league.yaml"
+        config.write_text(
+            "env: {scenarios: lewis}\nleague: {rounds: 1, block_size: 8}\n"
+            f'members: [tough, "{member}"]\nlogging: {{output_dir: "{tmp_path / "runs"}"}}\n'
+        )
+        script = ROOT / "scripts" / "league.py"
+        return subprocess.run([sys.executable, script, "--config", config], capture_output=True, text=True, check=False)
+
+    done = league("expert(path=none.json)".replace("none.json", "'none.json'"))
+    assert done.returncode == 2 and "no such checkpoint" in done.stderr and not (tmp_path / "runs").exists()
+    done = league("expert(path='none.json', fallback=heuristic)")
+    assert done.returncode == 0 and "fallbacks" in done.stdout, done.stderr
+
+
+def test_a_training_run_can_be_shipped(tmp_path):
+    run = [sys.executable, ROOT / "scripts" / "train.py", "--config", ROOT / "configs" / "ppo_config.yaml"]
+    options = [f"logging.output_dir={tmp_path}", "training.num_train_steps=500", "training.hidden=[16]"]
+    options += ["training.num_envs=4", "training.rollout=20", "logging.tensorboard=false"]
+    subprocess.run([*run, *(part for option in options for part in ("--set", option))], check=True, capture_output=True)
+    ship = [sys.executable, ROOT / "scripts" / "ship_expert.py", "--run", tmp_path, "--target", tmp_path / "mine.json"]
+    done = subprocess.run(ship, check=True, capture_output=True, text=True)
+    assert "heuristic" in done.stdout and "itself" in done.stdout
+    assert seat_occupant(f"expert(path='{tmp_path / 'mine.json'}')").traits.learned
+    card = json.loads((tmp_path / "mine.json").read_text())
+    assert card["trained"]["decisions"] >= 500 and card["trained"]["seconds"] is not None

@@ -1,0 +1,406 @@
+"""Training as a user runs it: the same bits whatever interrupts it, clear errors, and what is said is so."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from dond_marl.occupants import seat_occupant
+from league.cli.train import main
+from league.ledger.run_directory import RunDirectory, RunError, new_run
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
+from league.training.final_score import final_score
+from league.training.progress_log import COLUMNS
+from league.training.training import PAST_SELVES, Training, begin, train
+from partners.network.checkpoint import load_checkpoint, load_network
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "scripts" / "train.py"
+CLOCK = {"seconds", "decisions_per_second"}
+SETTINGS = """
+env: {scenarios: lewis, split: train}
+training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 2, hidden: [8], num_train_steps: STEPS, seed: 3}
+logging: {output_dir: "FOLDER", tensorboard: false, save_every: 100}
+"""
+STEPS = 500  # eleven updates or so, five checkpoints
+
+
+@pytest.fixture(autouse=True)
+def signals():
+    """The handlers as they were: in-process runs of the command set their own."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class Watching:
+    """Asks for a stop after ``stop`` updates, and keeps what it was told."""
+
+    def __init__(self, stop: int | None = None) -> None:
+        self.left, self.warnings, self.saves, self.opened_at = stop, list[str](), list[Path](), -1
+
+    def warned(self, message: str) -> None:
+        self.warnings.append(message)
+
+    def opened(self, training: Training, directory: Path) -> None:
+        self.opened_at = training.learner.decisions
+
+    def updated(self, training: Training) -> bool:
+        self.left = None if self.left is None else self.left - 1
+        return self.left != 0
+
+    def saved(self, path: Path) -> None:
+        self.saves.append(path)
+
+
+def write_settings(tmp_path: Path, steps: int = STEPS, name: str = "runs") -> Path:
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(SETTINGS.replace("STEPS", str(steps)).replace("FOLDER", str(tmp_path / name)))
+    return path
+
+
+def settings(tmp_path: Path, *overrides: str) -> TrainConfig:
+    return load_config(write_settings(tmp_path), overrides, TrainConfig)
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    return sorted((folder / "checkpoints").glob("step_*.json"))
+
+
+def fingerprint(folder: Path) -> str:
+    """Of all tensors of the newest checkpoint: weights, the optimizer's, past selves."""
+    return hashlib.sha256(checkpoints(folder)[-1].with_suffix(".safetensors").read_bytes()).hexdigest()
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "progress.csv").open(newline="") as file:
+        return [{name: row[name] for name in COLUMNS if name not in CLOCK} for row in csv.DictReader(file)]
+
+
+def run_until(config: TrainConfig, folder: Path, stop: int | None = None) -> Watching:
+    folder.mkdir(exist_ok=True)
+    watching = Watching(stop)
+    train(config, RunDirectory(folder), watching)
+    return watching
+
+
+# -- the same bits ---------------------------------------------------------------------------------------------------
+
+KINDS = {
+    "ppo": [],
+    "ppo against past selves": ["training.past_selves=0.5"],
+    "ppo with hints, annealed": ["hints.mode=random", "hints.cadence_k=2", "training.anneal=true", "training.ent=0.01"],
+    "reinforce": ["training.algo=reinforce"],
+    "reinforce against past selves, with expert hints": [
+        *("training.algo=reinforce", "training.past_selves=0.7", "hints.mode=expert", "env.partner=random"),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_path, kind):
+    config = settings(tmp_path, *KINDS[kind])
+    whole = tmp_path / "whole"
+    saves = run_until(config, whole).saves
+    updates = len(rows(whole))
+    assert updates >= 8 and len(saves) == 5
+    about = load_checkpoint(saves[-1])[1]
+    assert about["past"] == (min(len(saves), PAST_SELVES) if config.training.past_selves else 0)
+    for stop in range(1, updates, 2 if config.training.past_selves else 4):
+        folder = tmp_path / f"stopped after {stop}"
+        first = run_until(config, folder, stop)
+        second = run_until(config, folder)
+        assert len(rows(folder)) == updates and second.opened_at == int(rows(folder)[stop - 1]["decisions"])
+        assert fingerprint(folder) == fingerprint(whole)
+        assert rows(folder) == rows(whole)
+        assert not first.warnings and not second.warnings
+
+
+def test_a_run_stopped_after_every_single_update_ends_with_the_same_bits(tmp_path):
+    config = settings(tmp_path, "training.past_selves=0.5", "hints.mode=random")
+    run_until(config, tmp_path / "whole")
+    updates = len(rows(tmp_path / "whole"))
+    for _ in range(updates):
+        run_until(config, tmp_path / "halting", 1)
+    assert fingerprint(tmp_path / "halting") == fingerprint(tmp_path / "whole")
+    assert rows(tmp_path / "halting") == rows(tmp_path / "whole")
+    for again in ("halting", "whole"):
+        before = sorted((tmp_path / again / "checkpoints").iterdir())
+        assert run_until(config, tmp_path / again).saves == []  # it is done: nothing to do
+        assert sorted((tmp_path / again / "checkpoints").iterdir()) == before
+    assert load_checkpoint(checkpoints(tmp_path / "whole")[-1])[1]["counters"]["updates"] == updates
+
+
+def test_another_seed_ends_with_other_bits(tmp_path):
+    run_until(settings(tmp_path), tmp_path / "one")
+    run_until(settings(tmp_path, "training.seed=4"), tmp_path / "other")
+    assert fingerprint(tmp_path / "one") != fingerprint(tmp_path / "other")
+
+
+@pytest.mark.parametrize("damage", ["a flipped bit", "cut short", "no tensors", "no note", "both newest"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before_with_a_warning(tmp_path, damage):
+    config = settings(tmp_path, "training.past_selves=0.5")
+    folder = tmp_path / "run"
+    run_until(config, folder)
+    whole, whole_rows, saved = fingerprint(folder), rows(folder), checkpoints(folder)
+    broken = saved[-2:] if damage == "both newest" else saved[-1:]
+    for note in broken:
+        tensors = note.with_suffix(".safetensors")
+        content = tensors.read_bytes()
+        if damage == "cut short":
+            tensors.write_bytes(content[:-100])
+        elif damage == "no tensors":
+            tensors.unlink()
+        elif damage == "no note":
+            note.unlink()
+        else:
+            tensors.write_bytes(content[:500] + bytes([content[500] ^ 1]) + content[501:])
+    watching = run_until(config, folder)
+    assert len(watching.warnings) == (0 if damage == "no note" else len(broken))
+    assert all("going on from the checkpoint before it" in warning for warning in watching.warnings)
+    assert watching.opened_at == load_checkpoint(saved[-1 - len(broken)])[1]["counters"]["decisions"]
+    assert fingerprint(folder) == whole and rows(folder) == whole_rows
+
+
+def test_a_row_cut_short_by_a_crash_is_written_again(tmp_path):
+    config = settings(tmp_path)
+    run_until(config, tmp_path / "whole")
+    run_until(config, tmp_path / "cut", 5)
+    with (tmp_path / "cut" / "progress.csv").open("a") as file:
+        file.write("6,2")  # of "6,28.,..."
+    run_until(config, tmp_path / "cut")
+    assert rows(tmp_path / "cut") == rows(tmp_path / "whole")
+
+
+def test_what_is_logged_adds_up(tmp_path):
+    run_until(settings(tmp_path, "hints.mode=random"), tmp_path / "run")
+    logged = rows(tmp_path / "run")
+    assert [int(row["update"]) for row in logged] == list(range(1, len(logged) + 1))
+    decisions = [int(row["decisions"]) for row in logged]
+    assert decisions == sorted(set(decisions)) and decisions[0] >= 40 and decisions[-1] >= STEPS > decisions[-2]
+    assert all(0 <= float(row["points"]) <= 10 and 0 <= float(row["deals"]) <= 1 for row in logged)
+    assert all(float(row["hints_available"]) == 1 for row in logged)
+    counters = load_checkpoint(checkpoints(tmp_path / "run")[-1])[1]["counters"]
+    last = logged[-1]
+    assert counters == {
+        name: int(last[key]) for name, key in zip(counters, ("decisions", "games", "update"), strict=True)
+    }
+
+
+def test_every_checkpoint_can_sit_in_a_seat(tmp_path):
+    folder = tmp_path / "run"
+    run_until(settings(tmp_path, "training.past_selves=0.5"), folder)
+    for path in checkpoints(folder):
+        assert seat_occupant({"kind": "checkpoint", "path": str(path)}).traits.learned
+        assert load_network(path).shape.hidden == (8,)
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_other_settings_on_resume_are_refused_with_the_difference(tmp_path):
+    run_until(settings(tmp_path), tmp_path / "run", 2)
+    before = fingerprint(tmp_path / "run")
+    with pytest.raises(RunError, match=r"training\.algo: ppo -> reinforce\n  training\.lr: 0\.0003 -> 0\.001") as error:
+        run_until(settings(tmp_path, "training.algo=reinforce", "training.lr=0.001"), tmp_path / "run")
+    assert "without --config" in str(error.value)
+    assert fingerprint(tmp_path / "run") == before and len(rows(tmp_path / "run")) == 2
+
+
+def test_where_it_lies_and_what_is_logged_may_change_on_resume(tmp_path):
+    run_until(settings(tmp_path), tmp_path / "whole")
+    run_until(settings(tmp_path), tmp_path / "run", 2)
+    (tmp_path / "run").rename(tmp_path / "moved")
+    run_until(settings(tmp_path, "logging.output_dir=elsewhere", "logging.tensorboard=true"), tmp_path / "moved")
+    assert fingerprint(tmp_path / "moved") == fingerprint(tmp_path / "whole")
+    assert any(path.name.startswith("events.out.tfevents") for path in (tmp_path / "moved").iterdir())
+
+
+def test_every_mistake_in_the_settings_is_told_at_once_with_its_line(tmp_path, capsys):
+    path = tmp_path / "bad.yaml"
+    path.write_text(
+        "env: {partner: heuristc}\n"
+        "hints: {mode: loud, cadence_k: 0}\n"
+        "training:\n  algo: poo\n  lr: fast\n  epoch: 3\n  minibatch: 1\n  hidden: []\nlogging: {save_every: 0}\n"
+    )
+    assert main(path, ["training.gamma=2", "training.device=tpu"], None) == 2
+    told = capsys.readouterr().err.splitlines()
+    for start, words in (
+        (f"{path}:1: env.partner", "did you mean 'heuristic'"),
+        (f"{path}:2: hints.mode", "one of none, random, expert"),
+        (f"{path}:2: hints.cadence_k", "an integer in 1..100"),
+        (f"{path}:4: training.algo", "did you mean 'ppo'"),
+        (f"{path}:5: training.lr", "a number above 0"),
+        (f"{path}:6: training.epoch", "did you mean 'epochs'"),
+        (f"{path}:7: training.minibatch", "an integer in 2..1000000"),
+        (f"{path}:8: training.hidden", "a list of 1 to 8 layer widths in 1..4096, such as [128, 128]; got []"),
+        (f"{path}:9: logging.save_every", "an integer above 0"),
+        ("--set training.gamma=2: training.gamma", "a number in 0..1"),
+        ("--set training.device=tpu: training.device", "one of cpu, cuda"),
+    ):
+        assert any(line.startswith(start) and words in line for line in told), (start, told)
+    assert len(told) == 11
+
+
+@pytest.mark.parametrize(
+    "hidden", ["[0]", "[-3]", "[1.5]", "[wide]", "[true]", "[1000000000]", "64", "[1,2,3,4,5,6,7,8,9]"]
+)
+def test_layers_that_cannot_be_made_are_the_settings_fault(tmp_path, capsys, hidden):
+    assert main(write_settings(tmp_path), [f"training.hidden={hidden}"], None) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"--set training.hidden={hidden}: training.hidden: must be a list") and told.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_cuda_without_a_cuda_device_is_one_clear_error(tmp_path, capsys):
+    assert main(write_settings(tmp_path), ["training.device=cuda"], None) == 1
+    assert "PyTorch finds no CUDA device here; say training.device=cpu" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_training_on_cuda_learns_and_resumes(tmp_path):
+    config = settings(tmp_path, "training.device=cuda", "training.past_selves=0.5")
+    run_until(config, tmp_path / "run", 5)
+    run_until(config, tmp_path / "run")
+    assert load_network(checkpoints(tmp_path / "run")[-1]).device.type == "cpu"
+
+
+def test_what_cannot_be_resumed_is_one_clear_error(tmp_path, capsys):
+    for config, resume, words in (
+        (None, tmp_path / "nowhere", "nowhere is no run folder"),
+        (write_settings(tmp_path), Path(), "holds no run to resume"),
+    ):
+        assert main(config, [], resume) == 1
+        assert words in capsys.readouterr().err
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, str(SCRIPT), *map(str, arguments)]
+
+
+def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, **options)
+
+
+def start_and_wait(folder: Path, updates: int, *arguments: object) -> subprocess.Popen[str]:
+    """A training in a process of its own that has logged ``updates`` rows."""
+    process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        if (folder / "progress.csv").is_file() and (folder / "progress.csv").read_text().count("\n") > updates:
+            return process
+        time.sleep(0.002)
+    process.kill()
+    raise AssertionError(process.communicate())
+
+
+def test_settings_are_asked_for(tmp_path):
+    done = run("--algo", "ppo", cwd=tmp_path)
+    assert done.returncode == 2 and "--config FILE is needed" in done.stderr
+
+
+def test_a_run_killed_and_resumed_ends_with_the_same_bits(tmp_path):
+    whole, folder = tmp_path / "whole", tmp_path / "runs" / "0001"
+    path = write_settings(tmp_path, 2000)
+    run_until(load_config(path, (), TrainConfig), whole)
+    resume: list[object] = []
+    for updates in (1, 25):
+        process = start_and_wait(folder, updates, "--config", path, *resume)
+        process.kill()
+        assert "Traceback" not in process.communicate()[1] and process.returncode == -signal.SIGKILL
+        resume = ["--resume"]
+    done = run("--resume", folder)
+    assert done.returncode == 0, done.stderr
+    assert "going on after" in done.stdout and f"run folder {folder}" in done.stdout
+    assert fingerprint(folder) == fingerprint(whole) and rows(folder) == rows(whole)
+    assert [path.name for path in checkpoints(folder)] == [path.name for path in checkpoints(whole)]
+
+
+def test_a_polite_stop_saves_and_says_how_to_go_on(tmp_path):
+    folder, path, arguments = tmp_path / "runs" / "0001", write_settings(tmp_path, 10**9), ["--config"]
+    arguments.append(str(path))
+    for number, updates in ((signal.SIGINT, 3), (signal.SIGTERM, 40)):
+        process = start_and_wait(folder, updates, *arguments)
+        process.send_signal(number)
+        said, errors = process.communicate(timeout=20)
+        assert process.returncode == 130 and "Traceback" not in errors
+        assert errors.endswith(f"scripts/train.py --resume {folder}\n") and "stopped and saved" in errors
+        assert load_checkpoint(checkpoints(folder)[-1])[1]["counters"]["decisions"] == int(
+            rows(folder)[-1]["decisions"]
+        )
+        assert said.startswith("starting: ppo" if number == signal.SIGINT else "going on after ")
+        arguments = ["--resume", str(folder)]
+
+
+def test_the_options_choose_algorithm_and_hints(tmp_path):
+    done = run("--algo", "reinforce", "--hint", "expert", "--config", write_settings(tmp_path, 100), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "starting: reinforce against heuristic on lewis, split train, 100 own decisions, hints expert" in done.stdout
+    assert "greedy play against heuristic on lewis, split heldout: " in done.stdout
+    assert "n = 784 games" in done.stdout  # 392 scenarios in each seat
+    assert re.search(r"hints in practice: \d+ asked, \d+ available \(100.0%\)", done.stdout)
+    stored = load_config(tmp_path / "runs" / "0001" / "config.yaml", (), TrainConfig)
+    assert (stored.training.algo, stored.hints.mode) == ("reinforce", "expert")
+
+
+@pytest.mark.parametrize("partner", ["boulware(exponent=2)", "{kind: mixture, of: zoo}", "mixture(of=[tough, nice])"])
+@pytest.mark.parametrize("hint", ["none", "random"])
+def test_any_partner_and_any_hints_train(tmp_path, capsys, partner, hint):
+    overrides = [f"env.partner={partner}", f"hints.mode={hint}", "training.num_train_steps=80"]
+    if partner.startswith("mixture(of=["):
+        overrides[0] = "env.partner=\"mixture(of=['tough', 'nice'])\""
+    assert main(write_settings(tmp_path), overrides, None) == 0
+    said = capsys.readouterr().out
+    assert "sampled play against" in said and ("hints in practice" in said) == (hint != "none")
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        ["env.scenarios=uniform", "env.max_count=7"],
+        ["env.max_turns=1"],
+        ["env.max_turns=2", "env.disagree=rejects"],
+        ["env.reveal_partner_utilities=true"],
+    ],
+    ids=str,
+)
+def test_every_game_can_be_learned(tmp_path, capsys, env):
+    assert main(write_settings(tmp_path, 80), env, None) == 0
+    assert "points of ten" in capsys.readouterr().out
+
+
+def test_runs_are_numbered_and_the_newest_is_resumed(tmp_path, capsys):
+    path = write_settings(tmp_path, 80)
+    assert main(path, [], None) == main(path, [], None) == 0
+    assert main(path, [], Path()) == 0
+    assert f"run folder {tmp_path / 'runs' / '0002'}" in capsys.readouterr().out.splitlines()[-1]
+    with new_run(tmp_path / "runs"):
+        assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0001", "0002", "0003"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", ["ppo_config.yaml", "reinforce_config.yaml"])
+def test_the_default_settings_learn_a_point_as_they_stand(tmp_path, name):
+    config = load_config(ROOT / "configs" / name, [f"logging.output_dir={tmp_path}"], TrainConfig)
+    training, finished = train(config, new_run(tmp_path), Watching())
+    assert finished
+    for greedy in (True, False):
+        untrained, trained = (final_score(one, greedy=greedy)[1].points for one in (begin(config), training))
+        assert trained.mean >= untrained.mean + 1, (untrained, trained)

@@ -1,0 +1,139 @@
+"""What the tests of the pages share: a small league, the pages served by the real script, a headless Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "scripts" / "web.py"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+PATIENCE = 60  # seconds until the server answers; a slow machine is no failure
+# Names that a page might obey: markup, a script, a template, an attribute's end.
+HOSTILE = ("<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "{{pwned}}", "\" onfocus='pwned()'")
+SETTINGS = """
+env: {scenarios: lewis, split: train}
+league: {seed: 3, rounds: ROUNDS, block_size: BLOCK}
+members:
+  - heuristic
+  - pushover
+  - {kind: tough, name: "<img src=x onerror=window.pwned=1>"}
+  - {kind: linear, name: "<script>window.pwned=1</script>"}
+  - {kind: conceder, name: "{{pwned}}"}
+  - {kind: random, name: "\\" onfocus='pwned()'"}
+LEARNERS
+logging: {output_dir: runs/league}
+"""
+LEARNER = """learners:
+  - {name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100, snapshot_every: 2}
+"""
+
+
+def small_league(folder: Path, rounds: int, *, learner: bool = False, block: int = 8) -> Path:
+    """Play a small league under ``folder``, by the real script; its run."""
+    told = SETTINGS.replace("ROUNDS", str(rounds)).replace("BLOCK", str(block))
+    (folder / "league.yaml").write_text(told.replace("LEARNERS", LEARNER if learner else ""))
+    command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", "league.yaml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return max((folder / "runs" / "league").iterdir())
+
+
+def as_after(run: Path, rounds: int, copy: Path) -> None:
+    """Write into ``copy`` the ledger of ``run`` as it was after ``rounds`` rounds; called again, it grows."""
+    copy.mkdir(parents=True, exist_ok=True)
+    if not (copy / "ledger.sqlite").exists():
+        with (
+            closing(sqlite3.connect(run / "ledger.sqlite")) as source,
+            closing(sqlite3.connect(copy / "ledger.sqlite")) as target,
+        ):
+            source.backup(target)
+            target.execute("PRAGMA journal_mode = WAL")
+            for table in _by_round(target):
+                target.execute(f"DELETE FROM {table} WHERE round >= 0")
+            target.execute("DELETE FROM members WHERE born > 0")
+            target.commit()
+    with closing(sqlite3.connect(copy / "ledger.sqlite")) as target:
+        target.execute("ATTACH ? AS whole", (str(run / "ledger.sqlite"),))
+        with target:
+            for table in _by_round(target):
+                target.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM whole.{table} WHERE round < ?", (rounds,))
+            target.execute("INSERT OR IGNORE INTO members SELECT * FROM whole.members WHERE born <= ?", (rounds,))
+
+
+def _by_round(ledger: sqlite3.Connection) -> list[str]:
+    tables = [name for (name,) in ledger.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    return [name for name in tables if "round" in {row[1] for row in ledger.execute(f"PRAGMA table_info({name})")}]
+
+
+def missing() -> str | None:
+    """Why no browser test can run here, ``None`` if they can."""
+    if CHROMIUM is None:
+        return "no Chromium is installed: apt-get install chromium"
+    for library in ("nicegui", "playwright", "axe_playwright_python"):
+        try:
+            __import__(library)
+        except ModuleNotFoundError:
+            return f"{library} is not installed: it comes with the [dev] extra"
+    return None
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[str]:
+    """The pages over the files in ``folder``; their address. Whatever goes wrong in the server fails at the end."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, str(SCRIPT), "--port", str(port), "--no-browser", *arguments]
+    log = folder / "server.log"
+    # NiceGUI serves otherwise where it finds pytest at work.
+    own = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
+    with log.open("w") as file:
+        server = subprocess.Popen(
+            command, cwd=folder, stdout=file, stderr=subprocess.STDOUT, env={**own, "OMP_NUM_THREADS": "1"}
+        )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait_for(address, server, log)
+            yield address
+        finally:
+            server.send_signal(signal.SIGINT)  # as Ctrl-C does
+            code = server.wait(timeout=30)
+    told = log.read_text()
+    assert "Traceback" not in told, told
+    assert code == 0, told
+
+
+@contextmanager
+def browsing() -> Iterator[Any]:
+    """A headless browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # The sandbox needs rights that a container may not give; only our own pages are looked at.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            urllib.request.urlopen(f"{address}/static/style.css", timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"the pages are not served: {log.read_text()[-2000:]}")

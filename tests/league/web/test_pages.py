@@ -1,0 +1,359 @@
+"""The pages in a real browser: a whole game, an illegal act refused, a replay, a league that grows, hostile names."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
+
+import pytest
+
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.records.record import from_json, record_of, replay, to_line
+from league.ledger.run_directory import LEDGER
+from tests.league.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing, serving, small_league
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+ROUNDS = 4
+
+# 1 book, 2 hats, 2 balls, worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1: the book and the balls for the hats.
+SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+TALK = (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0)), Action(Act.AGREE))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A place with a league, of which two rounds are shown at first, and a file of games by hostile names."""
+    place = tmp_path_factory.mktemp("web")
+    run = small_league(place, ROUNDS)
+    as_after(run, 2, place / "growing" / "0001")
+    state = State(SCENARIO, Rules())
+    for action in TALK:
+        state = apply(state, action)
+    (place / "runs" / "games").mkdir(parents=True)
+    names = (HOSTILE[:2], ("heuristic", "expert"))
+    told = [record_of(state, pair, source="lewis, split train", seed=1) for pair in names]
+    (place / "runs" / "games" / "told.jsonl").write_text("".join(f"{to_line(record)}\n" for record in told))
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    with serving(folder, "--pause", "0", "--runs", "growing") as at:
+        yield at
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsing() as one:
+        yield one
+
+
+@pytest.fixture
+def look(browser, address):
+    """Open a page of a fresh browser window; what it complains of, and whom it asks, is looked at afterwards."""
+    contexts, problems, asked = [], [], set()
+
+    def open_(path="/", size=WIDE, scheme="light"):
+        context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda line: problems.append(line.text) if line.type in ("error", "warning") else None)
+        page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
+        page.goto(address + path)
+        return page
+
+    yield open_
+    pwned = [page.evaluate("window.pwned") for context in contexts for page in context.pages]
+    for context in contexts:
+        context.close()
+    assert problems == []
+    assert not any(pwned)
+    assert asked <= {urlsplit(address).netloc}, "a request left the machine"
+
+
+def begin(page, partner, seat="0", **fields):
+    """Sit down with whoever is written so."""
+    page.get_by_text("Somebody else").click()
+    page.get_by_label("In your own words").fill(partner)
+    page.get_by_label("Who opens").select_option(seat)
+    page.get_by_text("Rules and chance").click()
+    page.get_by_label("Seed").fill("7")
+    for label, value in fields.items():
+        page.get_by_label(label.replace("_", " ")).select_option(value)
+    page.get_by_role("button", name="Deal the items").click()
+    page.locator(".token").first.wait_for()
+
+
+def games_in(folder):
+    book = folder / "runs" / "human" / "games.jsonl"
+    return [from_json(line) for line in book.read_text().splitlines()] if book.exists() else []
+
+
+def test_a_whole_game_by_tapping_ends_in_a_deal_that_is_drawn_and_recorded(look, folder):
+    before, page = len(games_in(folder)), look()
+    begin(page, "pushover")  # agrees to anything
+    assert page.get_by_role("button", name="Accept").is_disabled()  # nothing is on offer
+    keep = page.locator(".side.me").inner_text()
+    page.get_by_role("button", name=re.compile("hat 1 of")).click()
+    page.locator(".side.they", has_text="1 hat").wait_for()
+    assert page.locator(".side.me").inner_text() != keep
+    page.get_by_role("button", name="Propose").click()
+    page.get_by_role("heading", name="Deal! They accepted.").wait_for()
+    record = games_in(folder)[-1]
+    assert len(games_in(folder)) == before + 1
+    assert record.occupants == ("human", "pushover")
+    assert replay(record).over
+    for seat, side in ((0, "me"), (1, "they")):
+        assert page.locator(f".score.{side} b").inner_text() == str(record.outcome.scores[seat])
+    assert page.locator(".plane .landed").count() == 1
+    assert page.locator(".plane .best").count() >= 1
+    assert [line.split("\n")[0] for line in page.locator(".log li").all_inner_texts()] == ["You", "pushover"]
+    page.get_by_role("button", name="Swap sides").click()
+    page.locator(".token").first.wait_for()
+    theirs = [f"{value} point{'' if value == 1 else 's'} each" for value in record.scenario.utilities[1]]
+    assert page.locator(".rate b").all_inner_texts() == theirs  # the same items, worth what they were to the partner
+
+
+def test_a_game_by_keyboard_alone_at_phone_width(look, folder):
+    page = look("/", NARROW)
+    begin(page, "pushover")
+    page.locator(".game:focus").wait_for()  # keys are heard at once
+    for key in ("Shift+Digit1", "Shift+Digit2", "Digit1"):
+        page.keyboard.press(key)
+    page.locator(".side.they", has_text="1 hat").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it can be scrolled sideways"
+    page.keyboard.press("p")
+    page.get_by_role("button", name="Next game").wait_for()
+    page.keyboard.press("Enter")  # it has the focus
+    page.get_by_text("Nothing has been said yet").or_(page.locator(".log")).first.wait_for()
+    page.locator(".token").first.wait_for()
+    assert games_in(folder)[-1].outcome.deal
+
+
+def test_an_illegal_act_is_refused_in_words_and_the_game_goes_on(look, folder):
+    before, page = len(games_in(folder)), look()
+    begin(page, "heuristic")
+    page.get_by_label("Say it in your own words").fill("a")
+    page.get_by_role("button", name="Say").click()
+    page.get_by_role("alert").filter(has_text="AGREE needs the partner's last act to be PROPOSE or INSIST").wait_for()
+    page.get_by_label("Say it in your own words").fill("p 9 9 9")
+    page.get_by_role("button", name="Say").click()
+    page.get_by_role("alert").filter(has_text="Not legal: there are").wait_for()
+    # A browser that lets a dead button be pressed all the same.
+    page.evaluate("const b = document.querySelector('.act.agree'); b.disabled = false; b.click()")
+    page.get_by_role("alert").filter(has_text="Not legal: AGREE").wait_for()
+    assert page.locator(".log li").count() == 0
+    assert len(games_in(folder)) == before
+
+
+def test_a_sentence_is_read_back_before_it_is_played(look):
+    page = look()
+    begin(page, "pushover")
+    line = page.get_by_label("Say it in your own words")
+    line.fill("I'd like the hat and both balls, you can have the rest")
+    page.get_by_role("button", name=re.compile("hat 1 of")).click()
+    page.locator(".side.they", has_text="1 hat").wait_for()
+    assert line.input_value().startswith("I'd like")  # what is being typed stays, whatever else changes
+    page.get_by_role("button", name="Say").click()
+    page.get_by_text(re.compile("Read as PROPOSE: you keep 1 hat, 2 balls")).wait_for()
+    assert page.locator(".log li").count() == 0
+    page.get_by_role("button", name="Yes, say that").click()
+    page.get_by_role("heading", name="Deal!").wait_for()
+
+
+def test_whoever_walks_away_is_asked_twice_and_may_leave_without_a_record(look, folder):
+    before, page = len(games_in(folder)), look()
+    begin(page, "tough")
+    page.get_by_role("button", name="Leave").click()
+    page.get_by_role("button", name="Deal the items").wait_for()
+    assert len(games_in(folder)) == before
+    begin(page, "tough")
+    page.get_by_role("button", name="Walk away").click()
+    page.get_by_role("button", name="Really?").click()
+    page.get_by_role("heading", name="No deal. You walked away.").wait_for()
+    assert games_in(folder)[-1].outcome.scores == (0, 0)
+
+
+def test_an_adviser_whispers_and_is_on_record(look, folder):
+    page = look()
+    begin(page, "pushover", Advice="random")
+    page.locator(".whisper", has_text="Psst").wait_for()
+    page.get_by_role("button", name="Propose").click()
+    page.get_by_role("heading", name="Deal!").wait_for()
+    assert games_in(folder)[-1].occupants[0] == "human(hints=random)"
+
+
+def test_mistakes_in_the_choice_are_told_in_a_line(look):
+    page = look()
+    page.get_by_text("Somebody else").click()
+    page.get_by_label("In your own words").fill("heuristik<b>")
+    page.get_by_role("button", name="Deal the items").click()
+    page.get_by_role("alert").filter(has_text="an occupant is written name or name(parameter=value").wait_for()
+    page.get_by_label("In your own words").fill("heuristik")
+    page.get_by_role("button", name="Deal the items").click()
+    page.get_by_role("alert").filter(has_text="did you mean 'heuristic'?").wait_for()
+
+
+def test_what_was_typed_stays_while_something_else_is_chosen(look):
+    page = look()
+    page.get_by_text("Rules and chance").click()
+    page.get_by_label("Seed").fill("12")
+    page.get_by_label("Acts in all").fill("4")
+    page.get_by_text("Stubborn", exact=True).click()
+    page.get_by_label("Who opens").select_option("0")
+    page.wait_for_timeout(300)  # for the server to have told the page of it
+    assert page.get_by_label("Seed").input_value() == "12"
+    assert page.get_by_label("Acts in all").input_value() == "4"
+    page.get_by_role("button", name="Deal the items").click()
+    page.get_by_text("4 acts left").wait_for()
+    page.locator(".facts", has_text="with stubborn").wait_for()
+    page.get_by_role("button", name="Leave").click()
+    page.get_by_label("Who opens").wait_for()
+
+
+def test_a_partner_that_breaks_down_is_told_of(look):
+    page = look()
+    page.get_by_text("Somebody else").click()
+    page.get_by_label("In your own words").fill("best_response(to=heuristic)")
+    page.get_by_label("Items and values").select_option("uniform")  # too rich to be exact about
+    page.get_by_label("Who opens").select_option("1")
+    page.get_by_role("button", name="Deal the items").click()
+    page.get_by_role("alert").filter(has_text="the occupant of seat_0 failed").wait_for()
+
+
+def test_a_replay_is_stepped_through_with_both_views_and_what_was_thought(look, folder):
+    page = look("/replay?file=runs/games/told.jsonl")
+    page.get_by_text("Act 1 of 3").wait_for()
+    assert page.locator(".view").count() == 2
+    assert [text.split("\n")[1] for text in page.locator(".view.me .pool li").all_inner_texts()] == [
+        "4 points each", "1 point each", "2 points each",
+    ]  # fmt: skip
+    page.get_by_role("button", name="Next act").click()
+    page.get_by_text("Act 2 of 3").wait_for()
+    page.get_by_text("INSIST to keep 2 hats (8)").first.wait_for()  # of the expert's acts, with its probability
+    page.locator(".said-too dd").first.wait_for()
+    assert "not known" not in page.locator(".said-too dd").nth(1).inner_text()  # the heuristic's best response is
+    page.locator(".stepper").press("ArrowRight")
+    page.get_by_text("Act 3 of 3").wait_for()
+    page.locator(".stepper").press("End")
+    page.get_by_text("The end").wait_for()
+    page.locator(".plane").wait_for()
+    assert page.locator(".view.me dd").inner_text() == "1 book, 2 balls (8 points)"
+
+
+def test_the_league_page_follows_while_rows_arrive(look, folder):
+    page = look("/league")
+    page.get_by_text("2 of 4").wait_for()
+    shown = page.locator(".facts-row dd").nth(1).inner_text()
+    as_after(folder / "runs" / "league" / "0001", 3, folder / "growing" / "0001")
+    page.get_by_text("3 of 4").wait_for()
+    assert page.locator(".facts-row dd").nth(1).inner_text() != shown
+    as_after(folder / "runs" / "league" / "0001", 4, folder / "growing" / "0001")
+    page.get_by_text("The league is over.").wait_for()
+    assert (folder / "growing" / "0001" / LEDGER).is_file()
+
+
+def test_hostile_names_are_text_wherever_they_are_shown(look, folder):
+    page = look("/league")
+    page.locator(".ladder .name").first.wait_for()
+    assert set(HOSTILE) <= set(page.locator(".ladder .name").all_inner_texts())
+    assert set(HOSTILE) <= set(page.locator(".heat .name").all_inner_texts())
+    assert page.locator("main img, main script").count() == 0
+    page = look("/replay?file=runs/games/told.jsonl")
+    page.get_by_label("Game", exact=True).select_option("1")
+    page.locator(".view .name", has_text=HOSTILE[0]).wait_for()
+    page.get_by_role("button", name="The end").click()
+    page.locator(".score", has_text=HOSTILE[1]).wait_for()
+    assert page.locator("main img, main script").count() == 0
+    page = look("/")
+    page.get_by_text("Somebody else").click()
+    page.get_by_label("Everybody").select_option(label=HOSTILE[0])
+    page.get_by_role("button", name="Deal the items").click()
+    page.locator(".token").first.wait_for()
+    page.locator(".facts", has_text=HOSTILE[0]).wait_for()
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_two_occupants_meet_and_their_games_can_be_looked_at(look):
+    page = look("/arena")
+    page.get_by_label("One", exact=True).select_option("linear")
+    page.get_by_label("How many").select_option("100")
+    page.get_by_role("button", name="Let them meet").click()
+    page.locator(".landing").wait_for()
+    assert page.get_by_text("200 games on lewis, split train, seed 0").is_visible()
+    page.locator(".games .link").first.click()
+    page.get_by_text(re.compile("Act 1 of")).wait_for()
+    page.get_by_label("One, written").fill("linear(")
+    page.get_by_role("button", name="Let them meet").click()
+    page.get_by_role("alert").filter(has_text="an occupant is written").wait_for()
+
+
+def test_only_this_machine_by_its_own_names_is_answered(address):
+    def status(path, host):
+        request = urllib.request.Request(address + path, headers={"Host": host})
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, answer.headers["content-security-policy"] or ""
+        except urllib.error.HTTPError as error:
+            return error.code, ""
+
+    code, policy = status("/", "127.0.0.1")
+    assert code == 200
+    assert "default-src 'self'" in policy
+    assert status("/", "somebody.example")[0] == 400  # a name that was made to point here
+    assert status("/static/../../../../etc/passwd", "localhost")[0] == 404
+
+
+def serious(page):
+    """What axe finds that keeps people out, by rule and place."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        (each["id"], [node["target"] for node in each["nodes"]][:3])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def accessible(look, size, scheme):
+    """Every page in one size and colors; a game at each of its moments."""
+    page = look("/", size, scheme)
+    assert serious(page) == [], "the choice of a partner"
+    begin(page, "heuristic", Advice="random")
+    page.locator(".whisper", has_text="Psst").wait_for()
+    assert serious(page) == [], "the person's turn"
+    page.get_by_role("button", name="Walk away").click()
+    page.get_by_role("button", name="Really?").click()
+    page.locator(".plane").wait_for()
+    page.get_by_text("In numbers").click()
+    assert serious(page) == [], "the result"
+    page = look("/league", size, scheme)
+    page.locator(".heat").wait_for()
+    assert serious(page) == [], "the league"
+    page = look("/replay?file=runs/games/told.jsonl", size, scheme)
+    page.locator(".said-too").wait_for()
+    assert serious(page) == [], "the replay"
+    page.get_by_role("button", name="The end").click()
+    page.locator(".plane").wait_for()
+    assert serious(page) == [], "the replay's end"
+    page = look("/arena", size, scheme)
+    page.get_by_label("How many").select_option("100")
+    page.get_by_role("button", name="Let them meet").click()
+    page.locator(".landing").wait_for()
+    assert serious(page) == [], "the arena"
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
+def test_axe_finds_nothing_serious_on_any_page(look, size, scheme):
+    accessible(look, size, scheme)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "dark"), (NARROW, "light")])
+def test_axe_finds_nothing_serious_in_the_other_colors(look, size, scheme):
+    accessible(look, size, scheme)

@@ -1,0 +1,563 @@
+"""What the pages show and do, without a browser: markup, the table, results, replays, a league that is followed."""
+
+from __future__ import annotations
+
+import csv
+import os
+import queue
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
+from dond_marl.metrics import points_of_ten
+from dond_marl.occupants import seat_occupant
+from dond_marl.records.files import InexactGame, line_of
+from dond_marl.records.record import RecordError, from_json, record_of, to_line
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import HINT_WIDTH
+from hints.providers import ExpertHinter
+from hints.schedule import HintSchedule
+from league.cli.web import Request, main
+from league.display.dialogue import steps
+from league.display.svg.curves import curves
+from league.display.svg.frontier import drawing, ending_told, plane, verdict
+from league.display.svg.markup import Markup, element, joined
+from league.ledger.ledger import Ledger
+from league.standings.curves import learning_curves
+from league.web.arena.view import figures_table, landing_chart, meet
+from league.web.league.follower import Follower, RunViewError
+from league.web.league.following import Leagues, named_run
+from league.web.league.view import curriculum, heat_map, ladder, lineage, summary
+from league.web.occupants import FEATURED, MISTAKES, Candidate, built_in, seat, source, source_choices, whisper
+from league.web.people import People
+from league.web.play.live_game import Asked, Broken, Ended, LiveGame, Sitting, best_response_score, whispered
+from league.web.play.result import pips, result
+from league.web.play.setup_form import Wish, sitting_of, whole_number
+from league.web.play.view import choices, first_split, headline, is_final, said_lines
+from league.web.replay.step import best_line, conversation, private_views, thoughts
+from league.web.replay.view import advice, best_answer, policy, read_records, record_files
+from partners.human import View
+from tests.league.web.browser import HOSTILE, as_after, small_league
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
+SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+OPENING = View(State(SCENARIO))
+OFFERED = View(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 1, 2))))  # seat_1 is left one hat, 4 points
+PATIENCE = 60  # seconds until a game in the background says something
+
+
+def told(*actions: Action) -> State:
+    state = State(SCENARIO)
+    for action in actions:
+        state = apply(state, action)
+    return state
+
+
+DEAL = told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.AGREE))  # 8 to 8, the Nash point
+
+
+# Markup
+
+
+@given(st.text(), st.text())
+def test_text_and_attributes_are_never_markup(text, value):
+    """Whatever stands in a name: read back by an HTML parser it is one element with that text and that attribute."""
+    from html.parser import HTMLParser
+
+    found = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            found.append((tag, dict(attributes)))
+
+        def handle_data(self, data):
+            found.append(data)
+
+    clean = text.replace("\r", "").replace("\0", ""), value.replace("\r", "").replace("\0", "")
+    reader = Reader()
+    reader.feed(element("b", clean[0], title=clean[1]))
+    reader.close()
+    assert found[0] == ("b", {"title": clean[1]})
+    assert "".join(found[1:]) == clean[0]
+
+
+def test_markup_inside_markup_stays_and_nothing_is_nothing():
+    inner = element("i", "<")
+    assert element("p", inner, None, 3, hidden=True, title=None) == "<p hidden><i>&lt;</i>3</p>"
+    assert joined(["<b>", Markup("<br>")]) == "&lt;b&gt;<br>"
+    assert element("line", x1=1.5) == '<line x1="1.5"/>'
+
+
+# The table
+
+
+def test_the_table_opens_with_everything_and_then_with_what_the_partner_leaves():
+    assert first_split(OPENING) == (1, 2, 2)
+    assert first_split(OFFERED) == (0, 1, 0)
+    assert headline(OFFERED) == "They offer you 1 hat, worth 4 points to you."
+    assert headline(OPENING).startswith("You open.")
+
+
+def test_every_act_is_offered_exactly_where_it_is_legal():
+    for view in (OPENING, OFFERED):
+        legal = {action.act_type for action in legal_actions(view.state)}
+        assert {choice.act for choice in choices(view, first_split(view)) if choice.legal} == legal
+    accept = choices(OFFERED, (0, 1, 0))[Act.AGREE]
+    assert (accept.label, accept.detail) == ("Accept", "their offer, 4 points for you")
+
+
+def test_saying_no_is_final_only_where_it_ends_the_game():
+    assert is_final(Act.DISAGREE, Rules())
+    assert not is_final(Act.DISAGREE, Rules(disagree="rejects"))
+    assert is_final(Act.END, Rules(disagree="rejects"))
+    rejecting = View(apply(State(SCENARIO, Rules(disagree="rejects")), Action(Act.PROPOSE, (1, 1, 2))))
+    assert choices(rejecting, (0, 0, 0))[Act.DISAGREE].label == "Turn down"
+
+
+def test_the_end_of_talk_is_told_for_what_it_comes_to():
+    fits = View(told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 0))))
+    clash = View(told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 1))))
+    assert [choices(view, (0, 0, 0))[Act.END].detail for view in (OPENING, fits, clash)] == [
+        "no deal: not both have claimed", "a deal: the claims fit", "no deal: the claims do not fit",
+    ]  # fmt: skip
+
+
+def test_lines_say_whose_they_are_and_what_they_come_to_for_the_person():
+    lines = said_lines(told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0))), 1)
+    assert [(line.mine, line.note) for line in lines] == [(False, "4 points for you"), (True, "8 points for you")]
+
+
+# Where a game landed
+
+
+def test_the_plane_holds_every_pair_of_scores_once_and_knows_the_best_of_them():
+    at = plane(SCENARIO, DEAL.outcome, 0)
+    pairs = {
+        (worth((4, 1, 2), (a, b, c)), worth((0, 4, 1), rest((1, 2, 2), (a, b, c))))
+        for a in range(2) for b in range(3) for c in range(3)
+    }  # fmt: skip
+    assert {(spot.mine, spot.theirs) for spot in at.spots} == pairs
+    assert len(at.spots) == len(pairs)
+    assert [(s.mine, s.theirs) for s in at.frontier] == [(10, 0), (9, 4), (8, 8), (6, 9), (4, 10)]
+    assert [(s.mine, s.theirs) for s in at.spots if s.nash] == [(8, 8)]
+    assert at.landed == (8, 8)
+    assert "the fairest one by Nash's measure" in verdict(at)
+
+
+def test_both_seats_see_the_same_plane_mirrored():
+    own, other = (plane(SCENARIO, DEAL.outcome, seat) for seat in (0, 1))
+    assert {(s.mine, s.theirs, s.best, s.nash) for s in own.spots} == {
+        (s.theirs, s.mine, s.best, s.nash) for s in other.spots
+    }
+
+
+def test_what_was_left_on_the_table_is_told():
+    waste = told(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE))  # 7 to 5
+    assert verdict(plane(SCENARIO, waste.outcome, 0)) == (
+        "Points were left on the table: 8 for you and 8 for them was possible."
+    )
+    nothing = told(Action(Act.DISAGREE))
+    assert "A fair deal was there: 1 book, 2 balls for you" in verdict(plane(SCENARIO, nothing.outcome, 0))
+
+
+def test_endings_are_told_from_where_the_person_sits():
+    assert ending_told(DEAL, 0) == ("Deal!", "They accepted.")
+    assert ending_told(DEAL, 1) == ("Deal!", "You accepted.")
+    assert ending_told(told(Action(Act.END)), 0) == ("No deal.", "You stopped the talk, and not both had claimed.")
+    fits = told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 0)), Action(Act.END))
+    assert ending_told(fits, 1) == ("Deal!", "They stopped the talk, and the claims fit.")
+
+
+def test_a_result_draws_the_frontier_and_adds_up_the_sitting():
+    record = record_of(DEAL, ("human", HOSTILE[0]))
+    first = result([(record, 0)], HOSTILE[0])
+    assert first.count('class="spot best"') == 5
+    assert 'class="landed deal"' in first
+    assert "games together" not in first
+    both = result([(record, 0), (record_of(told(Action(Act.DISAGREE)), ("human", "x")), 0)], "x")
+    assert "2 games together, 1 deal: you 4.0, they 4.0 points of ten on average." in both
+    assert pips(DEAL, 0).count('class="me"') == 1
+    assert pips(State(SCENARIO, Rules(100)), 0) == ""
+
+
+def test_the_drawing_of_a_pool_that_is_worth_nothing_to_somebody_is_a_drawing():
+    poor = Scenario((1, 1, 1), ((0, 0, 0), (1, 1, 1)))
+    state = apply(State(poor), Action(Act.DISAGREE))
+    assert "nan" not in drawing(plane(poor, state.outcome, 0))
+
+
+# A game in the background
+
+
+def sitting(tmp_path, partner="pushover", **given) -> Sitting:
+    wanted = {"rules": Rules(), "seed": 3, "book": tmp_path / "deep" / "games.jsonl", **given}
+    return Sitting(seat_occupant(partner), partner, open_source("lewis"), **wanted)
+
+
+def begun(sat, seat=0):
+    heard = queue.Queue()
+    game = LiveGame(sat, 0, seat, heard.put)
+    game.start()
+    return game, heard
+
+
+def test_a_game_waits_for_the_person_and_is_written_down_when_it_is_over(tmp_path):
+    game, heard = begun(sitting(tmp_path))
+    asked = heard.get(timeout=PATIENCE)
+    assert isinstance(asked, Asked)
+    assert asked.hint is None
+    game.say(Action(Act.PROPOSE, asked.view.counts))  # a pushover takes it
+    ended = heard.get(timeout=PATIENCE)
+    assert isinstance(ended, Ended)
+    assert ended.unwritten is None
+    assert ended.record.occupants == ("human", "pushover")
+    assert ended.record.outcome.ending is Ending.AGREE
+    assert (tmp_path / "deep" / "games.jsonl").read_text() == to_line(ended.record) + "\n"
+
+
+def test_the_same_seed_deals_the_terminals_games(tmp_path):
+    """The first game of seed 3 is the one of scripts/play.py: 2 books, 2 hats, 1 ball, worth 2, 3, 0."""
+    game, heard = begun(sitting(tmp_path))
+    view = heard.get(timeout=PATIENCE).view
+    assert (view.counts, view.values) == ((2, 2, 1), (2, 3, 0))
+    game.leave()
+
+
+def test_whoever_leaves_leaves_no_record(tmp_path):
+    game, heard = begun(sitting(tmp_path))
+    heard.get(timeout=PATIENCE)
+    game.leave()
+    game._thread.join(timeout=PATIENCE)
+    assert heard.empty()
+    assert not (tmp_path / "deep").exists()
+
+
+def test_an_illegal_act_breaks_the_game_and_is_told(tmp_path):
+    game, heard = begun(sitting(tmp_path))
+    heard.get(timeout=PATIENCE)
+    game.say(Action(Act.AGREE))  # the page would not have let it pass
+    broken = heard.get(timeout=PATIENCE)
+    assert isinstance(broken, Broken)
+    assert "AGREE needs the partner's last act" in broken.why
+
+
+def test_the_same_hint_providers_whisper_to_the_person(tmp_path):
+    whisper_ = HintSchedule(ExpertHinter(seat_occupant("tough")))  # asks for all that it values, every time
+    game, heard = begun(sitting(tmp_path, whisper=whisper_, hints="expert"))
+    asked = heard.get(timeout=PATIENCE)
+    assert asked.hint.action == Action(Act.PROPOSE, (2, 2, 0))
+    assert asked.hint.confidence == 1.0
+    game.say(Action(Act.DISAGREE))
+    assert heard.get(timeout=PATIENCE).record.occupants[0] == "human(hints=expert)"
+    assert whisper_.tally["asked"] == 1
+    assert whispered(np.zeros(HINT_WIDTH, dtype=np.float32), (1, 2, 3)) is None
+
+
+def test_a_book_that_cannot_be_written_is_told_and_the_result_is_not_lost(tmp_path):
+    (tmp_path / "file").write_text("")
+    game, heard = begun(sitting(tmp_path, book=tmp_path / "file" / "games.jsonl"))
+    heard.get(timeout=PATIENCE)
+    game.say(Action(Act.DISAGREE))
+    ended = heard.get(timeout=PATIENCE)
+    assert ended.record.outcome.ending is Ending.DISAGREE
+    assert "the game is not recorded" in ended.unwritten
+
+
+def test_the_best_response_is_told_where_it_is_known(tmp_path):
+    game, heard = begun(sitting(tmp_path))
+    heard.get(timeout=PATIENCE)
+    game.leave()
+    assert best_response_score(game) == 10  # as the terminal says of this very game
+    assert best_response_score(LiveGame(sitting(tmp_path, "random"), 0, 0, print)) is None
+
+
+# Choosing
+
+
+def test_whoever_needs_nothing_can_be_chosen_and_the_first_are_the_featured():
+    names = [candidate.name for candidate in built_in()]
+    assert names[: len(FEATURED)] == list(FEATURED)
+    assert not {"human", "checkpoint", "best_response"} & set(names)
+    assert all(candidate.sentence for candidate in built_in())
+    for key in source_choices():
+        if key.split("/")[0] in ("lewis", "uniform"):
+            assert source(key, None).block(0, 0, 1).size == 1
+
+
+def test_published_scenarios_are_dealt_from_the_folder_that_was_named(data_dir):
+    for key in ("self_play", "dialogues/test"):
+        assert source(key, data_dir).table.size > 100
+
+
+@pytest.mark.parametrize(
+    ("wish", "told_"),
+    [
+        (Wish(max_turns="0"), "acts must be a whole number in 1..100"),
+        (Wish(max_turns="ten"), "acts must be a whole number"),
+        (Wish(seed="-1"), "seed must be a whole number"),
+        (Wish(source="nowhere"), "scenarios must be one of"),
+        (Wish(hints="oracle"), "hints must be one of"),
+        (Wish(source="self_play"), "selfplay.txt"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(tmp_path, wish, told_):
+    with pytest.raises(MISTAKES, match=told_) as mistake:
+        sitting_of(wish, Candidate("pushover", ""), tmp_path / "g.jsonl", tmp_path)
+    assert str(mistake.value)
+
+
+def test_numbers_are_read_as_they_are_typed():
+    assert whole_number("n", " 12 ", 1, 100) == 12
+    for wrong in ("", "1.0", "²", "9" * 30, "1_000"):
+        with pytest.raises(ValueError, match="must be a whole number"):
+            whole_number("n", wrong, 1, 100)
+
+
+# Replay
+
+
+def test_a_record_is_stepped_through_to_its_end():
+    record = record_of(DEAL, ("heuristic", "expert"), source="lewis, split train")
+    walked = steps(record)
+    assert [step.number for step in walked] == [0, 1, 2]
+    assert [step.action for step in walked] == [*record.actions, None]
+    assert walked[-1].state.outcome == record.outcome
+    with pytest.raises(RecordError):
+        steps(from_json(to_line(record).replace('"scores": [8, 8]', '"scores": [8, 7]')))
+
+
+def test_a_policy_is_asked_for_its_probabilities_and_the_act_that_was_said_is_marked():
+    record = record_of(DEAL, ("random", "expert"), source="lewis")
+    first, second, _ = steps(record)
+    anything = policy(seat_occupant("random"), first, "lewis")
+    # 4 legal acts at first; of PROPOSE each of the 18 splits is equally likely.
+    assert anything.bars[0].probability in (pytest.approx(1 / 4), pytest.approx(1 / 4))
+    greedy = policy(seat_occupant("expert"), second, "lewis")  # it plays its likeliest act; its odds are shown
+    assert 0 < sum(bar.probability for bar in greedy.bars) <= 1 + 1e-9
+    assert len(greedy.bars) > 1
+    certain = policy(seat_occupant("tough"), second, "lewis")
+    assert [bar.probability for bar in certain.bars] == [1.0]
+    assert policy(seat_occupant("versatile"), steps(record)[-1], "lewis").why_not == "the game is over"
+    said = [bar for bar in policy(seat_occupant("pushover"), second, "lewis").bars if bar.chosen]
+    assert [bar.action.act_type for bar in said] == [Act.AGREE]
+
+
+def test_advice_and_the_best_response_are_asked_anew_at_every_step():
+    first, second, last = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
+    hint = advice(HintSchedule(ExpertHinter(seat_occupant("tough"))), first, "lewis")
+    assert hint.action == Action(Act.PROPOSE, (1, 2, 2))
+    assert best_answer(seat_occupant("pushover"), first, "lewis") == Action(Act.PROPOSE, (1, 2, 2))  # it agrees to all
+    assert "neither gambles nor remembers" in best_answer(seat_occupant("random"), second, "lewis")
+    assert "too many" in best_answer(seat_occupant("pushover"), first, "uniform")
+    assert best_answer(seat_occupant("pushover"), last, "lewis") == "the game is over"
+    assert best_line(Action(Act.PROPOSE, (1, 0, 2)), first).endswith(", as was said")
+
+
+def test_a_step_shows_both_private_views_and_hides_no_hostile_name_as_markup():
+    first, second, last = steps(record_of(DEAL, HOSTILE[:2], source="lewis"))
+    shown = private_views(second, HOSTILE[:2])
+    assert "4 points each" in shown  # the book's worth to seat_0, and the hat's to seat_1
+    assert "2 hats (8 points)" in shown  # what seat_1 is offered
+    assert "seat_1, to move" in shown
+    talk = conversation((first, second, last), 1, HOSTILE[:2])
+    assert talk.count("<li") == 2
+    for drawn in (shown, talk, thoughts(policy(seat_occupant("tough"), first, "lewis"), first.state)):
+        assert "<img" not in drawn
+        assert "<script" not in drawn
+
+
+def test_files_of_games_are_found_and_a_bad_line_is_told_with_its_place(tmp_path):
+    good = tmp_path / "a" / "good.jsonl"
+    good.parent.mkdir()
+    unknown = InexactGame(SCENARIO, ("a", "b"), (None,), None, "nothing was understood")
+    good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{line_of(unknown)}\n")
+    assert record_files(tmp_path) == [good]
+    exact, others = read_records(good)
+    assert ([game.occupants for game in exact], others) == ([("a", "b")], 1)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(good.read_text() + "{}\n")
+    with pytest.raises(RecordError, match=r"bad\.jsonl:3: "):
+        read_records(bad)
+    assert record_files(tmp_path / "nowhere") == []
+
+
+# Arena
+
+
+def test_a_match_is_both_seat_orders_and_nothing_else():
+    """Another way to the same figures: the means of the games of either order, played one by one."""
+    held, names = open_source("lewis", split="heldout"), ("linear", "heuristic")
+    first, second = map(seat_occupant, names)
+    match = meet((first, second), names, held, Rules(), scenarios=100, seed=5)
+    dealt = held.block(5, 0, 100)
+    opened = points_of_ten(rollout((first, second), dealt, seed=5, prior="lewis").scores, dealt.wholes)
+    answered = points_of_ten(rollout((second, first), dealt, seed=5, prior="lewis").scores, dealt.wholes)
+    assert match.opening[0].mean == pytest.approx(opened[:, 0].mean())
+    assert match.answering[0].mean == pytest.approx(answered[:, 1].mean())
+    assert match.both[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)
+    assert match.both[1].points.mean == pytest.approx((opened[:, 1].mean() + answered[:, 0].mean()) / 2)
+    deals = (opened.sum(axis=1) > 0).mean() + (answered.sum(axis=1) > 0).mean()
+    assert match.both[0].deals.mean == pytest.approx(deals / 2)
+    assert match.games_at.sum() == match.games == 200
+    assert min(sum(record.outcome.scores) for record in match.best) > 0
+    assert "200 games" in figures_table(match)
+    assert "nan" not in landing_chart(match)
+
+
+# A league that is followed
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A finished league of five rounds with a learner and hostile members."""
+    return small_league(tmp_path_factory.mktemp("league"), 5, learner=True)
+
+
+def test_following_round_by_round_comes_to_what_the_whole_ledger_says(run, tmp_path):
+    follower = None
+    for rounds in (0, 1, 2, 4, 6):
+        as_after(run, rounds, tmp_path / "run")
+        if follower is None:
+            follower = Follower(tmp_path / "run")
+        assert follower.refresh()
+        assert follower.picture().rounds == min(rounds, follower.picture().rounds_in_all)
+        assert not follower.refresh()
+    picture = follower.picture()
+    with Follower(run) as at_once:
+        at_once.refresh()
+        whole = at_once.picture()
+    assert repr(picture.standings) == repr(whole.standings)  # nan is not itself
+    assert repr(picture.cells) == repr(whole.cells)
+    with Ledger(run / "ledger.sqlite") as ledger:
+        assert list(picture.curves) == learning_curves(ledger, picture.confidence)
+        assert picture.rounds == ledger.next_round
+    follower.close()
+
+
+def test_the_ladder_of_the_page_is_the_ladder_of_the_run(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        picture = follower.picture()
+    with (run / "ladder.csv").open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [row.member for row in picture.standings] == [row["member"] for row in written]
+    for row, line in zip(picture.standings, written, strict=True):
+        assert f"{row.points.mean:.6f}" == line["points"]
+        assert f"{row.points.high:.6f}" == line["points_high"]
+
+
+def test_a_ledger_is_read_while_it_is_written_and_never_changed_by_it(run, tmp_path):
+    as_after(run, 2, tmp_path / "run")
+    path = tmp_path / "run" / "ledger.sqlite"
+    with Ledger(path) as writer, Follower(tmp_path / "run") as follower:
+        before = writer.fingerprint()
+        with writer._transaction():  # somebody is in the middle of a round
+            writer._db.execute("UPDATE notes SET value = value")
+            assert follower.refresh()
+            assert follower.picture().rounds == 2
+        assert writer.fingerprint() == before
+        with pytest.raises(Exception, match="readonly"):
+            follower._ledger._db.execute("DELETE FROM rounds")
+
+
+def test_every_part_of_the_page_shows_hostile_names_as_text(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        picture = follower.picture()
+    for draw in (summary, ladder, heat_map, curves, lineage, curriculum):
+        shown = draw(picture)
+        assert isinstance(shown, Markup)
+        assert "<img" not in shown
+        assert "<script" not in shown
+    assert "&lt;img src=x onerror=window.pwned=1&gt;" in ladder(picture)
+    assert "main@2" in lineage(picture)
+
+
+def test_whoever_starts_over_begins_a_line_of_its_own(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        picture = follower.picture()
+    one_life = curves(picture).count("<polyline")
+    first = picture.curves[0]
+    again = picture._replace(curves=(*picture.curves, first._replace(round=9)))
+    assert one_life == 1
+    assert curves(again).count("<polyline") == 2
+    assert "Nobody has learned against heuristic yet." in curves(picture._replace(curves=()))
+
+
+def test_members_of_a_run_can_be_seated_with_the_weights_they_have_now(run, tmp_path):
+    people = People([run])
+    members = {one.name: one for one in people.known.values() if one.run == run}
+    assert {"main", "main@2", *HOSTILE} <= set(members)
+    assert "own decisions so far" in members["main"].sentence
+    learner, name = seat(members["main"])
+    assert name == "main"
+    assert learner.traits.learned
+    snapshot, _ = seat(members["main@2"])
+    first = steps(record_of(DEAL, ("a", "b")))[0]
+    assert policy(learner, first, "lewis").bars != policy(snapshot, first, "lewis").bars
+    assert people.named("main@2") == members["main@2"]
+    assert people.named("heuristic(tau=6)").run is None
+
+
+def test_what_is_no_run_is_told_in_a_line(run, tmp_path):
+    with pytest.raises(RunViewError, match="is no league's folder"):
+        Follower(tmp_path)
+    (tmp_path / "ledger.sqlite").write_text("not a database at all, only text that is long enough to be looked at")
+    with pytest.raises(RunViewError, match="damaged"):
+        Follower(tmp_path).refresh()
+    with Follower(run) as follower, pytest.raises(RunViewError, match="has no member"):
+        follower.seat("nobody")
+
+
+def test_leagues_are_found_latest_first_and_one_follower_serves_all(run, tmp_path):
+    leagues = Leagues(run.parent, None)
+    assert leagues.known() == [run]
+    assert leagues.look(run) is leagues.look(run)
+    assert named_run(run.parent) == run
+    for rounds, place in ((1, "quick/0001"), (2, "quick/0002"), (1, "0007")):
+        as_after(run, rounds, tmp_path / place)
+        os.utime(tmp_path / place / "ledger.sqlite", (rounds, rounds * 10))
+    named = tmp_path / "quick" / "0001"
+    found = [str(each.relative_to(tmp_path)) for each in Leagues(tmp_path, named).known()]
+    assert found[:2] == ["quick/0001", "quick/0002"]
+    assert sorted(found) == ["0007", "quick/0001", "quick/0002"]
+    assert Leagues(tmp_path / "nowhere", None).known() == []
+
+
+def test_the_door_tells_mistakes_without_a_traceback(tmp_path, capsys):
+    command = [sys.executable, str(ROOT / "scripts" / "web.py"), "--port", "70000", "--no-browser"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "--port must be an integer in 0..65535; got 70000\n"
+    given = Request(None, tmp_path, None, None, 0, 0.0, open=False)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        wrong = {"pause": 99.0, "record": tmp_path, "port": taken.getsockname()[1], "run": tmp_path}
+        for key, value in wrong.items():
+            assert main(given._replace(**{key: value})) == 2
+            said = capsys.readouterr().err
+            assert said.startswith(f"--{key} ")
+            assert said.count("\n") == 1
+
+
+def test_pages_are_an_extra_that_nothing_else_loads():
+    code = "import sys, league.web.sitting, league.web.run_view, league.web.server; print('nicegui' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "False"
+
+
+def test_whispers_come_from_the_trainers_own_providers():
+    assert whisper("none") is None
+    assert isinstance(whisper("random"), HintSchedule)

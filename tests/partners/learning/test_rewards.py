@@ -1,0 +1,287 @@
+"""What learners are paid: the formulas by hand, and that a dial turns what is learned and nothing that is reported."""
+
+from __future__ import annotations
+
+import math
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.batch import Games
+from dond_marl.game import Rules
+from dond_marl.metrics import TEN, points_of_ten
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import Scenarios, open_source
+from league.cli.train import main
+from league.settings.read import ConfigError, load_config
+from league.settings.training import TrainConfig
+from league.training.training import begin
+from partners.learning.learners import Learner, LearnerSettings
+from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.rewards import (
+    REWARDS,
+    Inequity,
+    Own,
+    PartnerSeeker,
+    Reward,
+    RewardError,
+    SocialValue,
+    Spite,
+    reward_name,
+    reward_of,
+)
+from partners.network.checkpoint import load_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[3]
+LEWIS = open_source("lewis", split="train")
+POINTS = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=8)
+DIALS: list[Reward] = [Own(), SocialValue(45), SocialValue(-130), Inequity(2, 0.5), Spite(), Spite(3), PartnerSeeker()]
+
+
+def some_games(size: int = 4) -> Games:
+    scenarios = LEWIS.block(0, 0, size)
+    return rollout((seat_occupant("heuristic"), seat_occupant("random")), scenarios, Rules(), seed=0, prior="lewis")
+
+
+GAMES = some_games()
+
+
+def paid(reward: Reward, earned: object) -> np.ndarray:
+    """By a dial that looks at points alone: whichever games those were."""
+    return reward(GAMES, np.array(earned, dtype=np.float64), GAMES.scenarios)
+
+
+@pytest.fixture(autouse=True)
+def signals():
+    """The handlers as they were: the command sets its own."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+# -- the formulas ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [  # one game in which seat_0 earned 8 and seat_1 earned 3
+        ("own", (8, 3)),
+        ("svo(0)", (8, 3)),
+        ("svo(90)", (3, 8)),
+        ("svo(45)", (11 / math.sqrt(2), 11 / math.sqrt(2))),
+        ("svo(-45)", (5 / math.sqrt(2), -5 / math.sqrt(2))),
+        ("svo(180)", (-8, -3)),
+        ("inequity(envy=2, guilt=0.5)", (8 - 0.5 * 5, 3 - 2 * 5)),
+        ("inequity(envy=0, guilt=1)", (3, 3)),
+        ("spite", (5, -5)),
+        ("spite(weight=0.5)", (6.5, -1)),
+        ("spite(0)", (8, 3)),
+        ("partner_seeker", (11, 11)),
+    ],
+)
+def test_each_dial_pays_what_its_formula_says(spec, expected):
+    assert paid(reward_of(spec), [(8, 3)])[0] == pytest.approx(expected)
+    assert paid(reward_of(spec), [(3, 8)])[0] == pytest.approx(expected[::-1]), "seats exchanged, pay exchanged"
+    assert paid(reward_of(spec), [(0, 0)]) == pytest.approx(0), "no deal pays nothing under every one of these"
+
+
+@given(POINTS)
+def test_no_angle_and_no_weight_is_own_points_to_the_bit(points):
+    earned = np.array(points)
+    for spec in ("own", "svo(0)", "inequity(envy=0, guilt=0)", "spite(0)"):
+        assert (paid(reward_of(spec), earned) == earned).all()
+
+
+@given(st.floats(0, 10), st.floats(-180, 180), st.floats(0, 10), st.floats(0, 1))
+def test_an_equal_split_is_worth_the_same_to_both_and_costs_neither_envy_nor_guilt(points, angle, envy, guilt):
+    split = [(points, points)]
+    assert paid(Inequity(envy, guilt), split)[0] == pytest.approx((points, points))
+    assert paid(Spite(1), split)[0] == pytest.approx((0, 0))
+    for reward in (SocialValue(angle), PartnerSeeker()):
+        first, second = paid(reward, split)[0]
+        assert first == second
+
+
+@given(POINTS, st.floats(-180, 180), st.floats(0, 10), st.floats(0, 1), st.floats(0, 10))
+def test_pay_stays_finite_and_within_the_documented_range(points, angle, envy, guilt, weight):
+    ranges = {SocialValue(angle): (-14.2, 14.2), Inequity(envy, guilt): (-100, 10), Spite(weight): (-100, 10)}
+    for reward, (low, high) in {**ranges, Own(): (0, 10), PartnerSeeker(): (0, 20)}.items():
+        given_out = paid(reward, points)
+        assert np.isfinite(given_out).all() and low <= given_out.min() and given_out.max() <= high
+
+
+@pytest.mark.parametrize("reward", DIALS, ids=str)
+def test_a_game_is_paid_by_itself_alone_and_its_points_stay_as_they_are(reward):
+    games = some_games(60)
+    earned = points_of_ten(games.scores, games.scenarios.wholes)
+    earned.flags.writeable = False
+    whole = reward(games, earned, games.scenarios)
+    assert whole.shape == (60, 2) and whole.dtype == np.float64
+    for row in (0, 17, 59):
+        part = Games(*(value[row : row + 1] if isinstance(value, np.ndarray) else value for value in games))
+        part = part._replace(scenarios=games.scenarios.rows(slice(row, row + 1)))
+        assert (reward(part, earned[row : row + 1], part.scenarios) == whole[row]).all()
+
+
+# -- their names -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "reward"),
+    [
+        ("own", "own", Own()),
+        ("own()", "own", Own()),
+        ("svo(45)", "svo(angle=45)", SocialValue(45)),
+        (" svo( angle = -22.5 ) ", "svo(angle=-22.5)", SocialValue(-22.5)),
+        ("inequity(guilt=0.25, envy=1)", "inequity(envy=1, guilt=0.25)", Inequity(1, 0.25)),
+        ("spite(2)", "spite(weight=2)", Spite(2)),
+    ],
+)
+def test_a_reward_has_one_name_however_it_is_written(spec, name, reward):
+    assert reward_name(spec) == name and reward_of(spec) == reward
+    assert reward_name(name) == name and reward_of(name) == reward
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("spit", "no reward is called 'spit' (did you mean 'spite'?); known: inequity, "),
+        ("heuristic(3)", "no reward is called 'heuristic'; known: "),
+        ("svo", "the reward svo needs angle, as in svo(angle=...)"),
+        ("svo(400)", "angle must be a number in -180..180; got 400"),
+        ("svo(angle=north)", "angle must be a number in -180..180; got 'north'"),
+        ("svo(1, 2)", "a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got"),
+        ("svo(angle=1, radius=2)", "the reward svo does not take 'radius'; it takes angle"),
+        ("own(3)", "the reward own does not take 'value'; it takes no parameters"),
+        ("inequity(envy=1)", "the reward inequity needs guilt, as in inequity(guilt=...)"),
+        ("inequity(envy=1, guilt=2)", "guilt must be a number in 0..1; got 2"),
+        ("spite(-1)", "weight must be a number in 0..10; got -1"),
+        ("spite(True)", "weight must be a number in 0..10; got True"),
+        ("", "a reward is written"),
+        ("own + own", "a reward is written"),
+        (3, "a reward is written"),
+        (None, "a reward is written"),
+        ("own" * 1000, "a reward is written"),
+    ],
+)
+def test_what_is_no_reward_is_refused_with_what_is_allowed(spec, message):
+    with pytest.raises(RewardError) as error:
+        reward_of(spec)
+    assert message in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_every_reward_of_the_registry_is_pure_data():
+    for name, factory in REWARDS.items():
+        assert name.isidentifier() and factory.__doc__
+
+
+def test_reading_rewards_loads_no_torch():
+    code = "import sys, partners.learning.rewards, league.hyperparameters; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "False"
+
+
+# -- learning under them ---------------------------------------------------------------------------------------------
+
+
+def made(reward: Reward) -> tuple[torch.Tensor, object]:
+    network = PolicyNetwork(NetworkShape(hidden=(16,)), seed=2)
+    plan = Practice(LEWIS, Rules(), decisions=300, games=100, seed=5, reward=reward)
+    opponents = [Opponent(seat_occupant("heuristic"), 1.0)]
+    experience, score = practice(network, opponents, plan, update=0, games_before=0)
+    return experience.reward, score
+
+
+def test_the_same_games_are_paid_otherwise_and_reported_alike():
+    own, own_score = made(Own())
+    sought, sought_score = made(PartnerSeeker())
+    assert own_score._replace(paid=0) == sought_score._replace(paid=0)
+    assert own_score.paid == own_score.points == pytest.approx(float(own.sum()) * TEN / own_score.games)
+    assert sought_score.paid == pytest.approx(float(sought.sum()) * TEN / sought_score.games)
+    assert (sought >= own).all() and sought_score.paid > own_score.paid + 0.5
+
+
+SETTINGS = """
+env: {scenarios: lewis, split: train, max_turns: 4, partner: tough}
+training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 1, hidden: [8], num_train_steps: 60REWARD}
+logging: {output_dir: "FOLDER", tensorboard: false, save_every: 60}
+"""
+
+
+def settings(folder: Path, reward: str | None = None) -> TrainConfig:
+    path = folder / "settings.yaml"
+    told = "" if reward is None else f', reward: "{reward}"'
+    path.write_text(SETTINGS.replace("FOLDER", str(folder / "runs")).replace("REWARD", told))
+    return load_config(path, (), TrainConfig)
+
+
+def test_a_config_names_its_reward_and_own_points_are_the_default(tmp_path):
+    assert settings(tmp_path).training.reward == "own" and begin(settings(tmp_path)).plan.reward == Own()
+    told = settings(tmp_path, "svo(45)")
+    assert told.training.reward == "svo(angle=45)" and begin(told).plan.reward == SocialValue(45)
+
+
+@pytest.mark.parametrize("given", ["svo(450)", "nobody", "style"])
+def test_a_wrong_reward_is_told_with_file_and_key_before_anything_is_played(tmp_path, given):
+    with pytest.raises(ConfigError, match=r"settings.yaml:\d+: training.reward: .*reward"):
+        settings(tmp_path, given)
+
+
+def test_a_checkpoint_says_what_its_learner_was_paid(tmp_path):
+    for reward in ("own", "spite(weight=1.5)"):
+        training = begin(settings(tmp_path, reward))
+        training.step()
+        assert load_checkpoint(training.save(tmp_path))[1]["reward"] == reward
+
+
+def test_training_under_a_dial_says_so_beside_every_figure(tmp_path, capsys):
+    def lines(reward: str) -> list[str]:
+        settings(tmp_path, reward)
+        assert main(tmp_path / "settings.yaml", (), None) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if re.search(r"points of ten|%", line)]
+
+    dial, own = lines("svo(45)"), lines("own")
+    assert len(dial) >= 4 and all("svo(angle=45)" in line for line in dial)
+    assert len(own) == len(dial) and not any("reward" in line or "paid" in line for line in own)
+
+
+def joint(reward: Reward, steps: int = 60) -> tuple[float, float]:
+    """Own and joint points of ten against a greedy partner on the last quarter of a tiny training."""
+    network = PolicyNetwork(NetworkShape(max_turns=4, hidden=(64,)), seed=1)
+    learner = Learner(network, LearnerSettings(lr=3e-3, minibatch=512, ent=0.01), seed=1)
+    seen: list[tuple[float, float]] = []
+
+    def watched(games: Games, earned: np.ndarray, scenarios: Scenarios, /) -> np.ndarray:
+        seen.append((float(earned.mean()), float(earned.sum(axis=1).mean())))
+        return reward(games, earned, scenarios)
+
+    plan = Practice(LEWIS, Rules(4), decisions=2048, games=1024, seed=1, reward=watched)
+    games = 0
+    for update in range(steps):
+        opponents = [Opponent(seat_occupant("conceder"), 1.0)]
+        experience, practiced = practice(network, opponents, plan, update=update, games_before=games)
+        games += practiced.games
+        learner.update(experience)
+    late = seen[-len(seen) // 4 :]
+    return practiced.points, float(np.mean([both for _, both in late]))
+
+
+@pytest.mark.slow
+def test_a_learner_that_values_both_alike_raises_the_joint_score():
+    own_points, own_joint = joint(Own())
+    both_points, both_joint = joint(SocialValue(45))
+    _, spite_joint = joint(Spite())
+    assert both_joint > own_joint + 0.3 > spite_joint, (both_joint, own_joint, spite_joint)
+    assert own_points > both_points, "and pays for it"

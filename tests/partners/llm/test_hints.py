@@ -1,0 +1,317 @@
+"""Hints of a language model in training: they arrive, they tell no secrets, they fail aloud, they can be withheld."""
+
+from __future__ import annotations
+
+import csv
+import signal
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl import SingleAgentView, deal_or_no_dialog_v0
+from dond_marl.batch import Table
+from dond_marl.game import Act
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import Scenarios, open_source
+from dond_marl.seats import Traits, Turns, decide
+from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, RandomHinter
+from league.cli.train import main
+from league.settings.read import ConfigError, dump, load_config, parse
+from league.settings.training import HintsConfig, TrainConfig
+from league.tasks.hint_report import all_failed, summary, told
+from league.tasks.hinters import hinter_of, llm_spec
+from league.training.training import begin, schedule_of
+from partners.llm.client import SetupError
+from partners.llm.partner import LLMPartner
+from partners.llm.prompt import load_template
+from partners.llm.student.distill import distill
+from partners.llm.student.recipe import Games, Recipe, StudentSettings
+from partners.scripted.greedy import Heuristic
+from tests.loopback import Page, Service, completion
+from tests.partners.llm.test_partner import Model, first_legal
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[3]
+CONFIG = ROOT / "configs" / "ppo_config.yaml"
+SCENARIOS = open_source("lewis").block(0, 0, 30)
+KEY = "gsk_sentinel_of_a_test"
+
+
+@pytest.fixture(autouse=True)
+def signals():
+    """The handlers as they were: the command sets its own."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    """A local model that was hardly taught: its hints are legal, and worth nothing."""
+    folder = tmp_path_factory.mktemp("made") / "model"
+    student = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=4, batch=8)
+    distill(Recipe("heuristic", (Games("random", 0.1, number=20),), student=student), load_template(), folder, print)
+    return folder
+
+
+def overrides(tmp_path: Path, *more: str, steps: int = 300) -> list[str]:
+    """Settings of a tiny run, and ``more``, which go before."""
+    small = {"rollout": 10, "num_envs": 4, "minibatch": 16, "epochs": 1, "hidden": "[8]", "num_train_steps": steps}
+    told = {
+        "hints.mode": "llm",
+        "logging.output_dir": tmp_path / "runs",
+        "logging.tensorboard": "false",
+        "env.max_turns": 3,
+    }
+    told |= {f"training.{key}": value for key, value in small.items()} | dict(one.split("=", 1) for one in more)
+    return [f"{key}={value}" for key, value in told.items()]
+
+
+def train(tmp_path: Path, *more: str) -> int:
+    return main(CONFIG, overrides(tmp_path, *more), None)
+
+
+# ---------------------------------------------------------------- training
+
+
+def test_a_learner_is_trained_with_the_hints_of_a_local_model(tmp_path, model, capsys):
+    assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}") == 0
+    shown = capsys.readouterr()
+    assert f"hints llm (hf: {model}), every 1" in shown.out
+    assert "available (100.0%)" in shown.out and "PRIVILEGED" not in shown.out and not shown.err
+    with (tmp_path / "runs" / "0001" / "progress.csv").open() as file:
+        assert {row["hints_available"] for row in csv.DictReader(file)} == {"1"}
+
+
+def test_the_same_run_gives_the_same_weights_and_a_resumed_one_too(tmp_path, model):
+    more = ("hints.provider=hf", f"hints.models.hf={model}", "hints.dropout=0.3", "hints.cadence_k=2")
+    weights = []
+    for _ in range(2):
+        assert train(tmp_path, *more, "logging.save_every=100") == 0
+    runs = [sorted((tmp_path / "runs" / name / "checkpoints").glob("*.safetensors")) for name in ("0001", "0002")]
+    weights = [[path.read_bytes() for path in run] for run in runs]
+    assert len(weights[0]) > 1 and weights[0] == weights[1]
+    for path in sorted((tmp_path / "runs" / "0002" / "checkpoints").iterdir())[-2:]:
+        path.unlink()  # its last checkpoint
+    assert main(None, [], tmp_path / "runs" / "0002") == 0
+    assert [path.read_bytes() for path in runs[1]] == weights[0]
+
+
+@pytest.mark.parametrize(
+    ("page", "rc", "said"),
+    [
+        (Page(401), 1, "the service refused the key in $A_KEY (401)"),
+        (Page(404), 1, "knows no model 'm'"),
+    ],
+)
+def test_what_a_person_must_mend_stops_the_run_with_one_line(page, rc, said, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("A_KEY", KEY)
+    service = Service(lambda heard, number: page)
+    try:
+        options = f"hints.options={{base_url: '{service.url}', key_env: A_KEY, in_flight: 1}}"
+        assert train(tmp_path, "hints.provider=openai", "hints.models.openai=m", options) == rc
+        assert len(service.heard) == 1
+    finally:
+        service.close()
+    shown = capfd.readouterr()
+    assert said in shown.err and len(shown.err.splitlines()) == 1
+    assert KEY not in shown.out + shown.err
+    assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_a_missing_key_or_model_is_found_before_a_run_begins(tmp_path, monkeypatch, capfd):
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    assert train(tmp_path, "hints.provider=groq") == 1
+    assert "there is no key in $GROQ_API_KEY" in capfd.readouterr().err
+    assert train(tmp_path, "hints.provider=hf", "hints.models.hf=/nowhere") == 1
+    assert "there is no model folder /nowhere" in capfd.readouterr().err
+    assert train(tmp_path, "hints.provider=hf", "hints.prompt_path=nowhere.txt") == 2
+    assert not (tmp_path / "runs" / "0002").exists()
+
+
+def test_a_run_whose_hints_all_fail_says_so_loudly(tmp_path, monkeypatch, capsys):
+    """Prose until the budget of 20 requests is spent, and then nothing: three kinds of failure, each counted."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    service = Service(lambda heard, number: completion("I would ask for the hats."))
+    try:
+        options = f"hints.options={{base_url: '{service.url}', re_asks: 0}}"
+        more = ("hints.provider=openai", "hints.models.openai=m", "hints.max_requests=20", options)
+        assert train(tmp_path, *more) == 0
+        assert len(service.heard) == 20
+    finally:
+        service.close()
+    out = capsys.readouterr().out
+    assert out.count("NOT ONE HINT CAME THROUGH") >= 2, "after the first update, and at the end"
+    assert "unparsable" in out and "budget" in out and "0 available (0.0%)" in out
+
+
+def test_hints_that_mostly_come_through_are_no_alarm():
+    assert all_failed(Counter(asked=10, available=1, illegal=9)) is None
+    assert all_failed(Counter()) is None
+    assert "9 illegal, 1 budget" in str(all_failed(Counter(asked=10, illegal=9, budget=1)))
+    assert summary(Counter(asked=4, available=3, illegal=1)) == "4 asked, 3 available (75.0%), 1 illegal"
+
+
+# ---------------------------------------------------------------- settings
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["hints.mode=expert", "hints.privileged=true"], "hints.privileged: only hints of mode llm"),
+        (["hints.provider=openai"], "hints.provider: provider openai needs options"),
+        (["hints.options={base_url: http://h/v1}"], "hints.provider: .* no other takes one"),
+        (["hints.options={modle: x}"], "'llm' does not take 'modle'"),
+        (["hints.options={model: x}"], "the hints' own keys say that"),
+        (["hints.provider=hal"], "must be one of auto, groq, openai, hf; got 'hal'"),
+        (["hints.dropout=1.5"], "hints.dropout: must be a number in 0..1"),
+        (["hints.models.grok=x"], "unknown key .did you mean 'groq'"),
+        (["hints.max_requests=0"], "an integer above 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(given, why):
+    with pytest.raises(ConfigError, match=why):
+        load_config(CONFIG, overrides(Path("unused"), *given), TrainConfig)
+
+
+def test_the_settings_name_the_occupant_that_is_asked(monkeypatch):
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    hints = HintsConfig(mode="llm", options={"history_cap": 4, "temperature": 0.5})
+    asked = {"kind": "llm", "model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
+    assert llm_spec(hints) == {**asked, "provider": "hf"}
+    assert told(hints) == "llm (hf: the project's own model), every 1"
+    partner = hinter_of(hints).partner
+    assert isinstance(partner, LLMPartner) and partner.history_cap == 4
+    monkeypatch.setenv("GROQ_API_KEY", KEY)
+    assert llm_spec(hints) == {**asked, "provider": "groq", "model": "openai/gpt-oss-20b"}
+    assert told(hints) == "llm (groq: openai/gpt-oss-20b), every 1"
+    config = TrainConfig(hints=hints)
+    assert parse(dump(config), "again", TrainConfig) == config and KEY not in dump(config)
+
+
+# ---------------------------------------------------------------- what a hint may know
+
+
+class Looks:
+    """Remembers the turns that it was asked about."""
+
+    traits = Traits(deterministic=True)
+
+    def __init__(self) -> None:
+        self.turns: list[Turns] = []
+
+    def act(self, turns):
+        self.turns.append(turns)
+        return decide(np.zeros(turns.size), turns.counts)
+
+
+def prompts(scenarios: Scenarios, privileged: bool) -> list[str]:
+    """Everything that a hinting model is asked in games of these scenarios, for both seats."""
+    model = Model(first_legal)
+    schedule = HintSchedule(ExpertHinter(LLMPartner(model)), privileged=privileged)
+    for seat in (0, 1):
+        whispers = (schedule, None) if seat == 0 else (None, schedule)
+        rollout((Looks(), Looks()), scenarios, seed=0, whispers=whispers)
+    return [ask.prompt for ask in model.asked]
+
+
+def test_a_hint_never_knows_the_other_seats_values_unless_it_is_privileged():
+    changed = SCENARIOS.utilities.copy()
+    changed[:, 1] = changed[::-1, 1]
+    other = Scenarios(SCENARIOS.counts, changed)
+    openings = slice(0, 1)
+    assert prompts(SCENARIOS, False)[openings] == prompts(other, False)[openings]
+    assert all("The partner's values: hidden" in prompt for prompt in prompts(SCENARIOS, False))
+    told = prompts(SCENARIOS, True)
+    values = ",".join(map(str, SCENARIOS.utilities[0, 1].tolist()))
+    assert f"The partner's values: {values}\n" in told[0]
+    assert not any("hidden" in prompt for prompt in told)
+
+
+def test_the_seat_itself_stays_blind_while_its_hinter_sees():
+    seat, hinter = Looks(), Looks()
+    schedule = HintSchedule(ExpertHinter(hinter), privileged=True)
+    rollout((seat, Heuristic()), SCENARIOS, seed=0, whispers=(schedule, None))
+    assert not any(turns.partner_utilities.any() for turns in seat.turns)
+    assert (hinter.turns[0].partner_utilities == SCENARIOS.utilities[:, 1]).all()
+
+
+def test_in_an_environment_too():
+    for privileged in (False, True):
+        hinter = Looks()
+        view = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="heuristic", seat=0)
+        env = HintInjectorEnv(view, ExpertHinter(hinter), privileged=privileged)
+        observation, info = env.reset(seed=3)
+        assert info["hint_features"][Act.PROPOSE] == 1
+        assert not observation["partner_utilities"].any()
+        assert hinter.turns[0].partner_utilities.any() == privileged
+
+
+def test_every_report_of_a_privileged_run_says_so(tmp_path, model, capsys):
+    assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}", "hints.privileged=true") == 0
+    lines = capsys.readouterr().out.splitlines()
+    reports = [line for line in lines if line.startswith(("starting", "greedy play against", "sampled", "hints in"))]
+    assert len(reports) == 4 and all("PRIVILEGED" in line for line in reports)
+
+
+# ---------------------------------------------------------------- withheld hints
+
+
+def test_withheld_hints_are_not_asked_and_are_counted():
+    table = Table(open_source("lewis").block(0, 0, 2000))
+    noise = np.random.Generator(np.random.SFC64(0)).random((2000, 8))
+    turns = table.turns(noise, noise)
+    hinter = Looks()
+    schedule = HintSchedule(ExpertHinter(hinter), dropout=0.25)
+    features = schedule.tell(turns)
+    assert not schedule.deterministic
+    told = features[:, 9] == 1
+    assert schedule.tally == Counter(asked=int(told.sum()), available=int(told.sum()), withheld=int((~told).sum()))
+    assert abs(told.mean() - 0.75) < 0.04
+    assert hinter.turns[0].size == told.sum() and not features[~told].any()
+    whole = HintSchedule(ExpertHinter(Looks())).tell(turns)
+    assert (features[told] == whole[told]).all(), "the others are what they would have been"
+
+
+def test_all_or_none_can_be_withheld():
+    turns = Table(SCENARIOS).turns(np.zeros((30, 8)), np.zeros((30, 8)))
+    never = HintSchedule(RandomHinter(), dropout=1)
+    assert not never.tell(turns).any() and +never.tally == Counter(withheld=30)
+    assert HintSchedule(RandomHinter()).tell(turns)[:, 9].all()
+    for wrong in (-0.1, 1.1, True, "half"):
+        with pytest.raises(ValueError, match="dropout is the probability"):
+            HintSchedule(RandomHinter(), dropout=wrong)
+
+
+def test_hints_are_withheld_while_learning_and_never_when_it_is_scored():
+    hints = HintsConfig(mode="expert", dropout=0.5)
+    schedule = schedule_of(hints)
+    assert schedule.dropout == 0.5 and schedule.whole().dropout == 0
+    assert schedule.whole().hinter is schedule.hinter, "what it spent and what it remembers stay with it"
+    config = load_config(CONFIG, overrides(Path("unused"), "hints.mode=random", "hints.dropout=0.5"), TrainConfig)
+    training = begin(config)
+    training.step()
+    tally = training.whisper.tally
+    assert 0.3 < tally["withheld"] / (tally["withheld"] + tally["asked"]) < 0.7
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_only_what_a_person_must_mend_passes_through_a_hinter():
+    def refuse(error):
+        def answer(ask):
+            raise error
+
+        return ExpertHinter(LLMPartner(Model(answer)))
+
+    turns = Table(SCENARIOS).turns()
+    with pytest.raises(HinterError, match="mend me"):
+        refuse(SetupError("mend me")).advise(turns)
+    with pytest.warns(RuntimeWarning, match="unavailable and counted as 'unreachable'"):
+        assert not refuse(OSError("it happens")).advise(turns).hints.available.any()

@@ -1,0 +1,396 @@
+"""A language model on this machine: only legal lines, exact probabilities, no network, no foreign code."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dond_marl import SingleAgentView, deal_or_no_dialog_v0
+from dond_marl.batch import Table
+from dond_marl.conformance import check_partner
+from dond_marl.game import MAX_COUNT, Act, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Cause, decide
+from dond_marl.splits import legal_action_mask
+from dond_marl.yardsticks.replies import Probable
+from partners.llm.client import Ask, Client, SetupError
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.decoding import choose, score
+from partners.llm.local.legal_lines import Branch, TokenError, legal_lines
+from partners.llm.local.model import fingerprint, load_model
+from partners.llm.local.partner import LocalLLMPartner
+from partners.llm.occupant import llm
+from partners.llm.prompt import SYSTEM, Template, load_template
+from partners.llm.reply import Legal, Said, legal_rows, read_reply
+from partners.llm.student.recipe import StudentSettings
+from partners.llm.student.tokens import prompt_tokenizer
+from partners.scripted.greedy import Heuristic
+from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, tiny_model, tiny_tokenizer
+
+torch.set_num_threads(1)
+SHORT = Template("Pool {counts_csv}, values {my_utils_csv}, {turns} turns, offered {last_offer_csv}.")
+SCENARIOS = open_source("lewis").block(1, 0, 12)
+
+
+def answering(size: int = 12):
+    """The second turn: every act is open."""
+    table = Table(SCENARIOS.rows(np.arange(size)))
+    table.step(decide(np.zeros(size), table.turns().counts))
+    return table.turns()
+
+
+def asks(template: Template = SHORT, size: int = 12) -> list[Ask]:
+    turns = answering(size)
+    return [Ask(prompt, legal) for prompt, legal in zip(template.render(turns), legal_rows(turns), strict=True)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A model that knows nothing, with the tokens of the shipped prompt: fast."""
+    from partners.llm.local.model import without_bars
+    from partners.llm.student.network import new_student
+
+    path = tmp_path_factory.mktemp("model")
+    tokenizer = prompt_tokenizer(load_template())
+    student = new_student(tokenizer, StudentSettings(width=32, heads=2, inner=32), seed=1)
+    with torch.no_grad():
+        for weight in student.parameters():
+            weight *= 8  # as they come, all replies are about as likely
+    with without_bars():
+        student.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def client(folder: Path, **changes) -> LocalClient:
+    return LocalClient(LocalSettings(str(folder), **changes))
+
+
+def partner(folder: Path, **changes) -> LocalLLMPartner:
+    local = client(folder, **changes)
+    return LocalLLMPartner(local, local)
+
+
+# ---------------------------------------------------------------- the tree of lines
+
+
+def spelled(branch: Branch, before: tuple[int, ...] = ()):
+    here = before + branch.run
+    if branch.line >= 0:
+        yield branch.line, here
+    for token, below in zip(branch.tokens.tolist(), branch.below, strict=True):
+        assert below.run[0] == token
+        yield from spelled(below, here)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.tuples(*[st.integers(0, 4)] * 3), st.booleans())
+def test_the_tree_spells_every_legal_line_and_nothing_else(counts, may_agree):
+    legal = Legal(counts, (0, 1, 2, 3, 4) if may_agree else (0, 1, 3, 4))
+    for tokenizer in (tiny_tokenizer(), prompt_tokenizer(load_template())):
+        told = legal_lines(legal, lambda texts, own=tokenizer: own(texts)["input_ids"])
+        lines = dict(spelled(told.tree))
+        assert sorted(lines) == list(range(len(told.actions)))
+        for number, tokens in lines.items():
+            said = read_reply(tokenizer.decode(tokens) + "0.5}", legal)
+            assert isinstance(said, Said) and said.action == told.actions[number]
+            assert len(tokens) == told.lengths[number]
+
+
+def test_a_tokenizer_that_cannot_tell_two_replies_apart_is_refused():
+    with pytest.raises(TokenError, match="two different replies"):
+        legal_lines(Legal((1, 0, 0), (0, 3)), lambda texts: [[7, 7]] * len(texts))
+    with pytest.raises(TokenError):
+        legal_lines(Legal((1, 0, 0), (0,)), lambda texts: [[7] * (2 + n) for n, _ in enumerate(texts)])
+
+
+# ---------------------------------------------------------------- decoding
+
+
+def brute_force(model, prompt, tree: Branch, size: int) -> np.ndarray:
+    """Every line's probability, one text at a time, all of it read anew at every step."""
+    found = np.zeros(size)
+
+    def walk(tokens, branch, log_prob):
+        tokens = [*tokens, *branch.run]
+        if branch.line >= 0:
+            found[branch.line] = np.exp(log_prob)
+            return
+        with torch.no_grad():
+            logits = model(torch.tensor([tokens])).logits[0, -1].double()
+        log_probs = logits[torch.from_numpy(branch.tokens)].log_softmax(0).tolist()
+        for below, log_odds in zip(branch.below, log_probs, strict=True):
+            walk(tokens, below, log_prob + log_odds)
+
+    walk(list(prompt), tree, 0.0)
+    return found / found.sum()
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_any_architecture_says_in_a_batch_what_it_says_alone(kind, tmp_path):
+    read = load_model(str(tiny_model(tmp_path, kind)))
+    asked = asks(size=4)
+    asked[1] = asked[1]._replace(prompt=asked[1].prompt * 3)  # of another length
+    prompts = read.prompts([ask.prompt for ask in asked])
+    lines = [legal_lines(ask.legal, read.encode) for ask in asked]
+    scored = score(read.model, prompts, lines)
+    chosen = choose(read.model, prompts, [told.tree for told in lines], 0.0, np.zeros(4))
+    for row in range(4):
+        alone = score(read.model, prompts[row : row + 1], lines[row : row + 1])[0]
+        assert np.abs(alone - scored[row]).max() < 1e-5
+        assert chosen.probability[row] == pytest.approx(scored[row][chosen.line[row]], abs=1e-6)
+    exact = brute_force(read.model, prompts[1], lines[1].tree, len(scored[1]))
+    assert np.abs(exact - scored[1]).max() < 1e-5
+    assert scored[1].max() > 3 * scored[1].mean(), "the model has an opinion, or this shows nothing"
+
+
+def test_draws_come_as_often_as_the_probabilities_say(folder):
+    """500 evenly spread uniforms: every line comes within one draw per choice of its probability."""
+    read = load_model(str(folder))
+    (ask,) = asks(size=1)
+    prompt, told = read.prompts([ask.prompt]), legal_lines(ask.legal, read.encode)
+    probs = score(read.model, prompt, [told], temperature=0.7)[0]
+    uniforms = (np.arange(500) + 0.5) / 500
+    said = choose(read.model, prompt * 500, [told.tree] * 500, 0.7, uniforms)
+    often = np.bincount(said.line, minlength=len(probs)) / 500
+    assert np.abs(often - probs).max() <= 5 / 500
+    assert np.allclose(said.probability, probs[said.line], atol=1e-5)
+    assert (np.abs(probs - score(read.model, prompt, [told])[0])).max() > 1e-3, "the temperature is heeded"
+
+
+def test_one_legal_line_needs_no_model():
+    told = legal_lines(Legal((0, 0, 0), (4,)), lambda texts: [[ord(letter) for letter in text] for text in texts])
+    nobody = None
+    assert choose(nobody, [[1]], [told.tree], 0.0, np.zeros(1)).probability.tolist() == [1.0]
+    assert score(nobody, [[1]], [told])[0].tolist() == [1.0]
+
+
+# ---------------------------------------------------------------- in a seat
+
+
+def test_it_keeps_to_the_contract_of_partners(folder):
+    """A model that knows nothing is in every odd position, and plays legally in all of them."""
+    check_partner(partner(folder), games=2, sources=("by_hand",))
+    sampling = client(folder, temperature=1.0)
+    check_partner(
+        LocalLLMPartner(sampling, sampling, samples=1000), max_count=3, games=3, sources=("uniform",),
+        variants=((Rules(4, "rejects"), True), (Rules(3), False)),
+    )  # fmt: skip
+
+
+def test_without_history_it_has_no_memory_and_says_so(folder):
+    local = client(folder)
+    for cap in (0, 1):
+        told = LocalLLMPartner(local, local, history_cap=cap)
+        assert told.traits.memoryless and told.traits.deterministic and not told.traits.remote
+        check_partner(told, max_count=4, games=3, sources=("lewis",), variants=((Rules(5, "rejects"), False),))
+    assert not LocalLLMPartner(local, local, history_cap=2).traits.memoryless
+
+
+def test_every_decision_is_its_own_and_every_reply_is_legal(folder):
+    player = partner(folder)
+    games = rollout((player, Heuristic()), SCENARIOS, Rules(6), seed=0)
+    assert (games.cause == Cause.FREE).all()
+    assert player.tally["free"] == player.tally["decisions"] > 0
+    assert not [name for name in player.tally if name.startswith(("rejected", "failed", "fallback"))]
+
+
+def test_its_probabilities_are_of_legal_acts_and_sum_to_one(folder):
+    turns = answering()
+    for temperature in (0.0, 1.0):
+        player = partner(folder, temperature=temperature)
+        assert isinstance(player, Probable)
+        probs = player.probs(turns, 4)
+        legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], 4)
+        assert np.allclose(probs.sum(axis=1), 1) and not probs[~legal].any()
+        assert ((probs[legal] > 0).all()) == (temperature > 0)
+
+
+def test_its_confidence_is_its_probability(folder):
+    player = partner(folder, temperature=1.0)
+    turns = answering()
+    said = player.act(turns)
+    probs = player.probs(turns, MAX_COUNT)
+    from dond_marl.splits import action_index
+
+    chosen = probs[np.arange(turns.size), action_index(said.act_type, said.oA, MAX_COUNT)]
+    assert np.allclose(said.confidence, chosen, atol=2e-6)
+
+
+def test_an_environment_takes_it_by_name(folder):
+    view = SingleAgentView(
+        deal_or_no_dialog_v0.env(scenarios="lewis"), partner=f'llm(provider=hf, model="{folder}")', seat=0
+    )
+    _, info = view.reset(seed=0)
+    assert info["action_mask"][Act.PROPOSE]
+    assert seat_occupant({"kind": "llm", "provider": "hf", "model": str(folder)}).traits.learned
+
+
+# ---------------------------------------------------------------- the client
+
+
+def test_the_same_question_is_worked_on_once(folder):
+    told = client(folder)
+    assert isinstance(told, Client)
+    first = told.complete(asks())
+    again = told.complete(asks())
+    assert first == again
+    assert told.tally["replies"] == 24 and told.tally["remembered"] == 12
+    forgetful = client(folder, remembered=5)
+    assert forgetful.complete(asks()) == forgetful.complete(asks()) == first
+    legal = asks()[0].legal
+    for one, other in zip(client(folder, batch=1).complete(asks()), first, strict=True):
+        here, there = (json.loads(reply.text) for reply in (one, other))
+        assert here["confidence"] == pytest.approx(there["confidence"], abs=2e-6), "rounding of another width"
+        assert {**here, "confidence": 0} == {**there, "confidence": 0}
+    assert isinstance(read_reply(first[0].text, legal), Said)
+
+
+def test_a_pickle_holds_the_settings_and_answers_alike(folder):
+    told = client(folder)
+    first = told.complete(asks())
+    sent = pickle.dumps(told)
+    assert len(sent) < 2000
+    assert pickle.loads(sent).complete(asks()) == first
+
+
+def test_its_identity_is_what_lies_in_the_folder(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert client(folder).identity == client(tmp_path).identity
+    assert str(folder) not in json.dumps(dict(client(folder).identity))
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    assert fingerprint(tmp_path) != fingerprint(folder)
+    assert client(folder, temperature=1.0).identity != client(folder).identity
+
+
+def test_its_answers_are_recorded_and_replayed_like_any_other(folder, tmp_path):
+    turns, cache = answering(), str(tmp_path / "replies.sqlite")
+    played = []
+    for mode in ("record", "replay"):
+        player = llm("hf", str(folder), cache=cache, cache_mode=mode)
+        played.append(player.act(turns))
+        counted = player.client.tally
+        player.client.cache.close()
+    assert all((one == other).all() for one, other in zip(*played, strict=True))
+    assert counted["cache_misses"] == counted["replies"] == 0
+
+
+@pytest.mark.parametrize(
+    ("template", "begins"),
+    [(None, "Pool"), (CHAT, f"<|system|>\n{SYSTEM}"), (NO_SYSTEM, f"<|user|>\n{SYSTEM}\n\nPool")],
+)
+def test_a_chat_template_is_used_where_there_is_one(template, begins, tmp_path):
+    read = load_model(str(tiny_model(tmp_path, "gpt2", chat=template)))
+    text = read.tokenizer.decode(read.prompts([asks(size=1)[0].prompt])[0])
+    assert text.startswith(begins)
+    assert text.endswith("<|assistant|>\n" if template else ".")
+    assert text.count("Pool 1") <= 1
+
+
+def test_a_model_that_begins_its_texts_with_a_token_gets_it_once(tmp_path):
+    read = load_model(str(tiny_model(tmp_path, "llama")))
+    assert read.prompts(["Pool"])[0].count(0) == 1
+    assert read.prompts(["Pool"])[0][0] == 0
+
+
+# ---------------------------------------------------------------- what must not happen
+
+
+OFFLINE = """
+import os, socket, sys
+tried = []
+def refuse(*told, **_):
+    tried.append(told)
+    raise OSError("there is no network")
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
+from partners.llm.client import SetupError
+from partners.llm.local.client import LocalClient, LocalSettings
+from tests.partners.llm.test_local import asks
+for model in sys.argv[1:]:
+    try:
+        print(len(LocalClient(LocalSettings(model)).complete(asks())))
+    except SetupError as error:
+        print(error)
+print(tried)
+"""
+
+
+def test_nothing_is_sent_anywhere(folder, tmp_path):
+    """A folder, a model in the Hugging Face cache, and one that is nowhere: not one connection is tried."""
+    kept = tmp_path / "hub" / "models--some--body"
+    (kept / "refs").mkdir(parents=True)
+    (kept / "refs" / "main").write_text("0123456789")
+    tiny_model(kept / "snapshots" / "0123456789", "llama")
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, str(folder), "some/body", "no/body"],
+        capture_output=True, text=True, cwd=root, env={**os.environ, "HF_HOME": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    first, second, third, tried = done.stdout.splitlines()
+    assert (first, second, tried) == ("12", "12", "[]")
+    assert "looked for on this machine alone: see download" in third
+
+
+def test_code_that_lies_beside_a_model_is_never_run(tmp_path):
+    folder = tiny_model(tmp_path / "model", "gpt2")
+    mark = tmp_path / "ran"
+    (folder / "theirs.py").write_text(f"open({str(mark)!r}, 'w').write('ran')\n")
+    config = json.loads((folder / "config.json").read_text())
+    own = {"AutoConfig": "theirs.Config", "AutoModelForCausalLM": "theirs.Model"}
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "theirs", "auto_map": own}))
+    with pytest.raises(SetupError, match="cannot be used"):
+        client(folder).complete(asks())
+    assert not mark.exists()
+
+
+def test_weights_that_could_hold_code_are_not_read(tmp_path):
+    folder = tiny_model(tmp_path, "gpt2")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(SetupError, match="safetensors"):
+        client(folder).complete(asks())
+
+
+@pytest.mark.parametrize("damage", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_a_damaged_model_is_one_line_of_help(damage, folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / damage).write_bytes((tmp_path / damage).read_bytes()[:100])
+    with pytest.raises(SetupError, match="cannot be used") as caught:
+        client(tmp_path).complete(asks())
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_person_must_mend_says_what_to_do(folder, tmp_path):
+    with pytest.raises(SetupError, match="there is no model folder"):
+        client(tmp_path / "nowhere").complete(asks())
+    with pytest.raises(SetupError, match=r"reads at most 40 tokens, .* lower history_cap"):
+        client(tiny_model(tmp_path, "gpt2", max_position_embeddings=40)).complete(asks())
+    for wrong in ({"temperature": -1}, {"batch": 0}, {"remembered": -1}, {"revision": "main"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            client(folder, **wrong)
+    with pytest.raises(ValueError, match="path of a model's folder"):
+        LocalSettings(" ")
+
+
+def test_naming_it_loads_no_heavy_library(folder):
+    code = (
+        "import sys; from partners.llm.occupant import llm; "
+        f"llm('hf', {str(folder)!r}); print([m for m in ('torch', 'transformers', 'groq') if m in sys.modules])"
+    )
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    assert done.stdout.strip() == "[]"

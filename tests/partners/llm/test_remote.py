@@ -1,0 +1,474 @@
+"""Remote models over real HTTP: what each answer comes to, how often it is asked again, and how long that takes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import socket
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+
+from partners.llm.budget import Budget, Limits, Price
+from partners.llm.client import Ask, Client, Failure, Reply, RetryPolicy, SetupError, SystemClock
+from partners.llm.prompt import SYSTEM
+from partners.llm.remote.answers import retry_after
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.request import GROQ_MODEL, RemoteSettings, legal_schema
+from partners.llm.remote.retry import Gate, Pace, Trouble
+from partners.llm.reply import Legal
+from tests.loopback import OK_LINE, FakeClock, Page, Service, completion
+
+ROOT = Path(__file__).resolve().parents[3]
+LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
+ASK = Ask("Your move.", LEGAL)
+PLAIN = RetryPolicy(jitter=0)
+SENTINEL = "gsk_TESTsentinel0123456789"
+HTML = Page(body="<html><body>Sign in</body></html>", headers={"content-type": "text/html"})
+JSON_FAILED = '{"error": {"code": "json_validate_failed", "failed_generation": "I would say"}}'
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy_and_no_key(monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "GROQ_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def serve():
+    """Starts services, and closes them and the clients that ask them."""
+    opened = []
+
+    def start(answer, *, clock=None, policy=PLAIN, budget=None, **settings):
+        pages = answer if callable(answer) else (lambda heard, number: answer[min(number, len(answer) - 1)])
+        service = Service(pages)
+        clock = FakeClock() if clock is None else clock
+        told = RemoteSettings(**{"model": "m", "base_url": service.url, **settings})
+        client = RemoteClient(told, policy=policy, budget=budget, clock=clock)
+        opened.extend([client, service])
+        return service, client, clock
+
+    yield start
+    for thing in opened:
+        thing.close()
+
+
+OK = Reply(OK_LINE)
+MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came of it
+    "200": ([completion()], 1, [], None),
+    "200 with HTML": ([HTML], 4, [0.5, 1, 2], Failure.GARBLED),
+    "200 with HTML once": ([HTML, completion()], 2, [0.5], None),
+    "200 with nothing": ([Page()], 4, [0.5, 1, 2], Failure.GARBLED),
+    "content None": ([completion(None)], 1, [], ""),
+    "no choices": ([Page(body='{"choices": []}')], 4, [0.5, 1, 2], Failure.GARBLED),
+    "choices of the wrong kind": ([Page(body='{"choices": [7]}')], 4, [0.5, 1, 2], Failure.GARBLED),
+    "deep nesting": ([Page(body="[" * 100_000)], 4, [0.5, 1, 2], Failure.GARBLED),
+    "half a character": ([completion("\ud800!")], 1, [], "?!"),
+    "a megabyte": ([completion("a" * 10**6)], 1, [], "a" * 65_536),
+    "finish length": ([completion("", finish="length")], 1, [], "cut"),
+    "302": ([Page(302, headers={"location": "http://127.0.0.1:9/"})], 1, [], Failure.REFUSED),
+    "400 json_validate_failed": ([Page(400, JSON_FAILED)], 1, [], "I would say"),
+    "400 json_validate_failed without a text": ([Page(400, '{"error":{"code":"json_validate_failed"}}')], 1, [], ""),
+    "400": ([Page(400, '{"error": {"code": "bad"}}')], 1, [], Failure.REFUSED),
+    "401": ([Page(401)], 1, [], "the service refused the key in"),
+    "402": ([Page(402)], 1, [], "the service wants to be paid"),
+    "403": ([Page(403)], 1, [], "may not use 'm'"),
+    "404": ([Page(404)], 1, [], "knows no model 'm'"),
+    "408": ([Page(408)], 4, [0.5, 1, 2], Failure.SERVER),
+    "409": ([Page(409)], 4, [0.5, 1, 2], Failure.SERVER),
+    "413": ([Page(413)], 1, [], Failure.REFUSED),
+    "422": ([Page(422)], 1, [], Failure.REFUSED),
+    "429 Retry-After 1": ([Page(429, headers={"retry-after": "1"})], 4, [1, 1, 1], Failure.RATE_LIMIT),
+    "429 Retry-After 1 once": ([Page(429, headers={"retry-after": "1"}), completion()], 2, [1], None),
+    "429 Retry-After 300": ([Page(429, headers={"retry-after": "300"})], 1, [], Failure.RATE_LIMIT),
+    "429 without Retry-After": ([Page(429)], 4, [0.5, 1, 2], Failure.RATE_LIMIT),
+    "429 with an HTTP date": (
+        [Page(429, headers={
+            "retry-after": "Wed, 21 Oct 2026 07:28:07 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}), completion()],
+        2, [7], None,
+    ),
+    "429 with a past date": (
+        [Page(429, headers={"retry-after": "Wed, 21 Oct 2015 07:28:07 GMT"}), completion()], 2, [], None,
+    ),
+    "429 with a senseless Retry-After": (
+        [Page(429, headers={"retry-after": "soon"}), completion()], 2, [0.5], None,
+    ),
+    "429 in milliseconds": ([Page(429, headers={"retry-after-ms": "250"}), completion()], 2, [0.25], None),
+    "498": ([Page(498)], 4, [0.5, 1, 2], Failure.SERVER),
+    "500": ([Page(500)], 4, [0.5, 1, 2], Failure.SERVER),
+    "500 twice": ([Page(500), Page(500), completion()], 3, [0.5, 1], None),
+    "502 with HTML": ([Page(502, HTML.body, HTML.headers)], 4, [0.5, 1, 2], Failure.SERVER),
+    "503 Retry-After 2": ([Page(503, headers={"retry-after": "2"}), completion()], 2, [2], None),
+    "half a body": ([Page(body=completion().body, cut=30)], 4, [0.5, 1, 2], Failure.CONNECTION),
+    "half a body once": ([Page(body=completion().body, cut=30), completion()], 2, [0.5], None),
+    "half an error": ([Page(500, "x" * 100, cut=30)], 4, [0.5, 1, 2], Failure.CONNECTION),
+    "no answer at all": ([Page(delay=60)], 2, [0.5], Failure.TIMEOUT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MATRIX)
+def test_every_answer_is_classed_and_asked_again_exactly_so_often(serve, case):
+    pages, calls, slept, outcome = MATRIX[case]
+    slow = case == "no answer at all"
+    policy = RetryPolicy(jitter=0, timeout_s=0.4, max_attempts=2) if slow else PLAIN
+    service, client, clock = serve(pages, policy=policy)
+    if case[:3] in ("401", "402", "403", "404"):
+        with pytest.raises(SetupError, match=outcome) as caught:
+            client.complete([ASK])
+        assert "\n" not in str(caught.value)
+    else:
+        (reply,) = client.complete([ASK])
+        if isinstance(outcome, Failure):
+            assert reply == Reply(failure=outcome)
+            assert client.tally[f"failed_{outcome}"] == 1
+            assert client.tally[f"bad_{outcome}"] == calls
+        elif outcome is None:
+            assert reply.text == OK_LINE
+        else:
+            assert reply._replace(usage=OK.usage) == (Reply("", False) if outcome == "cut" else Reply(outcome))
+        assert client.tally["retries"] == calls - 1
+    assert len(service.heard) == client.tally["requests"] == calls
+    assert clock.slept == slept
+
+
+def test_a_refused_connection_is_tried_again_and_costs_no_tokens(serve):
+    _, client, clock = serve([completion()])
+    with socket.socket() as held:  # bound, and not listening: nobody answers there
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+        with RemoteClient(RemoteSettings("m", url), policy=PLAIN, clock=clock) as client:
+            assert client.complete([ASK]) == [Reply(failure=Failure.CONNECTION)]
+            assert clock.slept == [0.5, 1, 2]
+            assert client.budget.spent == (4, 0, 0)
+
+
+def test_a_clock_that_is_wrong_does_not_matter_if_the_service_says_its_time_and_counts_if_not():
+    until = {"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}
+    assert retry_after({**until, "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, wall_s=0) == 30
+    assert retry_after(until, wall_s=1792567700.0) == pytest.approx(10.0)
+    for senseless in ("", "nan", "inf", "-", "Wed, 99 Foo 2026", "9" * 400):
+        assert retry_after({"retry-after": senseless}, 0) is None
+    assert retry_after({"retry-after": "-5"}, 0) == 0
+
+
+def test_waits_double_up_to_a_most_and_the_jitter_only_shortens_them():
+    policy = RetryPolicy()
+    assert [policy.wait(attempt, 0) for attempt in range(1, 8)] == [0.5, 1, 2, 4, 8, 8, 8]
+    assert policy.wait(3, 0.5) == pytest.approx(2 * 0.875)
+    assert [policy.rest(failures) for failures in (4, 5, 6, 7, 8, 9, 99)] == [0, 30, 60, 120, 240, 300, 300]
+
+
+def test_the_jitter_spreads_asks_and_is_the_same_in_every_run(serve):
+    slept = []
+    for _ in range(2):
+        _, client, clock = serve([Page(500)], policy=RetryPolicy(max_attempts=2))
+        client.complete([ASK])
+        client.complete([ASK._replace(prompt="Another.")])
+        slept.append(clock.slept)
+    assert slept[0] == slept[1]
+    assert len(set(slept[0])) == 2
+    assert all(0.375 <= seconds <= 0.5 for seconds in slept[0])
+
+
+def test_the_deadline_ends_the_tries_although_attempts_are_left(serve):
+    policy = RetryPolicy(max_attempts=50, jitter=0, deadline_s=20, breaker_after=99)
+    service, client, clock = serve([Page(500)], policy=policy)
+    client.complete([ASK])
+    assert clock.slept == [0.5, 1, 2, 4, 8]  # 15.5 s; 8 more would be too many
+    assert len(service.heard) == 6
+
+
+def test_a_trickle_of_bytes_does_not_outlast_the_time_out(serve):
+    page = Page(body=completion().body, trickle=0.05)  # each byte comes in good time
+    _, client, _ = serve([page], clock=SystemClock(), policy=RetryPolicy(max_attempts=1, deadline_s=0.3))
+    began = time.monotonic()
+    assert client.complete([ASK]) == [Reply(failure=Failure.TIMEOUT)]
+    assert 0.29 < time.monotonic() - began < 2
+
+
+def test_one_rows_failure_is_no_other_rows_business(serve):
+    def answer(heard, number):
+        return Page(400) if "bad" in heard.prompt else completion(heard.prompt)
+
+    _, client, _ = serve(answer)
+    prompts = [f"{'bad' if row % 3 == 0 else 'good'} {row}" for row in range(60)]
+    replies = client.complete([Ask(prompt, LEGAL) for prompt in prompts])
+    for prompt, reply in zip(prompts, replies, strict=True):
+        assert (reply.failure is Failure.REFUSED) if "bad" in prompt else (reply.text == prompt)
+
+
+def test_a_refused_key_costs_one_request_and_stops_at_once(serve):
+    service, client, clock = serve([Page(401, f'{{"error": "no such key: {SENTINEL}"}}')])
+    for _ in range(3):
+        with pytest.raises(SetupError, match=r"^the service refused the key in key_env \(401\): check it"):
+            client.complete([Ask(f"{row}", LEGAL) for row in range(200)])
+    assert len(service.heard) == 1
+    assert clock.slept == []
+
+
+def test_a_storm_of_two_hundred_429s_pauses_the_service_and_a_single_trial_ends_it(serve):
+    service, client, clock = serve(lambda heard, number: Page(429) if number < 200 else completion())
+    asks = [Ask(f"{row}", LEGAL) for row in range(200)]
+    first = client.complete(asks)
+    assert len(service.heard) == 5  # one at a time, then it is left alone
+    assert {reply.failure for reply in first} == {Failure.RATE_LIMIT, Failure.PAUSED}
+    began = clock.time
+    assert {reply.failure for reply in client.complete(asks)} == {Failure.PAUSED}
+    assert (len(service.heard), clock.time) == (5, began)  # nobody waits for it either
+    assert client.rest_left == pytest.approx(30)
+    clock.time += 31
+    assert {reply.failure for reply in client.complete(asks)} == {Failure.RATE_LIMIT, Failure.PAUSED}
+    assert len(service.heard) == 6  # one trial
+    assert client.rest_left == pytest.approx(60)
+    service.answer = lambda heard, number: completion()
+    clock.time += 61
+    assert {reply.failure for reply in client.complete(asks)} == {None}
+    assert len(service.heard) == 206
+
+
+def test_a_long_wait_that_the_service_asks_for_is_kept_to_without_asking(serve):
+    service, client, clock = serve([Page(429, headers={"retry-after": "300"}), completion()])
+    assert [reply.failure for reply in client.complete([ASK])] == [Failure.RATE_LIMIT]
+    clock.time += 200
+    assert [reply.failure for reply in client.complete([ASK])] == [Failure.PAUSED]
+    assert len(service.heard) == 1
+    clock.time += 101
+    assert client.complete([ASK])[0].text == OK_LINE
+
+
+def test_a_stray_error_among_many_is_mended_and_holds_up_nobody(serve):
+    stray = {40, 90}
+    service, client, clock = serve(lambda heard, number: Page(500) if number in stray else completion())
+    replies = client.complete([Ask(f"{row}", LEGAL) for row in range(150)])
+    assert {reply.failure for reply in replies} == {None}
+    assert len(service.heard) == 152
+    assert clock.slept == [0.5, 0.5]
+
+
+def test_no_more_requests_are_in_flight_than_allowed(serve):
+    def answer(heard, number):
+        return Page(body=completion().body, delay=0.01)
+
+    service, client, _ = serve(answer, in_flight=7, clock=SystemClock())
+    client.complete([Ask(f"{row}", LEGAL) for row in range(60)])
+    assert service.most_at_once == 7
+
+
+@pytest.mark.parametrize(("requests", "tokens", "most"), [(30, None, 30), (None, 9000, 75), (40, 3600, 30)])
+def test_five_hundred_requests_stay_within_the_rates_of_any_minute(requests, tokens, most):
+    clock, sent = FakeClock(), []
+
+    async def one(pace):
+        paced = await pace.take(500, patience=1e9)
+        sent.append(clock.time)
+        paced.tokens = 120  # what it really took
+
+    async def all_():
+        pace = Pace(clock, requests, tokens)
+        await asyncio.gather(*(one(pace) for _ in range(500)))
+
+    asyncio.run(all_())
+    assert len(sent) == 500
+    for at in sent:
+        assert sum(at <= other < at + 60 for other in sent) <= most
+
+
+def test_rates_hold_up_requests_and_not_their_deadlines(serve):
+    _, client, clock = serve([completion()], requests_per_minute=2, in_flight=1)
+    replies = client.complete([Ask(f"{row}", LEGAL) for row in range(6)])
+    assert {reply.failure for reply in replies} == {None}
+    assert clock.time - 1000 == pytest.approx(120)
+
+
+def test_fifty_requests_that_break_together_are_one_failure_and_do_not_close_the_gate():
+    async def value(answer):
+        await asyncio.sleep(0)
+        return answer
+
+    async def break_together():
+        gate = Gate(RetryPolicy(breaker_after=2), FakeClock())
+        await gate.through(lambda: value(Reply("the service is there")), 1e9)
+        trouble = Trouble(Failure.CONNECTION, wait_s=0.5)
+        await asyncio.gather(*(gate.through(lambda: value(trouble), 1e9) for _ in range(50)))
+        assert not gate.shut(1e9)
+        await gate.through(lambda: value(trouble), 1e9)  # sent after those: a second failure
+        assert gate.shut(1e9)
+
+    asyncio.run(break_together())
+
+
+def test_a_budget_is_never_overshot_however_many_are_in_flight(serve):
+    budget = Budget(Limits(requests=20))
+    service, client, _ = serve([completion()], budget=budget)
+    replies = client.complete([Ask(f"{row}", LEGAL) for row in range(100)])
+    assert len(service.heard) == 20 == budget.spent.requests
+    assert sum(reply.failure is Failure.BUDGET for reply in replies) == 80 == budget.refused
+
+
+def test_tokens_and_money_are_not_overshot_when_answers_are_as_long_as_they_may_be(serve):
+    price = Price(0.15, 0.60)
+    limits = Limits(tokens=20_000, usd=0.01)
+    budget = Budget(limits)
+
+    def longest(heard, number):
+        return completion(usage=(900, 256))
+
+    _, client, _ = serve(longest, budget=budget, max_tokens=256, price=price)
+    for _ in range(4):
+        client.complete([Ask(f"{row}", LEGAL) for row in range(64)])
+    assert 0.8 * 20_000 < budget.spent.tokens <= 20_000
+    assert budget.spent.usd <= 0.01
+
+
+def test_a_reply_without_a_count_of_tokens_is_charged_the_worst_case(serve):
+    _, client, _ = serve([completion(usage=None)], max_tokens=200)
+    client.complete([ASK])
+    assert client.budget.spent.tokens > 200 + len(SYSTEM) + len(ASK.prompt)
+
+
+def test_seconds_are_not_overshot(serve):
+    budget = Budget(Limits(seconds=0.3))
+    policy = RetryPolicy(timeout_s=5)
+    _, client, _ = serve([Page(delay=9)], budget=budget, clock=SystemClock(), policy=policy)
+    client.complete([ASK])
+    assert 0.29 < budget.seconds < 2  # the service would take 9, the policy 5
+    assert client.complete([ASK]) == [Reply(failure=Failure.BUDGET)]
+
+
+def test_the_request_is_what_an_openai_server_expects_and_groqs_has_the_legal_acts(serve):
+    service, client, _ = serve([completion()])
+    client.complete([ASK._replace(sample=3)])
+    (heard,) = service.heard
+    assert heard.path == "/v1/chat/completions"
+    assert heard.body == {
+        "model": "m",
+        "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "Your move."}],
+        "temperature": 0.0,
+        "max_tokens": 1024,
+        "seed": 3,
+    }
+    groq = RemoteSettings().body(ASK)
+    shape = groq["response_format"]["json_schema"]
+    assert shape["strict"] is True
+    assert shape["schema"]["properties"]["act_type"]["enum"] == [0, 1, 3, 4]
+    assert shape["schema"]["properties"]["oA"]["enum"] == [[a, b, 0] for a in (0, 1) for b in (0, 1, 2)]
+    assert (groq["model"], groq["max_completion_tokens"], groq["reasoning_effort"]) == (GROQ_MODEL, 1024, "low")
+    assert RemoteSettings("other").body(ASK)["response_format"] == {"type": "json_object"}
+    assert "enum" not in legal_schema(Legal((10, 10, 10), (0,)))["properties"]["oA"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"model": " "}, "model must be the name"),
+        ({"base_url": "127.0.0.1:8000"}, "http or https address"),
+        ({"base_url": "ftp://host/v1"}, "http or https address"),
+        ({"base_url": "http://"}, "http or https address"),
+        ({"base_url": "http://h:x/v1"}, "http or https address"),
+        ({"base_url": f"http://u:{SENTINEL}@host/v1"}, "keys belong into the environment"),
+        ({"base_url": f"http://host/v1?key={SENTINEL}"}, "keys belong into the environment"),
+        ({"key_env": f"{SENTINEL}-{SENTINEL}"}, "not the key itself"),
+        ({"temperature": -1}, "temperature must be"),
+        ({"max_tokens": 1}, "max_tokens must be"),
+        ({"in_flight": 0}, "in_flight must be"),
+        ({"requests_per_minute": 0}, "requests_per_minute must be"),
+        ({"structure": "yaml"}, "structure must be"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_without_showing_a_key(settings, why):
+    with pytest.raises(ValueError, match=why) as caught:
+        RemoteSettings(**settings)
+    assert SENTINEL not in str(caught.value)
+
+
+def test_a_missing_or_broken_key_is_said_in_one_line(monkeypatch):
+    with pytest.raises(SetupError, match=r"^there is no key in \$GROQ_API_KEY: export GROQ_API_KEY="):
+        RemoteClient().complete([ASK])
+    for broken in (f"{SENTINEL} x", f"{SENTINEL}\x07", f"{SENTINEL}é", f"{SENTINEL}\nHost: x"):
+        monkeypatch.setenv("GROQ_API_KEY", broken)
+        with pytest.raises(SetupError, match=r"\$GROQ_API_KEY is no key") as caught:
+            RemoteClient().complete([ASK])
+        assert SENTINEL not in str(caught.value)
+
+
+def test_groqs_key_is_sent_to_groq_alone(serve, monkeypatch):
+    monkeypatch.setenv("GROQ_API_KEY", SENTINEL)
+    service, client, _ = serve([completion()])
+    client.complete([ASK])
+    assert service.heard[0].headers["authorization"] == "Bearer none"
+    service, client, _ = serve([completion()], key_env="GROQ_API_KEY")
+    client.complete([ASK])
+    assert service.heard[0].headers["authorization"] == f"Bearer {SENTINEL}"
+
+
+def test_the_key_shows_nowhere(serve, monkeypatch, caplog, capfd, tmp_path):
+    from partners.llm.cache import CachedClient, ReplyCache
+
+    monkeypatch.setenv("THE_KEY", f"{SENTINEL}\n")
+    caplog.set_level(logging.DEBUG)
+    said = []
+    told = f'{{"error": {{"message": "bad key {SENTINEL}", "code": "x"}}}}'
+    pages = completion(f"echo {SENTINEL}"), Page(400, told), Page(401, told), Page(500, told), Page(body="x", cut=0)
+    for page in pages:
+        _, client, _ = serve([page], key_env="THE_KEY", policy=RetryPolicy(max_attempts=2))
+        cached = CachedClient(client, ReplyCache(tmp_path / "cache.db"))
+        try:
+            said.append(repr(cached.complete([ASK._replace(prompt=f"{len(said)}")])))
+        except SetupError as error:
+            said.append("".join(traceback.format_exception(error)))
+            for raised in (error, error.__cause__, error.__context__):
+                said.append(f"{raised!r} {vars(raised) if raised else ''}")
+        said += [repr(client), repr(client.settings), repr(client.identity), repr(client.tally), repr(vars(client))]
+        cached.cache.close()
+        with pytest.raises(TypeError, match="lives in one process"):
+            pickle.dumps(client)
+    said += [record.getMessage() for record in caplog.records]
+    said += [repr(vars(record)) for record in caplog.records]
+    said += list(capfd.readouterr())
+    assert len(caplog.records) > 10
+    assert "echo [key]" in "".join(said)
+    assert all(SENTINEL not in text for text in said)
+    for path in tmp_path.iterdir():
+        assert SENTINEL.encode() not in path.read_bytes()
+
+
+def test_it_works_inside_a_running_loop_and_opens_again_after_it_was_closed(serve):
+    _, client, _ = serve([completion()])
+
+    async def within():
+        return client.complete([ASK])
+
+    assert asyncio.run(within())[0].text == OK_LINE
+    client.close()
+    client.close()
+    assert client.complete([ASK])[0].text == OK_LINE
+
+
+def test_it_can_be_closed_or_collected_inside_a_running_loop(serve):
+    _, client, _ = serve([completion()])
+
+    async def within():
+        client.complete([ASK])
+        client.close()
+
+    asyncio.run(within())
+    assert client.complete([ASK])[0].text == OK_LINE
+
+
+def test_nothing_is_asked_for_nothing_and_the_client_is_one(serve):
+    service, client, _ = serve([completion()])
+    assert isinstance(client, Client)
+    assert client.complete([]) == []
+    assert service.heard == []
+
+
+def test_importing_the_package_loads_no_heavy_library():
+    code = "import sys, partners, partners.llm, partners.llm.occupant, partners.llm.remote.client; "
+    code += "print([m for m in ('groq', 'httpx', 'torch', 'transformers') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"

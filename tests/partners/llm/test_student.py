@@ -1,0 +1,346 @@
+"""A model made from nothing: its lessons, its tokens, the same bits again, made once and kept."""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.batch import Table
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Cause
+from league.cli.experiments.distill import main
+from league.experiments.distill import DistillConfig
+from league.experiments.distill_report import imitation, moves_per_second
+from league.settings.read import ConfigError, load_config
+from partners.llm.client import SetupError
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.partner import LocalLLMPartner
+from partners.llm.occupant import chosen, llm
+from partners.llm.prompt import Template, load_template
+from partners.llm.reply import Legal, Said, read_reply
+from partners.llm.student.distill import distill
+from partners.llm.student.lessons import Lesson, lessons
+from partners.llm.student.network import new_student, teach
+from partners.llm.student.own_model import cache_folder, local_model, told_cap, whole
+from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
+from partners.llm.student.tokens import prompt_tokenizer
+from partners.scripted.greedy import Heuristic
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[3]
+TEMPLATE = load_template()
+SMALL = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=4, batch=8)
+TINY = Recipe(teacher="heuristic", games=(Games("random", 0.1, number=20),), student=SMALL)
+PLAYED = (Games("heuristic", 0.0, number=30), Games(ITSELF, 0.5, number=30))
+
+
+def shown(teacher: str = "heuristic", played=PLAYED, cap: int = 20) -> list[Lesson]:
+    return lessons(teacher, played, TEMPLATE, history_cap=cap, rules=Rules(), seed=0)
+
+
+# ---------------------------------------------------------------- lessons
+
+
+@pytest.mark.parametrize("teacher", ["heuristic", "expert"])
+def test_a_lesson_is_what_its_teacher_says_there(teacher):
+    """The openings of the scenarios played: prompts and replies, told apart from strays."""
+    source = open_source("lewis", split="train")
+    turns = Table(source.block(0, 0, 30), prior=source.prior).turns()
+    said = seat_occupant(teacher).act(turns)
+    told = {lesson.prompt: lesson for lesson in shown(teacher)}
+    for row, prompt in enumerate(TEMPLATE.render(turns)):
+        read = read_reply(told[prompt].reply, Legal(tuple(turns.counts[row].tolist()), (0, 1, 3, 4)))
+        assert isinstance(read, Said)
+        assert read.action.act_type == said.act_type[row]
+        assert read.action.act_type > Act.INSIST or read.action.oA == tuple(said.oA[row].tolist())
+        assert told[prompt].decides == (4 if said.act_type[row] <= Act.INSIST else 1)
+
+
+def test_straying_shows_what_the_teacher_itself_would_never_meet():
+    straight = {lesson.prompt for lesson in shown(played=(Games(ITSELF, 0.0, number=30),))}
+    strayed = {lesson.prompt for lesson in shown(played=(Games(ITSELF, 0.5, number=30),))}
+    assert len(strayed - straight) > 20
+
+
+def test_no_lesson_comes_from_the_held_out_scenarios_and_none_comes_twice():
+    told = shown()
+    assert len({lesson.prompt for lesson in told}) == len(told)
+    assert all(games.split == "train" for games in Recipe().games if games.scenarios == "lewis")
+
+
+def test_the_history_is_told_as_far_as_is_asked():
+    assert not any("1. you" in lesson.prompt or "1. partner" in lesson.prompt for lesson in shown(cap=0))
+    assert Recipe(teacher="expert").told() == 0, "its teacher has no memory"
+    assert Recipe(teacher="versatile").told() == 20
+    assert Recipe(teacher="versatile", history_cap=3).told() == 3
+
+
+def test_an_endless_source_needs_a_number():
+    with pytest.raises(ValueError, match="say how many"):
+        shown(played=(Games("random", 0.0, "uniform", None),))
+
+
+# ---------------------------------------------------------------- tokens
+
+
+@pytest.mark.parametrize(
+    "template",
+    [TEMPLATE, Template("{counts_csv}|{my_utils_csv}"), Template("Größe {counts_csv} 🎩 <pad> {history_str}\r\n{p}")],
+)
+def test_every_text_comes_back_from_its_tokens(template):
+    tokenizer = prompt_tokenizer(template)
+    games = rollout((Heuristic(), seat_occupant("conceder")), open_source("uniform").block(0, 0, 20), seed=0)
+    table = Table(games.scenarios)
+    texts = template.render(table.turns())
+    for text in [*texts, "prose that nobody thought of: ☃ 1234567890, {}[]", lessons_reply()]:
+        assert tokenizer.decode(tokenizer(text)["input_ids"], clean_up_tokenization_spaces=False) == text
+
+
+def lessons_reply() -> str:
+    return shown(played=(Games("random", 0.0, number=2),))[0].reply
+
+
+def test_a_prompt_is_a_short_sequence_and_a_reply_decides_in_its_first_tokens():
+    tokenizer = prompt_tokenizer(TEMPLATE)
+    told = shown(cap=0)
+    assert max(len(tokenizer(lesson.prompt)["input_ids"]) for lesson in told) < 48 < len(told[0].prompt) / 40
+    reply = tokenizer('{"act_type": 1, "oA": [1, 0, 10], "confidence": 0.5}')
+    assert len(tokenizer.tokenize('{"act_type": 1, "oA": [1, 0, 10]')) == 5  # act, three numbers, bracket
+    assert len(reply["input_ids"]) == 7
+
+
+# ---------------------------------------------------------------- teaching
+
+
+def weights(told: list[Lesson], seed: int) -> bytes:
+    tokenizer = prompt_tokenizer(TEMPLATE)
+    student = new_student(tokenizer, SMALL, seed)
+    teach(student, tokenizer, told, SMALL, seed, lambda *_: None)
+    return b"".join(weight.detach().numpy().tobytes() for weight in student.parameters())
+
+
+def test_the_same_seed_makes_the_same_bits_and_leaves_the_global_generator_alone():
+    told = shown(cap=0)
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    assert weights(told, 0) == weights(told, 0) != weights(told, 1)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_student_learns_its_lessons_by_heart():
+    told = shown(cap=0)[:24]
+    losses = []
+    tokenizer = prompt_tokenizer(TEMPLATE)
+    student = new_student(tokenizer, SMALL, 0)
+    settings = StudentSettings(32, 1, 2, 64, 150, 24, lr=1e-2)
+    student = new_student(tokenizer, settings, 0)
+    teach(student, tokenizer, told, settings, 0, lambda _, loss: losses.append(loss))
+    assert losses[-1] < 0.3 < 1 < losses[0]
+
+
+def test_prompts_too_long_to_read_are_refused():
+    long = [Lesson("word " * 500, '{"act_type": 4, "oA": [0, 0, 0], "confidence": 1.0}', 1)]
+    tokenizer = prompt_tokenizer(TEMPLATE)
+    with pytest.raises(ValueError, match="reads 1024: use a shorter prompt"):
+        teach(new_student(tokenizer, SMALL, 0), tokenizer, long, SMALL, 0, lambda *_: None)
+
+
+# ---------------------------------------------------------------- the folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "model"
+    distill(TINY, TEMPLATE, folder, lambda line: None)
+    return folder
+
+
+def test_what_comes_out_is_an_ordinary_model_with_a_card(made, tmp_path):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(made, local_files_only=True)
+    assert model.config.model_type == "gpt2" and len(AutoTokenizer.from_pretrained(made)) == model.config.vocab_size
+    card = json.loads((made / CARD).read_text())
+    assert card["teacher"] == "heuristic" and card["history_cap"] == told_cap(made) == 0
+    assert card["parameters"] == sum(weight.numel() for weight in model.parameters())
+    assert not list(made.glob("*.bin"))
+    distill(TINY, TEMPLATE, tmp_path / "again", lambda line: None)
+    for name in ("model.safetensors", "tokenizer.json", "config.json"):
+        assert (made / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    assert torch.get_num_threads() == 1
+
+
+def test_a_model_that_was_hardly_taught_plays_legally_all_the_same(made):
+    player = llm("hf", str(made))
+    assert player.history_cap == 0, "as it was made for"
+    games = rollout((player, Heuristic()), open_source("lewis").block(3, 0, 20), seed=0)
+    assert (games.cause == Cause.FREE).all()
+
+
+def test_the_report_compares_the_same_games(made):
+    player = llm("hf", str(made))
+    source = open_source("lewis", split="heldout")
+    seen = imitation(player, seat_occupant("heuristic"), Heuristic(), source, Rules(3), 0)
+    assert seen.decisions > 392 and 0 <= seen.whole <= seen.acts <= 1
+    assert seen.agreement == pytest.approx(seen.student.deals / seen.teacher.deals)
+    itself = imitation(player, player, Heuristic(), source, Rules(3), 0)
+    assert (itself.acts, itself.whole, itself.score) == (1, 1, 1)
+    assert moves_per_second(player, in_flight=2) > 0
+
+
+# ---------------------------------------------------------------- made once
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_the_model_is_made_once_and_the_user_is_told_before(cache, caplog):
+    caplog.set_level(logging.WARNING, "dond_marl.local_model")
+    folder = local_model(TINY, TEMPLATE)
+    assert whole(folder) and folder.parent == cache / "models"
+    assert "minutes" in caplog.messages[0] and str(folder) in caplog.messages[0]
+    caplog.clear()
+    stamp = (folder / CARD).stat().st_mtime_ns
+    assert local_model(TINY, TEMPLATE) == folder and not caplog.messages
+    assert (folder / CARD).stat().st_mtime_ns == stamp
+
+
+def test_another_prompt_or_recipe_gets_a_model_of_its_own():
+    names = {
+        TINY.digest(TEMPLATE), TINY.digest(Template(TEMPLATE.text + " ")), Recipe().digest(TEMPLATE),
+        Recipe(seed=1).digest(TEMPLATE), Recipe(student=SMALL).digest(TEMPLATE),
+    }  # fmt: skip
+    assert len(names) == 5
+
+
+def test_what_a_stopped_builder_left_behind_is_not_trusted(cache):
+    folder = cache / "models" / TINY.digest(TEMPLATE)
+    for half in (folder, folder.with_suffix(".new")):
+        half.mkdir(parents=True)
+        (half / "config.json").write_text("{")
+    assert whole(local_model(TINY, TEMPLATE))
+    assert llm("hf", str(folder)).act(Table(open_source("lewis").block(0, 0, 2)).turns()).act_type.shape == (2,)
+
+
+def build(number: int) -> int:
+    """In a process of its own: how many models were made here."""
+    made = []
+    logging.getLogger("dond_marl.local_model").addHandler(_Counter(made))
+    local_model(TINY, TEMPLATE)
+    return sum("is made:" in message for message in made)
+
+
+class _Counter(logging.Handler):
+    def __init__(self, told: list[str]) -> None:
+        super().__init__()
+        self.told = told
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.told.append(record.getMessage())
+
+
+@pytest.mark.slow
+def test_two_builders_make_one_model(cache):
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert sum(pool.map(build, range(2))) == 1
+
+
+def test_a_cache_that_cannot_be_written_is_one_line_of_help(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "file"))
+    with pytest.raises(SetupError, match=r"name another folder in \$DOND_MARL_CACHE"):
+        local_model(TINY, TEMPLATE)
+
+
+def test_the_cache_is_where_the_desktop_specification_says(monkeypatch):
+    for name in ("DOND_MARL_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert cache_folder() == Path.home() / ".cache" / "dond-marl"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
+    assert cache_folder() == Path.home() / ".cache" / "dond-marl"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/somewhere")
+    assert cache_folder() == Path("/var/somewhere/dond-marl")
+
+
+def test_auto_is_groq_where_there_is_a_key_and_the_local_model_where_there_is_none(monkeypatch):
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    assert chosen("auto") == "hf" and not llm().traits.remote
+    monkeypatch.setenv("GROQ_API_KEY", "")
+    assert chosen("auto") == "hf", "an empty key is none"
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_of_a_test")
+    assert chosen("auto") == "groq" and llm().traits.remote
+    assert "gsk_of_a_test" not in repr(llm().client.identity)
+    assert not llm("hf").traits.remote, "what is asked for by name is not changed"
+    for given, why in (({"model": "m"}, "needs a provider"), ({"provider": "hal"}, "one of auto, groq, openai, hf")):
+        with pytest.raises(ValueError, match=why):
+            llm(**given)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_shipped_settings_are_the_defaults():
+    assert load_config(ROOT / "configs" / "distill.yaml", (), DistillConfig).recipe() == Recipe()
+    assert DistillConfig().recipe() == Recipe()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("games=[]", "at least one entry"),
+        ("games=[{against: hal}]", "no occupant is called 'hal'"),
+        ("games=[{scenarios: uniform}]", "say how many"),
+        ("games=[{scenarios: lewis, split: tset}]", "split of scenarios='lewis'"),
+        ("student.heads=5", "must divide the width"),
+        ("teacher=hal", "no occupant is called 'hal'"),
+    ],
+)
+def test_settings_that_cannot_be_followed_say_why(given, why):
+    with pytest.raises(ConfigError, match=why):
+        load_config(ROOT / "configs" / "distill.yaml", [given], DistillConfig)
+
+
+def test_the_command_makes_a_model_and_reports(tmp_path, capsys):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(
+        "teacher: heuristic\ngames: [{against: random, number: 20, split: train}]\nmax_turns: 3\n"
+        "student: {width: 16, layers: 1, heads: 2, inner: 16, steps: 4, batch: 8}\n"
+    )
+    out = tmp_path / "model"
+    assert main(path, [], out) == 0
+    told = capsys.readouterr().out
+    for figure in ("agreement", "of its whole decisions", "moves/s with 64 games in flight", "784 games"):
+        assert figure in told
+    assert whole(out)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").write_text("")
+    assert main(path, [], tmp_path / "other") == 1
+    assert "holds something else: name a new folder" in capsys.readouterr().err
+    assert main(path, ["teacher=hal"], None) == 2
+    assert main(path, ["prompt_path=nowhere.txt"], None) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)  # two minutes of one core, whoever else needs it
+def test_the_shipped_recipe_imitates_its_teacher_on_scenarios_that_it_never_saw(tmp_path):
+    """The bar: 95 % of the agreement and 90 % of the score of the partner it imitates, against the heuristic."""
+    distill(Recipe(), TEMPLATE, tmp_path, lambda line: None)
+    client = LocalClient(LocalSettings(str(tmp_path)))
+    student = LocalLLMPartner(client, client, history_cap=0)
+    source = open_source("lewis", split="heldout")
+    seen = imitation(student, seat_occupant("expert"), Heuristic(), source, Rules(), 0)
+    assert seen.agreement >= 0.95
+    assert seen.score >= 0.9
+    assert np.isfinite(seen.whole) and seen.acts > 0.8

@@ -1,0 +1,289 @@
+"""Weights on disk: whole or refused, never half read, and nothing in them is ever executed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from partners.network.checkpoint import (
+    CheckpointError,
+    describe,
+    load_checkpoint,
+    load_network,
+    network_of,
+    save_checkpoint,
+)
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[3]
+SHAPE = NetworkShape(max_turns=6, hidden=(8,))
+
+
+def network(seed: int = 1) -> PolicyNetwork:
+    return PolicyNetwork(SHAPE, seed=seed)
+
+
+def tensors_of(made: PolicyNetwork) -> dict[str, Tensor]:
+    return {f"network.{name}": value for name, value in made.state_dict().items()}
+
+
+def write(path: Path, made: PolicyNetwork | None = None, **about: object) -> Path:
+    made = made or network()
+    save_checkpoint(path, tensors_of(made), {**describe(made), "counters": {"updates": 3}, **about})
+    return path
+
+
+def same_weights(one: PolicyNetwork, other: PolicyNetwork) -> bool:
+    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+    return all(torch.equal(mine, theirs) for mine, theirs in pairs)
+
+
+@pytest.fixture
+def saved(tmp_path) -> Path:
+    return write(tmp_path / "policy.json")
+
+
+def test_what_is_saved_is_loaded_to_the_bit(saved):
+    loaded = load_network(saved)
+    assert loaded.shape == SHAPE and same_weights(loaded, network())
+    assert load_checkpoint(saved)[1]["counters"] == {"updates": 3}
+    assert sorted(path.name for path in saved.parent.iterdir()) == ["policy.json", "policy.safetensors"]
+
+
+def test_the_note_names_the_checksum_that_anybody_can_compute(saved):
+    content = saved.with_suffix(".safetensors").read_bytes()
+    assert json.loads(saved.read_text())["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_the_same_weights_make_the_same_files(saved, tmp_path):
+    again = write(tmp_path / "again.json")
+    assert again.read_bytes() == saved.read_bytes()
+    assert again.with_suffix(".safetensors").read_bytes() == saved.with_suffix(".safetensors").read_bytes()
+
+
+def test_what_was_loaded_may_be_saved_again_with_other_tensors_and_more_to_say(saved):
+    tensors, about = load_checkpoint(saved)
+    other = tensors_of(network(2))
+    save_checkpoint(saved, {**tensors, **other}, {**about, "card": "better"})  # ``about`` holds the old checksums
+    assert same_weights(load_network(saved), network(2))
+    assert load_checkpoint(saved)[1]["card"] == "better"
+
+
+def test_a_checkpoint_sits_in_a_seat_by_its_name(saved):
+    partner = seat_occupant(f"checkpoint(path={str(saved)!r}, greedy=True)")
+    assert isinstance(partner, NetworkPartner) and partner.greedy and same_weights(partner.network, network())
+    expert = seat_occupant({"kind": "checkpoint", "path": str(saved)})
+    assert isinstance(expert, NetworkPartner) and not expert.greedy
+
+
+def test_names_may_hold_dots_and_blanks_and_folders_are_made(tmp_path):
+    path = write(tmp_path / "a b" / "v1.2 best.json")
+    assert same_weights(load_network(path), network())
+
+
+@pytest.mark.parametrize("gone", ["policy.json", "policy.safetensors"])
+def test_a_missing_file_is_named(saved, gone):
+    (saved.parent / gone).unlink()
+    with pytest.raises(CheckpointError, match=gone.replace(".", r"\.")):
+        load_checkpoint(saved)
+    with pytest.raises(OccupantNameError, match="'checkpoint' cannot be made"):
+        seat_occupant({"kind": "checkpoint", "path": str(saved)})
+
+
+def test_a_folder_or_the_tensors_in_place_of_the_note_are_refused(saved):
+    for wrong in (saved.parent, saved.with_suffix(".safetensors")):
+        with pytest.raises(CheckpointError):
+            load_checkpoint(wrong)
+
+
+@pytest.mark.parametrize("name", ["policy.json", "policy.safetensors"])
+def test_a_file_cut_short_anywhere_is_refused(saved, name):
+    path = saved.parent / name
+    content = path.read_bytes()
+    lengths = {0, 1, 7, 8, 9, len(content) - 1, *random.Random(0).sample(range(len(content)), 60)}
+    for length in sorted(
+        lengths - {len(content) - 1} if name.endswith("json") else lengths
+    ):  # a last newline says nothing
+        path.write_bytes(content[:length])
+        with pytest.raises(CheckpointError):
+            load_checkpoint(saved)
+
+
+@pytest.mark.parametrize(("name", "flips"), [("policy.json", 200), ("policy.safetensors", 200)])
+def test_no_flipped_bit_changes_what_is_loaded(saved, name, flips):
+    path, draw = saved.parent / name, random.Random(1)
+    content, whole = path.read_bytes(), load_checkpoint(saved)
+    refused = 0
+    for _ in range(flips):
+        at, bit = draw.randrange(len(content)), draw.randrange(8)
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :])
+        try:
+            tensors, about = load_checkpoint(saved)
+        except CheckpointError:
+            refused += 1
+            continue
+        # Only the note's name of its own checksum may be flipped unnoticed: nothing else is then changed.
+        assert all(about[key] == value for key, value in whole[1].items() if key != "note_sha256")
+        assert all(torch.equal(tensors[key], value) for key, value in whole[0].items())
+    assert refused >= 0.95 * flips and (refused == flips or name == "policy.json")
+
+
+def noted(saved: Path, **changes: object) -> Path:
+    """The note with changes, as a hand would write it: without its own checksum."""
+    note = {**json.loads(saved.read_text()), **changes}
+    del note["note_sha256"]
+    saved.write_text(json.dumps(note))
+    return saved
+
+
+def shape(**changes: object) -> dict[str, object]:
+    return {**describe(network())["network"], **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"format": 2}, "checkpoint format 2, this build reads 1"),
+        ({"format": None}, "checkpoint format None"),
+        ({"layout": "base-v0(max_count=4, max_turns=6)"}, "reads features 'base-v0.*this build makes 'base-v1"),
+        ({"layout": None}, "reads features None"),
+        ({"network": None}, "describes no network"),
+        ({"network": {}}, "describes no network"),
+        ({"network": shape(hidden=8)}, "describes no network"),
+        ({"network": shape(hidden=[-8])}, "describes no network"),
+        ({"network": shape(hidden="wide")}, "describes no network"),
+        ({"network": shape(depth=3)}, "describes no network"),
+        ({"network": shape(max_count="4")}, "describes no network"),
+        ({"network": shape(max_turns=10**9)}, "reads features"),
+        ({"network": shape(hints=True)}, "reads features"),
+        ({"network": shape(hidden=[16])}, "do not fit the network"),
+        ({"network": shape(hidden=[8, 8])}, "do not fit the network"),
+        ({"sha256": "0" * 64}, "damaged"),
+        ({"sha256": None}, "damaged"),
+    ],
+)
+def test_an_edited_note_is_refused_with_what_is_wrong(saved, changes, told):
+    with pytest.raises(CheckpointError, match=told):
+        load_network(noted(saved, **changes))
+
+
+def test_a_note_edited_behind_its_own_checksum_is_refused(saved):
+    saved.write_text(saved.read_text().replace('"updates": 3', '"updates": 4'))
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_checkpoint(saved)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "null", "{", '{"format": 1}', "[" * 100_000])
+def test_a_note_that_is_none_is_refused(saved, text):
+    saved.write_text(text)
+    with pytest.raises(CheckpointError):
+        load_network(saved)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused(tmp_path, value):
+    made = network()
+    with torch.no_grad():
+        made.head.weight[0, 0] = value
+    with pytest.raises(CheckpointError, match="not finite; take an earlier checkpoint"):
+        load_network(write(tmp_path / "broken.json", made))
+
+
+def test_weights_that_are_missing_or_too_many_are_refused(saved):
+    tensors, about = load_checkpoint(saved)
+    fewer = dict(list(tensors.items())[1:])
+    for wrong in (fewer, {**tensors, "network.more": torch.zeros(1)}, {}):
+        with pytest.raises(CheckpointError, match="do not fit the network"):
+            network_of(wrong, about, "here")
+
+
+class Bomb:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_pickle_is_refused_and_not_executed(saved, tmp_path):
+    armed = pickle.dumps(Bomb(tmp_path / "gone off"))
+    for name in ("policy.json", "policy.safetensors"):
+        content = (saved.parent / name).read_bytes()
+        (saved.parent / name).write_bytes(armed)
+        with pytest.raises(CheckpointError):
+            load_network(saved)
+        (saved.parent / name).write_bytes(content)
+    # ... also where its checksum is right.
+    saved.with_suffix(".safetensors").write_bytes(armed)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_network(noted(saved, sha256=hashlib.sha256(armed).hexdigest()))
+    assert not (tmp_path / "gone off").exists()
+    pickle.loads(armed)
+    assert (tmp_path / "gone off").exists()  # the bomb was a live one
+
+
+KILLED = """
+    import os, signal, sys
+    from pathlib import Path
+    sys.path.insert(0, sys.argv[1])
+    import torch
+    torch.set_num_threads(1)
+    from partners import checkpoint
+    from partners.network.network import NetworkShape, PolicyNetwork
+
+    def save(folder, steps):
+        def count(event, arguments):
+            # Every opening and renaming of a file asks here first.
+            nonlocal steps
+            if event in ("open", "os.rename") and str(arguments[0]).startswith(str(folder)):
+                if steps == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                steps -= 1
+        sys.addaudithook(count)
+        checkpoint.save_checkpoint(folder / "policy.json", tensors, checkpoint.describe(made))
+
+    made = PolicyNetwork(NetworkShape(max_turns=6, hidden=(8,)), seed=2)
+    tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
+    for steps, folder in enumerate(sorted(Path(sys.argv[2]).iterdir())):
+        child = os.fork()
+        if not child:
+            save(folder, steps)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_save_killed_at_any_step_leaves_the_old_one_or_the_new_one_whole(tmp_path):
+    (tmp_path / "kill.py").write_text(textwrap.dedent(KILLED))
+    folders = [tmp_path / "saves" / f"{steps:02d}" for steps in range(20)]
+    for folder in folders:
+        write(folder / "policy.json")
+    command = [sys.executable, tmp_path / "kill.py", ROOT, tmp_path / "saves"]
+    codes = [int(code) for code in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
+    killed = codes.count(-signal.SIGKILL)
+    assert killed >= 5 and codes == [-signal.SIGKILL] * killed + [0] * (20 - killed)
+    new = []
+    for folder in folders:
+        loaded = load_network(folder / "policy.json")
+        new.append(same_weights(loaded, network(2)))
+        assert new[-1] or same_weights(loaded, network(1))
+        write(folder / "policy.json")  # whatever was left behind is in nobody's way
+        assert same_weights(load_network(folder / "policy.json"), network(1))
+    assert new == sorted(new) and not new[0] and new[killed - 1] and new[-1], "the last kill comes after the note"
