@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from dond_marl.envs.registration import register
+from dond_marl.public_names import alias
 
 if TYPE_CHECKING:
     from dond_marl import deal_or_no_dialog_v0
@@ -20,7 +21,26 @@ __all__ = ["NegotiationEnv", "SingleAgentView", "__version__", "deal_or_no_dialo
 
 _HOMES = {"NegotiationEnv": "dond_marl.envs.aec", "SingleAgentView": "dond_marl.envs.single_agent"}
 
+_OLD_NAMES = {
+    f"dond_marl.{old}": f"dond_marl.{new}"
+    for old, new in {
+        "data": "scenarios.data",
+        "env": "envs.aec",
+        "features": "envs.features",
+        "metrics": "yardsticks.metrics",
+        "openspiel_game": "envs.openspiel.game",
+        "openspiel_seat": "envs.openspiel.seat",
+        "record": "records.record",
+        "policy_partner": "envs.policy_partner",
+        "single_agent": "envs.single_agent",
+        "solve": "yardsticks.solve",
+        "spaces": "envs.spaces",
+        "views": "envs.views",
+    }.items()
+}
+
 register()
+alias(_OLD_NAMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from dond_marl.errors import InputError
 from dond_marl.rollout import one_line
 from dond_marl.seats import Partner, Traits
 
@@ -26,7 +27,7 @@ Factory = Callable[..., Partner]
 Spec = str | Mapping[str, Any]
 
 
-class OccupantNameError(ValueError):
+class OccupantNameError(InputError):
     """A name that no occupant has, or parameters that it does not take."""
 
 
@@ -39,7 +40,7 @@ def catalogue() -> dict[str, Factory]:
             continue
         try:
             loaded = entry.load()
-        except Exception as error:  # noqa: BLE001  # somebody else's package: it must not take the others with it
+        except Exception as error:  # somebody else's package: it must not take the others with it
             loaded = _unusable(entry, error)
         new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
         taken = sorted(found.keys() & new.keys())

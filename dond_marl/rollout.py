@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from dond_marl.batch import Games, OnIllegal, Table
+from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Rules
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Floats, Partner, Turns, Whisper, no_noise
 
 
-class OccupantError(RuntimeError):
+class OccupantError(RunFailure):
     """An occupant raised, or answered what cannot be played; ``seat`` says which, ``__cause__`` why."""
 
     def __init__(self, seat: int, cause: BaseException) -> None:
@@ -27,7 +28,7 @@ def one_line(error: BaseException, length: int = 300) -> str:
     """The kind and the message of somebody else's error, printable on one line whatever it holds."""
     try:
         message = str(error)
-    except Exception:  # noqa: BLE001  # even its text is somebody else's code
+    except Exception:  # even its text is somebody else's code
         message = "(its message cannot be read)"
     text = f"{type(error).__name__}: {message}"
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:length]

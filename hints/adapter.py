@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dond_marl.envs.features import BaseLayout, encode
+from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
 from dond_marl.seats import HINT_WIDTH, Floats, Turns
 
@@ -21,7 +22,7 @@ PIECES = (("hint_act", len(Act)), ("hint_oA", 3), ("hint_confidence", 1), ("hint
 assert sum(width for _, width in PIECES) == HINT_WIDTH
 
 
-class LayoutError(ValueError):
+class LayoutError(InputError):
     """Weights made for one feature layout, asked to read another. The message names both."""
 
 

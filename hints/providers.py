@@ -12,11 +12,12 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import RunFailure
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Cause, Decisions, Hints, Int8s, Partner, Traits, Turns, constant
 
 
-class HinterError(RuntimeError):
+class HinterError(RunFailure):
     """What only a person can mend, such as a refused key: it stops whoever asked, as no later hint would be better."""
 
 
@@ -100,7 +101,7 @@ class ExpertHinter:
             said = self._asked.act(turns)
         except HinterError:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever the partner does wrong, the hinted seat plays on
+        except Exception as error:  # whatever the partner does wrong, the hinted seat plays on
             warnings.warn(
                 f"{type(self._asked).__name__}, asked for hints, failed: {type(error).__name__}: {error}; "
                 "the hints are unavailable and counted as 'unreachable'",

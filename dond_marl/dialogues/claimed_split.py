@@ -19,12 +19,13 @@ from dond_marl.dialogues.clauses import (
     Claims,
     Mention,
 )  # fmt: skip
+from dond_marl.errors import InputError
 from dond_marl.game import Triple, rest
 
 Half = list[int | None]  # what one side is said to get of each type, None where nothing is said
 
 
-class Unclear(ValueError):
+class Unclear(InputError):
     """Claims that come to no split, or to more than one. The message says why."""
 
 

@@ -3,7 +3,7 @@
 Every row of ``train.txt``, ``val.txt`` and ``test.txt`` is one perspective of one negotiation, and most negotiations
 are there from both; together they are the rows of the published ``data.txt``. A row is a deal if both selections were
 made and add up to the pool; otherwise both sides get 0. Scores are raw points, of ten for each side. As with games
-between partners, the scenario is the unit of doubt: see :mod:`dond_marl.metrics`.
+between partners, the scenario is the unit of doubt: see :mod:`dond_marl.yardsticks.metrics`.
 
 The figures are stored beside this file (``human_line.json``: numbers only), so that a report can show them without the
 data; ``python scripts/humans.py --store`` computes them again from the files.
@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Triple
-from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, scenario_groups
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells, scenario_groups
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 FAIR = 5  # points of ten: a deal is fair if it gives both sides at least half of their whole pool

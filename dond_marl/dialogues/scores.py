@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from dond_marl.dialogues.annotator import Reading, annotate, on_the_table, utterances
 from dond_marl.dialogues.human_line import selection
+from dond_marl.errors import InputError
 from dond_marl.game import ITEMS, Act, Triple
 from dond_marl.scenarios.data import load_dialogues
 
@@ -23,7 +24,7 @@ LABELS = (*(act.name for act in Act), NO_ACT)
 _HEADER = ["file", "line", "utterance", "act", *(f"{item}s" for item in ITEMS)]
 
 
-class LabelError(ValueError):
+class LabelError(InputError):
     """A file of labels that cannot be read."""
 
 

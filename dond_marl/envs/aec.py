@@ -29,6 +29,7 @@ from dond_marl.envs.spaces import (
     of_agent,
     read_action,
 )
+from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
@@ -45,7 +46,7 @@ AHEAD = 64  # scenarios drawn at once where each must be made: one by one takes 
 _SEAT_OF = {agent: seat for seat, agent in enumerate(SEATS)}
 
 
-class OrderError(RuntimeError):
+class OrderError(RunFailure):
     """A call that comes too early (before ``reset``) or too late (after the end)."""
 
 
@@ -179,7 +180,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
         """The seats in turn, until both have left the finished game."""
-        self.negotiation  # noqa: B018  # raises before the first reset
+        self.negotiation  # raises before the first reset
         return super().agent_iter(max_iter)
 
     def step(self, action: object) -> None:

@@ -14,6 +14,7 @@ from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
 from dond_marl.envs.arguments import check_known
 from dond_marl.envs.spaces import Info, Observation, own
 from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Action, as_integer, rule_against
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.rollout import Noise, one_line
@@ -23,7 +24,7 @@ PATIENCE = 100  # games in a row that may end before the agent moves, before we 
 NOTICE = 20  # games in all that may end so before we say that the agent is never met in the seat drawn for it
 
 
-class PartnerError(RuntimeError):
+class PartnerError(RunFailure):
     """The partner failed, answered something illegal, or never lets the agent move. The message names it."""
 
 

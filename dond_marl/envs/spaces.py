@@ -18,6 +18,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from dond_marl.errors import InputError
 from dond_marl.game import ITEMS, MAX_VALUE, SEATS, Act, Action, State, Triple, as_integer, may_agree
 from dond_marl.seats import NO_ACT_YET
 
@@ -31,7 +32,7 @@ _BRIEF = reprlib.Repr()
 _BRIEF.maxother = _BRIEF.maxstring = 80  # characters of an array or a text shown in an error message
 
 
-class InvalidAction(ValueError):
+class InvalidAction(InputError):
     """An action that lies outside the action space. The message says what is allowed; the state is unchanged."""
 
 

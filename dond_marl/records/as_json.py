@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from dond_marl.errors import InputError
 from dond_marl.game import ITEMS, SEATS, Act, Action, Scenario, Triple
 
 VERSION = 1  # raised whenever an older reader would misread a record
 Kind = TypeVar("Kind")
 
 
-class RecordError(ValueError):
+class RecordError(InputError):
     """A record that cannot be read, or that does not replay to the outcome it states."""
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,19 +55,34 @@ class InexactGame:
     version: int = VERSION
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` to write: it takes the place of ``path`` once the block ends without an error.
+
+    So a reader, or a kill at any moment, finds the old file or the new one, whole.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a UTF-8 text file so that it is there whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write_lines(path: str | Path, games: Iterable[GameRecord | InexactGame]) -> tuple[int, int]:
     """Write a file of games, whole or not at all, replacing what is there; how many exact and inexact ones."""
     path = Path(path)
     exact = inexact = 0
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            for game in games:
-                file.write(line_of(game) + "\n")
-                exact, inexact = exact + isinstance(game, GameRecord), inexact + isinstance(game, InexactGame)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        for game in games:
+            file.write(line_of(game) + "\n")
+            exact, inexact = exact + isinstance(game, GameRecord), inexact + isinstance(game, InexactGame)
     return exact, inexact
 
 

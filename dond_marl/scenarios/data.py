@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import InputError
 from dond_marl.game import MAX_VALUE
 
 DIALOGUE_SPLITS = ("train", "val", "test")
@@ -36,7 +37,7 @@ Tables = tuple[NDArray[np.int8], NDArray[np.int8]]
 Row = TypeVar("Row")
 
 
-class DataError(ValueError):
+class DataError(InputError):
     """A data file that is missing, is not the published one, or has a line that cannot be read."""
 
 

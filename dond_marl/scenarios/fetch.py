@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from dond_marl.errors import RunFailure
 from dond_marl.scenarios.data import BASE_URL, CHECKSUMS
 
 TIMEOUT = 30  # seconds without a byte
@@ -21,7 +22,7 @@ MAX_BYTES = 64 * 2**20  # the largest published file has 4.3 MB
 CHUNK = 2**18  # bytes
 
 
-class FetchError(RuntimeError):
+class FetchError(RunFailure):
     """A file that could not be downloaded or written. The message says how to place the files by hand."""
 
 
@@ -73,7 +74,7 @@ def _download(url: str, file: BinaryIO) -> tuple[int, str]:
     """Write what is at ``url`` into ``file``; its size in bytes and SHA-256."""
     digest, size = hashlib.sha256(), 0
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  # http and https only, checked
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # http and https only, checked
             while chunk := answer.read(CHUNK):
                 size += len(chunk)
                 if size > MAX_BYTES:

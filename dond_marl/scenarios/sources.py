@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import InputError
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
 from dond_marl.randomness import generator
 from dond_marl.scenarios import data
@@ -37,7 +38,7 @@ LEWIS_POOL = range(5, 8)  # items in all: 5 to 7 (Lewis et al. 2017, section 2.1
 LEWIS_WHOLE = 10  # points that the whole pool is worth to each seat (Lewis et al. 2017, section 2.1)
 
 
-class ScenarioError(ValueError):
+class ScenarioError(InputError):
     """A scenario source that does not exist, cannot be read, or holds nothing that was asked for."""
 
 

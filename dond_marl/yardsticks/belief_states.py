@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import InputError
 from dond_marl.seats import Bools, Doubles
 from dond_marl.yardsticks.contexts import Contexts, Index
 from dond_marl.yardsticks.replies import Replies
@@ -22,7 +23,7 @@ BLOCK = 1 << 21  # answers that are looked at together
 KEY_BITS = 62  # of a state's number
 
 
-class OutOfReach(ValueError):
+class OutOfReach(InputError):
     """A distribution of scenarios too rich to be exact about."""
 
 

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import TEN
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.splits import grid
 from dond_marl.yardsticks.beliefs import beliefs
+from dond_marl.yardsticks.metrics import TEN
 
 Index = NDArray[np.int64]
 

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.metrics import TEN, points_of_ten, scenario_groups
+from dond_marl.errors import InputError
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.splits import grid_size
+from dond_marl.yardsticks.metrics import TEN, points_of_ten, scenario_groups
 from dond_marl.yardsticks.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
 
 TOLERANCE = 1e-9  # points; rounding of a mean over any number of games that we will play
@@ -33,7 +34,7 @@ _BASE = 11  # counts and values are digits of base 11
 _SCORES = 512  # more than there are scores: at most 300 points, ten items of each type at ten points each
 
 
-class ImpossibleScore(ValueError):
+class ImpossibleScore(InputError):
     """Scores that no split of the scenario pays, or a mean above the best there is: a bug wherever they came from."""
 
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.metrics import TEN
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
 from dond_marl.yardsticks.contexts import Views, splits_of
+from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.odds import check_odds
 from dond_marl.yardsticks.replies import Replies
 

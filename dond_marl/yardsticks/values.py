@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import prior_contexts, prior_table
+from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, has_odds, upper_bound
 from dond_marl.yardsticks.policy_value import policy_value
 

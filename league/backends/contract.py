@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from dond_marl.errors import RunFailure
+
 if TYPE_CHECKING:
     from league.tasks.practice import TrainResult, TrainTask
     from league.tasks.values import MatchResult, MatchTask, Place
@@ -19,7 +21,7 @@ Result: TypeAlias = "MatchResult | TrainResult"
 Tick = Callable[[], None]
 
 
-class BackendError(RuntimeError):
+class BackendError(RunFailure):
     """Tasks that cannot be played, by no member's fault. The message says why and what to do."""
 
 

@@ -44,7 +44,7 @@ class Worker:
             page.truncate(asked.PAGE)
             self._page = mmap.mmap(page.fileno(), asked.PAGE)
             descriptors = (theirs.fileno(), page.fileno())
-            self._process = subprocess.Popen(  # noqa: S603  # ourselves
+            self._process = subprocess.Popen(  # ourselves
                 # -P: a script's folder must not come first, where its league.py would shadow the package
                 [sys.executable, "-P", "-m", "league.backends", *map(str, (*descriptors, os.getpid()))],
                 env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -70,9 +70,9 @@ def _answer(task: Task, place: Place, page: asked.Page) -> Message:
         return Played(perform(task, place))
     except MemoryError as error:
         page.give_up(one_line(error))
-    except Exception as error:  # noqa: BLE001  # it is raised again, in the parent
+    except Exception as error:  # it is raised again, in the parent
         return Raised(_portable(error))
-    except BaseException as error:  # noqa: BLE001  # a member may raise KeyboardInterrupt: nobody else does here
+    except BaseException as error:  # a member may raise KeyboardInterrupt: nobody else does here
         page.give_up(one_line(error))
     os._exit(GAVE_UP)
 
@@ -80,8 +80,8 @@ def _answer(task: Task, place: Place, page: asked.Page) -> Message:
 def _portable(error: Exception) -> Exception:
     """The error, or its words where it cannot travel."""
     try:
-        again = pickle.loads(pickle.dumps(error))  # noqa: S301  # written in the same breath
-    except Exception:  # noqa: BLE001  # an error's own code decides how it is pickled
+        again = pickle.loads(pickle.dumps(error))  # written in the same breath
+    except Exception:  # an error's own code decides how it is pickled
         again = None
     return error if type(again) is type(error) else BackendError(one_line(error))
 

@@ -108,10 +108,10 @@ def main(names: Sequence[str], as_json: bool, no_color: bool) -> int:
                 check_spec(name)  # says who is near
         chosen = [known[name] for name in dict.fromkeys(names or known)]
     except OccupantNameError as error:
-        print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print(error, file=sys.stderr)  # the command talks to a person
         return USAGE_ERROR
     if as_json:
-        print(json.dumps([_document(entry) for entry in chosen], indent=2))  # noqa: T201  # likewise
+        print(json.dumps([_document(entry) for entry in chosen], indent=2))  # likewise
         return 0
     console = console_for_people()
     console.no_color = console.no_color or no_color

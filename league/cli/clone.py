@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.metrics import Estimate
+from dond_marl.records.files import write_whole
+from dond_marl.yardsticks.metrics import Estimate
 from league.display.league import figure
 from league.evaluation.likeness import Accuracy
-from league.ledger.run_directory import SETTINGS, RunError, new_run, write_whole
+from league.ledger.run_directory import SETTINGS, RunError, new_run
 from league.settings.read import dump
 from league.settings.training import TrainConfig
 from league.training.clone import Lessons, Report, examine, lessons, plain, save, target, teach

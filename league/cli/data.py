@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from dond_marl.dialogues.games import games
 from dond_marl.envs.openspiel.instances import InstanceError, load_instances
+from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.records.files import InexactGame, read_lines, write_lines
@@ -47,7 +48,7 @@ class Replay(NamedTuple):
     show: int
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """Arguments that cannot be used, in one line."""
 
 
@@ -79,7 +80,7 @@ def _import_openspiel(given: OpenSpiel) -> None:
         raise UsageError(f"--seed must be an integer of at least 0; got {given.seed}")
     instances = load_instances(given.file, given.max_count)
     if instances.refusal:
-        print(instances.refusal, file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print(instances.refusal, file=sys.stderr)  # the command talks to a person
     source = instances.source
     names = tuple(spec_name(spec) for spec in given.partners)
     seated = [seat_occupant(spec) for spec in given.partners]
@@ -127,9 +128,9 @@ def transcript_of(file: Path, number: int, game: GameRecord | InexactGame) -> st
 
 
 def _say(text: str) -> None:
-    print(text)  # noqa: T201  # the command talks to a person
+    print(text)  # the command talks to a person
 
 
 def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(message, file=sys.stderr)  # the command talks to a person
     return code

@@ -35,14 +35,14 @@ def main(given: Sequence[str] | None = None) -> int:
     name, *arguments = list(sys.argv[1:] if given is None else given) or ["--help"]
     known = doors()
     if name in ("-h", "--help"):
-        print(_overview(known))  # noqa: T201  # the command talks to a person
+        print(_overview(known))  # the command talks to a person
         return 0
     if name == "--version":
-        print(_version())  # noqa: T201  # likewise
+        print(_version())  # likewise
         return 0
     door = known.get(name.replace("-", "_"))
     if door is None:
-        print(f"dond-marl has no command {name!r}; it has {', '.join(known)}", file=sys.stderr)  # noqa: T201  # likewise
+        print(f"dond-marl has no command {name!r}; it has {', '.join(known)}", file=sys.stderr)  # likewise
         return USAGE_ERROR
     sys.argv = [str(door), *with_shipped_configs(arguments)]
     runpy.run_path(str(door), run_name="__main__")  # it ends the program with a code of its own

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 from dond_marl.dialogues.human_line import HumanLine, stored_human_line
+from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
@@ -58,7 +59,7 @@ class Pair(NamedTuple):
     seed: int
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """Arguments that cannot be used, in one line."""
 
 
@@ -177,5 +178,5 @@ def _written(given: Request, evaluation: Evaluation, human: HumanLine, found: Pr
 
 
 def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(message, file=sys.stderr)  # the command talks to a person
     return code

@@ -26,7 +26,7 @@ class HelpText(argparse.HelpFormatter):
     def _split_lines(self, text: str, width: int) -> list[str]:
         return _wrapped(" ".join(text.split()), width)
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002  # argparse gives none at the top
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # argparse gives none at the top
         lines = text.strip("\n").replace("\\\n", " ").split("\n")
         return "\n".join(folded for part in _parts(lines) for folded in _fold(part, width))
 

@@ -61,7 +61,7 @@ def main(
         return _failed(error, RUN_ERROR)
     except KeyboardInterrupt:
         go_on = f"; go on with: {as_called()} --resume {directory.path}" if directory else ""
-        print(f"\ninterrupted: the round in flight is dropped, the others are safe{go_on}", file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print(f"\ninterrupted: the round in flight is dropped, the others are safe{go_on}", file=sys.stderr)  # the command talks to a person
         return INTERRUPTED
     return 0
 
@@ -114,7 +114,7 @@ def as_called() -> str:
 
 
 def _failed(error: Exception, code: int) -> int:
-    print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(error, file=sys.stderr)  # the command talks to a person
     return code
 
 

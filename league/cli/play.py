@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from dond_marl.errors import InputError
 from dond_marl.game import Rules, Triple, rest
-from dond_marl.metrics import TEN
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.randomness import generator
 from dond_marl.records.record import GameRecord, RecordError, from_json, records, replay, to_line
@@ -26,6 +26,7 @@ from dond_marl.seats import Cause, Partner
 from dond_marl.splits import grid
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.solve import solve
 from league.cli.league import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
 from league.display.game import (
@@ -77,7 +78,7 @@ class Sitting(NamedTuple):
     screen: Terminal
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """Arguments that cannot be used, in one line."""
 
 
@@ -93,7 +94,7 @@ def main(given: Request) -> int:
     except (*USER_ERRORS, UsageError) as error:
         return _failed(str(error), USAGE_ERROR)
     except LeftTheTable:
-        print(inert(_farewell(played, book)))  # noqa: T201  # the command talks to a person
+        print(inert(_farewell(played, book)))  # the command talks to a person
     except KeyboardInterrupt:
         return _failed(f"\n{_farewell(played, book)}", INTERRUPTED)
     except (OccupantError, OSError) as error:
@@ -261,5 +262,5 @@ def _forgive_foreign_characters() -> None:
 
 
 def _failed(message: str, code: int) -> int:
-    print(inert(message), file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(inert(message), file=sys.stderr)  # the command talks to a person
     return code

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from dond_marl.records.files import write_whole
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
-from league.ledger.run_directory import named_run, write_whole
+from league.ledger.run_directory import named_run
 from league.report.as_data import as_csv, as_json
 from league.report.as_html import page
 from league.report.as_markdown import markdown
@@ -41,7 +42,7 @@ def main(given: Request) -> int:
             sys.stdout.write(text)
         else:
             write_whole(out, text)
-            print(f"written: {out}")  # noqa: T201  # the command talks to a person
+            print(f"written: {out}")  # the command talks to a person
     except USER_ERRORS as error:
         return _failed(str(error), USAGE_ERROR)
     except RUN_ERRORS as error:
@@ -52,5 +53,5 @@ def main(given: Request) -> int:
 
 
 def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(message, file=sys.stderr)  # the command talks to a person
     return code

@@ -155,22 +155,22 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
             _print_score(console, training, directory.path)
             return 0
     except (*USER_ERRORS, FirstWeightsError) as error:
-        print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print(error, file=sys.stderr)  # the command talks to a person
         return USAGE_ERROR
     except (*RUN_ERRORS, CheckpointError, JudgeError, CacheError, SetupError) as error:
-        print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print(error, file=sys.stderr)  # the command talks to a person
         return RUN_ERROR
     except OccupantError as error:
         if not isinstance(error.__cause__, HinterError):
             raise
-        print(error.__cause__, file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print(error.__cause__, file=sys.stderr)  # the command talks to a person
         return RUN_ERROR
     except KeyboardInterrupt:
-        print("\nstopped without saving: asked twice", file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print("\nstopped without saving: asked twice", file=sys.stderr)  # the command talks to a person
         return INTERRUPTED
     assert directory is not None
     stopped = f"stopped and saved; go on with: {as_called()} --resume {directory.path}"
-    print(stopped, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(stopped, file=sys.stderr)  # the command talks to a person
     return INTERRUPTED
 
 

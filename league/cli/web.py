@@ -10,6 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import NamedTuple
 
+from dond_marl.errors import InputError
 from league.cli.league import RUN_ERROR, USAGE_ERROR
 from league.cli.play import RECORDS
 from league.ledger.run_directory import LEDGER
@@ -36,7 +37,7 @@ class Request(NamedTuple):
     open: bool  # a browser
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """Arguments that cannot be used, in one line."""
 
 
@@ -54,7 +55,7 @@ def main(given: Request) -> int:
     except UsageError as error:
         return _failed(str(error), USAGE_ERROR)
     address = f"http://{HOST}:{port}{'/league' if given.run else '/'}"
-    print(f"open {address} in a browser on this machine; Ctrl-C stops it", flush=True)  # noqa: T201  # the command talks to a person
+    print(f"open {address} in a browser on this machine; Ctrl-C stops it", flush=True)  # the command talks to a person
     if given.open:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
@@ -109,5 +110,5 @@ def _free_port(asked: int | None) -> int:
 
 
 def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(message, file=sys.stderr)  # the command talks to a person
     return code

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine
 from dond_marl.game import SEATS
-from dond_marl.metrics import Estimate
+from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.values import Value
 from league.evaluation.evaluate import (
     BEST,

@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.game import SEATS
-from dond_marl.metrics import Estimate
+from dond_marl.records.files import write_whole
+from dond_marl.yardsticks.metrics import Estimate
 from league.display.tables import spared
 from league.evaluation.evaluate import BOTH, LAST, NASH, VIEWS, Line
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.outcomes import Figures
 from league.evaluation.proximity import Beside
-from league.ledger.run_directory import write_whole
 from league.standings.crossplay import write_csv
 from league.standings.ratings import Rated
 

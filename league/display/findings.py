@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.game import SEATS
+from dond_marl.records.files import write_whole
 from league.display.tables import spared
-from league.ledger.run_directory import write_whole
 from league.standings.crossplay import write_csv
 from league.standings.findings import DRIFT, NASH, WELFARE, Findings, Solution
 from league.standings.ratings import Rated

@@ -14,8 +14,8 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import ScenarioSource
+from dond_marl.yardsticks.metrics import Estimate
 from league.display.findings import print_findings
 from league.rounds.runner import Outcome
 from league.rounds.watching import Progress

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dond_marl.metrics import TEN
+from dond_marl.errors import RunFailure
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
+from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.solve import solve, split_scores
 from league.display.evaluation import HUMANS
 from league.evaluation.evaluate import BEST, BOTH, FAIR, FOUND, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
@@ -40,7 +41,7 @@ INK, FAINT, PAPER, GRID = "#22272e", "#59636e", "#ffffff", "#e6e8eb"
 GAMES, REACHABLE = "#9db8d2", "#f4f7fa"
 
 
-class PlotError(RuntimeError):
+class PlotError(RunFailure):
     """The figure cannot be drawn; the message says what to do."""
 
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Rules
-from dond_marl.metrics import Estimate
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.efficiency import check_joint
+from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
 from league.evaluation.best_reply import Reply, best_reply, reply_value
@@ -33,7 +34,7 @@ BEST, FOUND = "best response", "best response found"  # the second where nobody 
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
 
 
-class PlayError(RuntimeError):
+class PlayError(RunFailure):
     """An occupant broke down while it was evaluated; the message says which, in which seat and how, ``cause`` why."""
 
     def __init__(self, who: str, seat: int, cause: BaseException) -> None:

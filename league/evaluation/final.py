@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import SEATS, Rules
-from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner
 from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells
 from dond_marl.yardsticks.values import Exploitability, self_play_values
 from league.evaluation.best_reply import best_reply, reply_value
 from league.evaluation.evaluate import FOUND, Line, PlayError, line_of, play_seats, points_of_reference, scenarios_of

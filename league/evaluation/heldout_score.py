@@ -32,4 +32,4 @@ def before_and_after(member: Partner, against: Spec = "heuristic") -> Iterator[N
     seconds, last = time.perf_counter() - start, heldout_score(member, against)
     told = [f"{result.points.mean:.2f} ±{result.points.margin:.2f}" for result in (first, last)]
     versus = f"points of ten against {spec_name(against)}, held-out scenarios"
-    print(f"{versus}: {told[0]} before, {told[1]} after {seconds:.0f} s")  # noqa: T201  # what it is for
+    print(f"{versus}: {told[0]} before, {told[1]} after {seconds:.0f} s")  # what it is for

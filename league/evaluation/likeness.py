@@ -16,8 +16,8 @@ from torch import Tensor
 
 from dond_marl.dialogues.positions import Positions, choices
 from dond_marl.game import Act
-from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
+from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells
 from partners.learning.cloning import examples
 from partners.learning.losses import divergence, imitation, masked
 from partners.network.network import PolicyNetwork

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner, Whisper
+from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
 
 
 class Result(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from dond_marl.errors import InputError
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import HELDOUT
@@ -20,7 +21,7 @@ APART = 2**62  # added to the run's seed: what is drawn for an evaluation was no
 EXPLOITERS = ("main_exploiter", "league_exploiter")
 
 
-class NothingToEvaluate(ValueError):
+class NothingToEvaluate(InputError):
     """The run has no main member."""
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.metrics import GROUPS, TEN, Estimate, mean_of_cells, scenario_groups
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.yardsticks.efficiency import Efficiency, efficiency_of
+from dond_marl.yardsticks.metrics import GROUPS, TEN, Estimate, mean_of_cells, scenario_groups
 from dond_marl.yardsticks.solve import Concept, Solutions, measures, split_scores
 
 
@@ -41,7 +41,7 @@ class Figures(NamedTuple):
     """Means of :class:`Outcomes` with intervals over scenarios; ``n`` counts the games, or deals, averaged over.
 
     Shares of *deals* are ratios of two counts that both vary with the scenarios, and get intervals that know it
-    (:func:`dond_marl.metrics.mean_of_cells`).
+    (:func:`dond_marl.yardsticks.metrics.mean_of_cells`).
     """
 
     points: Estimate  # own points of ten per game, no deal being 0
@@ -186,7 +186,7 @@ def figures(outcomes: Outcomes, confidence: float) -> Figures:
 def share(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
     """The ratio of two mean own points in the same games, with a paired interval: the ratio made linear at its value.
 
-    A ratio of sums is what :func:`dond_marl.metrics.mean_of_cells` makes of sums and of what they are divided by.
+    A ratio of sums is what :func:`dond_marl.yardsticks.metrics.mean_of_cells` makes of sums and of what they are divided by.
     """
     mine, theirs = (np.bincount(each.groups, weights=each.own, minlength=GROUPS)[None] for each in (own, of))
     return mean_of_cells(mine.astype(np.float64), theirs.astype(np.float64), confidence)._replace(n=len(own.own))

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import GROUPS
 from dond_marl.randomness import generator
+from dond_marl.yardsticks.metrics import GROUPS
 from league.evaluation.outcomes import Outcomes
 from league.standings.ratings import Rated, Table, scenario_weights, with_interval
 

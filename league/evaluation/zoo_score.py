@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
+from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
 from league.settings.rosters import zoo
 
 CONFIDENCE = 0.95  # two-sided, of every interval

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.dialogues.positions import Positions, human_positions
-from dond_marl.metrics import Estimate
+from dond_marl.errors import InputError
 from dond_marl.scenarios.sources import open_source
+from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.likeness import Likeness, distance, likeness
 from league.evaluation.zoo_score import ZooScore, zoo_score
 from league.ledger.run_directory import new_run
@@ -26,7 +27,7 @@ from partners.network.partner import NetworkPartner
 SEED = 0  # of the games
 
 
-class HumanlikeError(ValueError):
+class HumanlikeError(InputError):
     """Settings from which no such table can be made, in one line."""
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dond_marl.errors import RunFailure
 from dond_marl.scenarios.sources import Scenarios
 from league.ledger.schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.tasks.rounds import Decision, Round
@@ -28,7 +29,7 @@ from league.tasks.values import FACTS, LearnerState, Leg, Member
 DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
 
 
-class LedgerError(RuntimeError):
+class LedgerError(RunFailure):
     """The ledger cannot be opened, read or written; the message says what to do. What was committed is safe."""
 
 
@@ -198,7 +199,7 @@ class Ledger:
         """Forget round ``number`` and all after it."""
         with self._transaction():
             for table in ("seals", "causes", "matches", "meetings", "decisions", "tasks", "states", "clock", "rounds"):
-                self._db.execute(f"DELETE FROM {table} WHERE round >= ?", (number,))  # noqa: S608  # constants
+                self._db.execute(f"DELETE FROM {table} WHERE round >= ?", (number,))  # constants
             self._db.execute("DELETE FROM members WHERE born > ?", (number,))
 
     def clock(self) -> tuple[float, float]:
@@ -210,7 +211,7 @@ class Ledger:
         """SHA-256 over every row but those of the clock, the notes and the causes, in a fixed order."""
         digest = hashlib.sha256()
         for table, order in FINGERPRINTED.items():
-            self._add(digest, table, f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608  # constants of this file
+            self._add(digest, table, f"SELECT * FROM {table} ORDER BY {order}")  # constants of this file
         return digest.hexdigest()
 
     def close(self) -> None:
@@ -228,11 +229,11 @@ class Ledger:
         digest = hashlib.sha256()
         if number < 0:
             for table in BEGUN_WITH:
-                self._add(digest, table, f"SELECT * FROM {table} ORDER BY key")  # noqa: S608  # constants
+                self._add(digest, table, f"SELECT * FROM {table} ORDER BY key")  # constants
         else:
             self._add(digest, "seals", "SELECT sha256 FROM seals WHERE round = ?", number - 1)
         for table, (of_round, order) in SEALED.items():
-            self._add(digest, table, f"SELECT * FROM {table} WHERE {of_round} = ? ORDER BY {order}", number)  # noqa: S608  # constants
+            self._add(digest, table, f"SELECT * FROM {table} WHERE {of_round} = ? ORDER BY {order}", number)  # constants
         return digest.hexdigest()
 
     def _add(self, digest: hashlib._Hash, table: str, query: str, *values: object) -> None:

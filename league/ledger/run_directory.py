@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
+from dond_marl.errors import RunFailure
 from league.ledger.ledger import has_begun
 
 LEDGER = "ledger.sqlite"  # what a league run begins with
@@ -23,7 +24,7 @@ LOCK = "run.lock"
 PINS = ("numpy", "torch", "dond-marl")  # what the figures may depend on
 
 
-class RunError(RuntimeError):
+class RunError(RunFailure):
     """A run that cannot be started or taken up again; the message says why and what to do."""
 
 
@@ -101,13 +102,6 @@ def runs_in(output_dir: Path) -> list[Path]:
     if not output_dir.is_dir():
         return []
     return [path for path in output_dir.iterdir() if path.name.isascii() and path.name.isdigit() and path.is_dir()]
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that it is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
 
 
 def _version(name: str) -> str:

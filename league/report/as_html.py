@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dond_marl.game import ITEMS
-from dond_marl.metrics import TEN
+from dond_marl.yardsticks.metrics import TEN
 from league.display.svg.curves import curve_chart
 from league.display.svg.frontier import drawing, legend, plane_of
 from league.report.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Table, number_of, shown, spelled

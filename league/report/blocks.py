@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from dond_marl.metrics import Estimate
 from dond_marl.records.record import GameRecord
+from dond_marl.yardsticks.metrics import Estimate
 from league.standings.curves import CurvePoint
 
 Unit = Literal["points", "share", "count", "acts", "skill", "ratio", "seconds"]

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import TEN
+from dond_marl.yardsticks.metrics import TEN
 from league.rounds.matchmaking import FLOOR, NOTHING, coverage, hard, learning_progress, variance
 from league.standings.cells import Payoffs
 from league.standings.payoffs import best_replies, bounds, shrink

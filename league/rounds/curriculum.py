@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dond_marl.metrics import Estimate
+from dond_marl.yardsticks.metrics import Estimate
 from league.settings.read import Config
 from league.settings.stages import StageConfig, Until
 from league.standings.history import History

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from dond_marl.metrics import GROUPS, Estimate, mean_of_cells
+from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells
 from league.settings.sections import Section
 
 Points = NDArray[np.float64]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import TEN as RANGE  # points of ten
+from dond_marl.yardsticks.metrics import TEN as RANGE  # points of ten
 
 Figures = NDArray[np.float64]
 FLOOR = 0.1  # of the probability is spread evenly, so that nobody is forgotten

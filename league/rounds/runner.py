@@ -7,12 +7,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dond_marl.records.files import write_whole
 from league.backends.choose import open_backend
 from league.backends.contract import Backend
 from league.display.findings import write_findings
 from league.ledger.integrity import mend
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import RunDirectory, RunError, machine, write_whole
+from league.ledger.run_directory import RunDirectory, RunError, machine
 from league.rounds.curriculum import ended
 from league.rounds.planner import members_of, plan_round
 from league.rounds.snapshots import births

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import Estimate, points_of_ten, scenario_groups
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.yardsticks.metrics import Estimate, points_of_ten, scenario_groups
 from league.rounds.gates import Verdict, judge
 from league.rounds.matches import gate_pool
 from league.settings.learner import LearnerConfig

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from dond_marl.errors import InputError
 from league.settings.backend import BackendConfig
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
@@ -132,7 +133,7 @@ class Config(Section):
         return self.league.rounds + bool(self.learners)
 
 
-class ConfigError(ValueError):
+class ConfigError(InputError):
     """Settings that cannot be used; ``complaints`` says everything that is wrong, in the order of reading."""
 
     def __init__(self, complaints: Iterable[Complaint]) -> None:

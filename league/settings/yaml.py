@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from dond_marl.errors import InputError
+
 Path = tuple[str | int, ...]  # keys and list positions from the top
 
 MAX_BYTES = 1_000_000
@@ -41,7 +43,7 @@ class Problem(NamedTuple):
     text: str
 
 
-class YamlError(ValueError):
+class YamlError(InputError):
     """A text that is not YAML of ours at all; ``problem`` says where and why."""
 
     def __init__(self, line: int, text: str) -> None:
@@ -69,7 +71,7 @@ class _Alias(yaml.Node):
 class _Loader(yaml.SafeLoader):
     """PyYAML's composer under the core schema, bounded in depth and number of nodes. It constructs nothing."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
+    yaml_implicit_resolvers: dict[str, Any] = {}  # PyYAML's own way to declare them
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -93,9 +95,9 @@ class _Loader(yaml.SafeLoader):
 class _Dumper(yaml.SafeDumper):
     """Writes what :class:`_Loader` reads back as the same values."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
+    yaml_implicit_resolvers: dict[str, Any] = {}  # PyYAML's own way to declare them
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
+    def ignore_aliases(self, data: Any) -> bool:  # PyYAML's signature
         """Write every value out."""
         return True
 

@@ -2,7 +2,7 @@
 
 The unit of storage is the leg, member ``a`` in seat_0 against member ``b`` in seat_1: it holds two payoff cells (``a``
 in seat_0 against ``b``, ``b`` in seat_1 against ``a``) that share their scenarios. Sums by group of scenarios
-(:func:`dond_marl.metrics.scenario_groups`) give intervals; they are single precision, 6 KiB a leg, means are double.
+(:func:`dond_marl.yardsticks.metrics.scenario_groups`) give intervals; they are single precision, 6 KiB a leg, means are double.
 L = legs stored, N = members, K = scenarios of a block.
 """
 
@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import GROUPS, TEN, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.yardsticks.metrics import GROUPS, TEN, scenario_groups
 from dond_marl.yardsticks.solve import solve
 
 GAMES_AT_ONCE = 2**18  # added in one sweep; bounds the memory that a round's points take
@@ -236,7 +236,7 @@ def _figures(totals: NDArray[np.void]) -> tuple[NDArray[np.float64], ...]:
 def _errors(sums: NDArray[np.float32], games: NDArray[np.float32]) -> NDArray[np.float64]:
     """The variance of each mean between groups of scenarios, ``[L, 2]``; ``nan`` with fewer than two groups.
 
-    A linearized ratio, as in :func:`dond_marl.metrics.mean_of_cells`; ``sums[L, 2, GROUPS]``, ``games[L, GROUPS]``.
+    A linearized ratio, as in :func:`dond_marl.yardsticks.metrics.mean_of_cells`; ``sums[L, 2, GROUPS]``, ``games[L, GROUPS]``.
     """
     total = games.sum(axis=1)
     means = sums.sum(axis=2) / total[:, None]

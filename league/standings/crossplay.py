@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import Estimate, mean_of_cells
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
 from league.standings.cells import Cells, Payoffs, Played
 from league.tasks.values import Leg
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
 from league.ledger.ledger import Ledger
 from league.standings.crossplay import write_csv
 

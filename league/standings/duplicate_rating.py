@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import GROUPS, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.yardsticks.metrics import GROUPS, scenario_groups
 from league.standings.ratings import REPLICATES, Rated, Table, scenario_weights, with_interval
 from league.tasks.values import Leg
 

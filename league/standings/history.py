@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import points_of_ten
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.yardsticks.metrics import points_of_ten
 from league.ledger.ledger import Ledger
 from league.standings.crossplay import CrossPlay
 from league.tasks.values import Leg, Member

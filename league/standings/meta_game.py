@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.metrics import TEN
+from dond_marl.errors import InputError
+from dond_marl.yardsticks.metrics import TEN
 from league.standings.linear_programs import Deviations, Pairs, Solved, Table, least, least_gain
 
 SETTLED = 1e-9  # relative growth of the Nash product that another vertex promises: too little to search on
@@ -29,7 +30,7 @@ UNBOUND = 10.0  # tenths; more than anything gains
 MOST_COMPARED = 2000  # pairs among which gains are compared for that: more take longer than another program
 
 
-class MetaGameError(ValueError):
+class MetaGameError(InputError):
     """The tables are no game: another shape is needed, or a cell holds no number."""
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.metrics import GROUPS
+from dond_marl.yardsticks.metrics import GROUPS
 from league.standings.cells import Cells, Payoffs
 
 Table = NDArray[np.float64]

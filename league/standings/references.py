@@ -16,13 +16,13 @@ import numpy as np
 
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
+from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import prior_scenarios
-from league.ledger.run_directory import write_whole
 from league.settings.read import Config
 from league.standings.crossplay import Responses
 from league.tasks.values import open_source as source_of

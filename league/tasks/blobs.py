@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dond_marl.errors import RunFailure
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -18,7 +20,7 @@ SUFFIX = ".safetensors"
 ABOUT = "about"
 
 
-class BlobError(RuntimeError):
+class BlobError(RunFailure):
     """Weights that the ledger names are missing or damaged. The message says which and what to do."""
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dond_marl.metrics import Estimate
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, score
 from league.training.training import Training

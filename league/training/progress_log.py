@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from league.ledger.run_directory import write_whole
+from dond_marl.records.files import write_whole
 
 if TYPE_CHECKING:
     from league.training.training import Training

@@ -16,10 +16,11 @@ from typing import Protocol
 import torch
 
 from dond_marl.occupants import seat_occupant
+from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from hints import HintSchedule
-from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, write_whole
+from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import differences, dump, parse
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NOTHING_KNOWN, References, references

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
+from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS
-from dond_marl.metrics import TEN
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Int8s
+from dond_marl.yardsticks.metrics import TEN
 from partners.judges.styles import Style
 
 MOST_FAILED = 0.5  # share of a block's games that may go unjudged
@@ -36,7 +37,7 @@ class Verdict(IntEnum):
     YES = 1
 
 
-class JudgeError(RuntimeError):
+class JudgeError(RunFailure):
     """A judge that judges too little to learn from: how much, why, and what to do. Learning must stop."""
 
 

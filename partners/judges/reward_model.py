@@ -17,9 +17,9 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from dond_marl.batch import Games
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Act
-from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.randomness import generator
 from dond_marl.seats import Int8s
+from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from partners.judges.episodes import Labelled
 from partners.judges.judge import Verdict, count_verdicts
 from partners.judges.styles import Style

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.game import MAX_COUNT, Act
-from dond_marl.metrics import TEN
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools
+from dond_marl.yardsticks.metrics import TEN
 
 
 class Style(StrEnum):

@@ -14,6 +14,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, spec_name
 from partners.network.saved import HOW_TO_TEACH, expert_path, read_network, refusals_refuse
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from partners.network.network import NetworkShape, PolicyNetwork
 
 
-class FirstWeightsError(ValueError):
+class FirstWeightsError(InputError):
     """Weights to start from that cannot be read, or that are of another network than the learner's."""
 
 

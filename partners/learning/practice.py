@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner, Whisper
+from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from partners.learning.experience import Experience, LearningSeat, joined
 from partners.learning.rewards import Own, Reward, for_seat
 from partners.network.network import PolicyNetwork

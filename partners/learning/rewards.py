@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
+from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
 from dond_marl.scenarios.sources import Scenarios
 from partners.judges.language_model import llm_judge
@@ -34,7 +35,7 @@ OWN = "own"
 _LONGEST = 1_000  # characters of a spec
 
 
-class RewardError(ValueError):
+class RewardError(InputError):
     """A reward that does not exist, or parameters that it does not take: what was given and what is allowed."""
 
 

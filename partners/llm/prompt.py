@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
 from dond_marl.seats import Int8s, Turns, worth
 from partners.llm.reply import Reason
@@ -53,7 +54,7 @@ _NAME = re.compile(r"\{(\w+)\}")
 _ATTEMPT = re.compile(r"\{\s*[^\W\d][^{}\"\n]*\}")  # JSON has no letter after a brace: this is meant to be a name
 
 
-class PromptError(ValueError):
+class PromptError(InputError):
     """A prompt template that cannot be used: what is wrong, where, and what is allowed."""
 
 

@@ -18,12 +18,13 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from dond_marl.errors import InputError
 from partners.network.network import NetworkShape, PolicyNetwork
 
 FORMAT = 1  # raised whenever an older reader would misread a checkpoint
 
 
-class CheckpointError(ValueError):
+class CheckpointError(InputError):
     """A checkpoint that is missing, damaged, or made for other features. The message says which and what to do."""
 
 

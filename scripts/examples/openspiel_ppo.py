@@ -37,10 +37,10 @@ class Against(Environment):
         told = {key: step.observations[key][self.own_first] for key in ("info_state", "legal_actions")}
         return step._replace(observations=told, rewards=step.rewards and step.rewards[self.own_first])
 
-    def reset(self) -> TimeStep:  # noqa: D102  # OpenSpiel's
+    def reset(self) -> TimeStep:  # OpenSpiel's
         return self._ordered(super().reset())
 
-    def get_time_step(self) -> TimeStep:  # noqa: D102  # OpenSpiel's
+    def get_time_step(self) -> TimeStep:  # OpenSpiel's
         return self._ordered(super().get_time_step())
 
 

@@ -14,13 +14,15 @@ import venv
 from pathlib import Path
 from typing import NamedTuple
 
+from dond_marl.errors import RunFailure
+
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ROOT / "build" / "plug_in"
 GROUND = ("numpy==2.4.6", "pettingzoo==1.27.0", "scipy==1.17.1", "torch==2.13.0")  # what the project itself needs there
 THREADS = {"OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
 
 
-class PlaceError(RuntimeError):
+class PlaceError(RunFailure):
     """A place that cannot be made; the message says what pip says."""
 
 
@@ -67,7 +69,7 @@ def python_of(example: Example) -> Path:
     made = place / "requirements.json"
     if not made.is_file() or json.loads(made.read_text(encoding="utf-8")) != list(example.apart):
         venv.create(place, with_pip=True, clear=True)
-        done = subprocess.run(  # noqa: S603  # our own list of requirements
+        done = subprocess.run(  # our own list of requirements
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *example.apart],
             capture_output=True,
             text=True,

@@ -1,4 +1,4 @@
-"""The floors: imports only point down, and heavy libraries stay out of light ones."""
+"""The house: rooms whose imports only point down, no circles, no crowded folder; heavy libraries stay apart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,20 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("dond_marl", "hints", "partners", "league")
 SOURCES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
 ALL = [*SOURCES, *sorted((ROOT / "scripts").rglob("*.py"))]
-GYMNASIUM_HOMES = {
-    "env.py", "spaces.py", "action_forms.py", "single_agent.py", "views.py", "registration.py",
-    "deal_or_no_dialog_v0.py", "parallel.py",
-}  # fmt: skip
+# The rooms of the league, lowest first; those of one line do not know each other.
+ROOMS = (
+    ("settings",),
+    ("tasks",),
+    ("backends", "ledger"),
+    ("standings",),
+    ("evaluation",),
+    ("rounds", "training"),
+    ("tables",),
+    ("display",),
+    ("report", "experiments", "web"),
+    ("cli",),
+)
+MOST_ENTRIES = 16
 HEAVY = ("torch", "transformers", "groq", "ray", "supersuit")
 
 
@@ -50,15 +61,98 @@ def test_the_rules_need_the_standard_library_only():
     assert imports(ROOT / "dond_marl" / "game.py") <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "dond_marl").glob("*.py")), ids=names)
-def test_the_ground_floor_stands_on_numpy_alone_outside_the_env_modules(path):
+@pytest.mark.parametrize("path", sorted((ROOT / "dond_marl").rglob("*.py")), ids=names)
+def test_the_ground_floor_stands_on_numpy_alone_outside_the_environments(path):
     allowed = {"dond_marl", "numpy", "__future__"} | sys.stdlib_module_names
-    if path.name in GYMNASIUM_HOMES:
+    if "envs" in path.parts or path.name == "deal_or_no_dialog_v0.py":
         allowed |= {"gymnasium", "pettingzoo"}
-    if path.name == "openspiel_game.py":  # a face of the game that nothing imports but those who play in OpenSpiel
+    if "openspiel" in path.parts:  # a face of the game that nothing imports but those who play in OpenSpiel
         allowed |= {"pyspiel"}
     assert imports(path, top_level_only=True) <= allowed
     assert imports(path) <= allowed | {"scipy"}  # scipy only inside a function
+
+
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in SOURCES}
+
+
+def modules_imported(path: Path) -> set[str]:
+    """The modules of this project that a file imports: anywhere in it, for annotations too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {member if member in MODULES else node.module for member in members}
+    return found & MODULES.keys()
+
+
+GRAPH = {name: modules_imported(path) - {name} for name, path in MODULES.items()}
+
+
+def circle(graph: dict[str, set[str]]) -> list[str] | None:
+    """One way round a graph, if there is any."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return None
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert circle(GRAPH) is None
+
+
+@pytest.mark.parametrize("folder", sorted({name.rpartition(".")[0] for name in MODULES} - {""}))
+def test_rooms_and_files_of_one_folder_import_each_other_in_one_direction(folder):
+    siblings: dict[str, set[str]] = {}
+    for name, targets in GRAPH.items():
+        if name.startswith(f"{folder}."):
+            within = {target for target in targets if target.startswith(f"{folder}.")}
+            room = name.removeprefix(f"{folder}.").split(".")[0]
+            siblings.setdefault(room, set()).update(
+                {target.removeprefix(f"{folder}.").split(".")[0] for target in within} - {room}
+            )
+    assert circle(siblings) is None
+
+
+def test_the_rooms_of_the_league_import_only_rooms_below():
+    level = {room: number for number, rooms in enumerate(ROOMS) for room in rooms}
+    rooms = {path.name for path in (ROOT / "league").iterdir() if (path / "__init__.py").is_file()}
+    assert rooms == level.keys()
+    upward = [
+        (name, target)
+        for name, targets in GRAPH.items()
+        for target in targets
+        if name.count(".") > 1 or name.split(".")[-1] in level
+        if name.startswith("league.") and target.startswith("league.")
+        if (here := name.split(".")[1]) != (there := target.split(".")[1]) and level[there] >= level[here]
+    ]
+    assert upward == []
+
+
+@pytest.mark.parametrize("folder", (*FLOORS, "scripts", "tests"))
+def test_no_folder_holds_more_than_a_reader_takes_in_at_a_glance(folder):
+    files = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder],
+        capture_output=True, text=True, cwd=ROOT, check=True,
+    ).stdout.split("\0")  # fmt: skip
+    entries: dict[Path, set[str]] = {}
+    for file in map(Path, filter(None, files)):
+        for parent in file.parents:
+            entries.setdefault(parent, set()).add(file.relative_to(parent).parts[0])
+    crowded = {
+        str(parent): len(names)
+        for parent, names in ((parent, names - {"__init__.py", "py.typed"}) for parent, names in entries.items())
+        if len(names) > MOST_ENTRIES and parent != Path()
+    }
+    assert crowded == {}
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.name == "__init__.py"], ids=names)
+def test_a_room_says_in_one_line_what_it_is(path):
+    sentence = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
+    assert sentence.endswith(".") and "\n" not in sentence
 
 
 def test_light_packages_load_no_heavy_library():
@@ -77,19 +171,18 @@ def test_nothing_draws_from_a_global_generator_but_the_benchmarks_peer(path):
 
 def test_a_partner_constructs_no_generator():
     learning = {
-        "learners.py",
-        "network.py",
-        "practice.py",
-        "llm/student.py",
+        "judges/reward_model.py",
+        "learning/learners.py",
+        "network/network.py",
+        "learning/practice.py",
+        "llm/student/network.py",
     }  # they improve or make a partner, they are none
     for path in sorted(set((ROOT / "partners").rglob("*.py")) - {ROOT / "partners" / name for name in learning}):
         assert not re.search(r"default_rng|Generator|randomness", path.read_text(encoding="utf-8")), path
 
 
 @pytest.mark.parametrize("path", ALL, ids=names)
-def test_files_hold_one_idea(path):
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 320, f"{names(path)} has {lines} lines: split it by idea"
+def test_no_file_is_named_for_nothing(path):
     assert path.stem not in ("utils", "common", "base", "manager", "helpers")
 
 

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from dond_marl.errors import InputError
 from dond_marl.game import MAX_COUNT, Scenario, Triple, as_integer
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, ScenarioSource, pack
 
@@ -23,7 +24,7 @@ _INSTANCE = re.compile(r"(\d+,\d+,\d+) (\d+,\d+,\d+) (\d+,\d+,\d+)\s*")
 _INSIDE_CODE = re.compile(r'R"\((.*?)\)"', re.DOTALL)
 
 
-class InstanceError(ValueError):
+class InstanceError(InputError):
     """A file of instances that is missing, cannot be read, or holds nothing that can be played."""
 
 

@@ -38,7 +38,7 @@ def main(
         loaded: dict[str, Config] = {path.stem: load_config(path, overrides) for path in configs}
         for name, config in loaded.items():
             if not config.learners or not config.heldout:
-                print(f"{name}: a league to compare has learners and held-out members", file=sys.stderr)  # noqa: T201  # the command talks to a person
+                print(f"{name}: a league to compare has learners and held-out members", file=sys.stderr)  # the command talks to a person
                 return USAGE_ERROR
         for seed in seeds:
             for name, config in loaded.items():
@@ -47,13 +47,13 @@ def main(
                 seeded = config.model_copy(update={"league": league})
                 trials.append(trial(name, seeded, output_dir / name, Quiet(console)))
     except USER_ERRORS as error:
-        print(error, file=sys.stderr)  # noqa: T201  # as above
+        print(error, file=sys.stderr)  # as above
         return USAGE_ERROR
     except RUN_ERRORS as error:
-        print(error, file=sys.stderr)  # noqa: T201  # as above
+        print(error, file=sys.stderr)  # as above
         return RUN_ERROR
     except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)  # noqa: T201  # as above
+        print("\ninterrupted", file=sys.stderr)  # as above
         return INTERRUPTED
     print_trials(console, trials)
     if csv is not None:

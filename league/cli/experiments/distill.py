@@ -47,7 +47,7 @@ def main(config_path: Path | None, overrides: Sequence[str], out: Path | None) -
     except (*RUN_ERRORS, SetupError, ValueError) as error:
         return _failed(error, RUN_ERROR)
     except KeyboardInterrupt:
-        print("\ninterrupted: nothing is kept", file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print("\ninterrupted: nothing is kept", file=sys.stderr)  # the command talks to a person
         return INTERRUPTED
     console.print(Text(f'the model is in {folder}; seat it as llm(provider=hf, model="{folder}")'), soft_wrap=True)
     return 0
@@ -82,5 +82,5 @@ def _print(console: Console, recipe: Recipe, seen: Imitation, label: str) -> Non
 
 
 def _failed(error: Exception, code: int) -> int:
-    print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(error, file=sys.stderr)  # the command talks to a person
     return code

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
 from hints import HinterError
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
@@ -18,7 +19,7 @@ from league.display.plane import PlotError, check_drawable
 from league.experiments.hints.experiment import ExperimentConfig, run
 from league.experiments.hints.figure import draw
 from league.experiments.hints.findings import markdown, write_marks
-from league.ledger.run_directory import SETTINGS, new_run, write_whole
+from league.ledger.run_directory import SETTINGS, new_run
 from league.settings.read import dump, load_config
 from league.tasks.hint_report import privileged_note
 
@@ -45,7 +46,7 @@ def main(config_path: Path, overrides: Sequence[str], plot: Path | None) -> int:
             raise
         return _failed(error.__cause__, RUN_ERROR)
     except KeyboardInterrupt:
-        print("\ninterrupted: nothing is written", file=sys.stderr)  # noqa: T201  # the command talks to a person
+        print("\ninterrupted: nothing is written", file=sys.stderr)  # the command talks to a person
         return INTERRUPTED
     return 0
 
@@ -84,5 +85,5 @@ def _print(console: Console, text: str) -> None:
 
 
 def _failed(error: BaseException, code: int) -> int:
-    print(error, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(error, file=sys.stderr)  # the command talks to a person
     return code

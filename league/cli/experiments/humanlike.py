@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dond_marl.records.files import write_whole
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.cli.train import TrainWatcher
 from league.display.league import console_for_people, figure
 from league.experiments.humanlike import HumanlikeError, Row, check, rows
-from league.ledger.run_directory import write_whole
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.clone import plain
@@ -93,5 +93,5 @@ def _say(console: Console, line: str) -> None:
 
 
 def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(message, file=sys.stderr)  # the command talks to a person
     return code

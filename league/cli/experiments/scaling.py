@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
+from dond_marl.errors import InputError
+from dond_marl.records.files import write_whole
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people
 from league.display.plane import PlotError, check_drawable
 from league.experiments.scaling.report import WORKERS, Sized, draw, print_loads, simulated
 from league.experiments.scaling.simulation import Costs, Shape
-from league.ledger.run_directory import write_whole
 from league.settings.read import Config, load_config
 
 
@@ -32,7 +33,7 @@ class Request(NamedTuple):
     most: int = WORKERS[-1]
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """Arguments that cannot be used, in one line."""
 
 
@@ -111,5 +112,5 @@ def _check(console: Console, config: Config, costs: Costs, shape: Shape) -> None
 
 
 def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(message, file=sys.stderr)  # the command talks to a person
     return code

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people
@@ -24,7 +25,7 @@ from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.report import NAMES, Judged, figures, print_judged, print_rows, rows_of
 from league.experiments.styles.settings import SOURCES, Source, StylesConfig
 from league.experiments.styles.trials import Trial, TrialResult, reward_in, run
-from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run, write_whole
+from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run
 from league.settings.read import dump, load_config
 from partners.judges.episodes import played
 from partners.judges.judge import JudgeError, JudgeReward
@@ -187,5 +188,5 @@ def _say(console: Console, line: str, style: str = "") -> None:
 
 
 def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # noqa: T201  # the command talks to a person
+    print(message, file=sys.stderr)  # the command talks to a person
     return code

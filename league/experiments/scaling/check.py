@@ -49,7 +49,7 @@ class _Clock(PlainWatcher):
         super().__init__(console_for_people())
         self.at: list[Spent] = []
 
-    def committed(self, progress: Progress, standings: list[Standing]) -> None:  # noqa: ARG002  # a watcher's method
+    def committed(self, progress: Progress, standings: list[Standing]) -> None:  # a watcher's method
         """Remember."""
         self.at.append(Spent(time.perf_counter(), _computed()))
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.metrics import Estimate, mean_of_cells
+from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
 from league.display.league import figure
 from league.experiments.styles.agreement import Agreement
 from league.experiments.styles.settings import SOURCES, Source, StylesConfig

@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.metrics import GROUPS, TEN, points_of_ten, scenario_groups
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
+from dond_marl.yardsticks.metrics import GROUPS, TEN, points_of_ten, scenario_groups
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.settings import Source, StylesConfig, judge_of
 from partners.judges.episodes import worked_episodes

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import SEATS
-from dond_marl.metrics import GROUPS, mean_of_cells
 from dond_marl.records.record import GameRecord, records
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
+from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells
 from league.display.dialogue import act_told, said, steps
 from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.metrics import TEN, Estimate
 from dond_marl.records.record import GameRecord, records
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
+from dond_marl.yardsticks.metrics import TEN, Estimate
 from league.display.svg.markup import Markup, element, svg
 from league.evaluation.outcomes import Figures, Outcomes, figures, landed, together
 from league.evaluation.outcomes import outcomes_of as outcomes_in

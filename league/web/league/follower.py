@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.errors import InputError
 from dond_marl.game import Rules
-from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
+from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from league.ledger.ledger import LedgerError
 from league.ledger.read_ledger import ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER
@@ -32,7 +33,7 @@ from league.tasks.rounds import Decision
 from league.tasks.values import LearnerState, Leg, Member, Place, Seated, seated
 
 
-class RunViewError(ValueError):
+class RunViewError(InputError):
     """A run that cannot be shown; the message says why."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dond_marl.metrics import TEN, Estimate
+from dond_marl.yardsticks.metrics import TEN, Estimate
 from league.display.svg.markup import Markup, element, joined
 from league.standings.crossplay import Standing
 from league.web.league.follower import Picture, sentence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dond_marl.game import ITEMS, State
-from dond_marl.metrics import TEN
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause
+from dond_marl.yardsticks.metrics import TEN
 from league.display.svg.frontier import drawing, frontier_table, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import InputError
 from dond_marl.game import Action
 from partners.llm.reply import Legal, reply_line
 
@@ -44,7 +45,7 @@ class Lines(NamedTuple):
     lengths: tuple[int, ...]  # of each line, in tokens
 
 
-class TokenError(ValueError):
+class TokenError(InputError):
     """A tokenizer that cannot write the legal lines apart from each other."""
 
 

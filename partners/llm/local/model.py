@@ -101,7 +101,7 @@ def load_model(source: str, *, download: bool = False, revision: str | None = No
         model.to(torch.device(device))  # type: ignore[arg-type]  # wrapped without types
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001  # what libraries say of somebody's damaged files is of every kind
+    except Exception as error:  # what libraries say of somebody's damaged files is of every kind
         more = "" if folder.is_dir() or download else " (it is looked for on this machine alone: see download)"
         raise SetupError(f"the model {source} cannot be used{more}: {_reason(error)}") from None
     model.eval()  # type: ignore[no-untyped-call]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Act, Rules
-from dond_marl.metrics import points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, grid, grid_size, legal_action_mask
+from dond_marl.yardsticks.metrics import points_of_ten
 from dond_marl.yardsticks.policy_value import policy_value
 
 SOME = lewis_space().rows(np.arange(0, 5295, 40))

@@ -223,7 +223,7 @@ def test_no_worker_outlives_its_parent_not_even_one_that_hangs(tmp_path, broken,
             """
             import sys
             from league.backends.process import ProcessBackend
-            from league.tasks import Place
+            from league.tasks.values import Place
             from tests.league.backends.backend_tasks import match, seat
 
             tasks = [match(seat("tough"), seat(f"broken(how={sys.argv[1]})"))] * 2
@@ -347,7 +347,7 @@ def test_the_backends_that_need_nothing_are_opened_as_they_are_set():
 
 
 def test_without_ray_its_backend_says_what_to_install():
-    code = "import sys; sys.modules['ray'] = None; from league.backends.cluster import RayBackend; RayBackend()"
+    code = "import sys; sys.modules['ray'] = None; from league.backends.ray_cluster import RayBackend; RayBackend()"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert "BackendError: the backend ray needs Ray: pip install 'dond-marl[ray]'" in done.stderr
 

@@ -129,8 +129,8 @@ def test_weights_that_come_damaged_are_refused_and_old_ones_are_forgotten(tmp_pa
 def test_no_worker_outlives_a_driver_that_is_killed(tmp_path, broken):
     script = tmp_path / "driver.py"
     script.write_text(
-        "from league.backends.cluster import RayBackend\n"
-        "from league.tasks import Place\n"
+        "from league.backends.ray_cluster import RayBackend\n"
+        "from league.tasks.values import Place\n"
         "from tests.league.backends.backend_tasks import match, seat\n"
         "from pathlib import Path\n"
         "tasks = [match(seat('tough'), seat('broken(how=deaf)'))] * 2\n"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import trim_mean
 
-from dond_marl.metrics import GROUPS
+from dond_marl.yardsticks.metrics import GROUPS
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import beside, interquartile_mean, proximity
 

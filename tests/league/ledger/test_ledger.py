@@ -174,7 +174,7 @@ def child(tmp_path: Path, path: Path, body: str, limit: int | None = None) -> su
         "sys.path[:0] = [sys.argv[1], sys.argv[2]]\n"
         "from pathlib import Path\n"
         "from test_ledger import CONFIG, commit\n"
-        "from league.ledger import Ledger, LedgerError\n"
+        "from league.ledger.ledger import Ledger, LedgerError\n"
         "ledger = Ledger(Path(sys.argv[3]))\n" + textwrap.dedent(body)
     )
     return subprocess.run(

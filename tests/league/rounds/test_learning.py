@@ -76,10 +76,10 @@ def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, 
             sys.path.insert(0, sys.argv[1])
             from pathlib import Path
             from league import blobs
-            from league.config import load_config
-            from league.ledger import Ledger
-            from league.run_directory import new_run
-            from league.runner import run_league
+            from league.settings.read import load_config
+            from league.ledger.ledger import Ledger
+            from league.ledger.run_directory import new_run
+            from league.rounds.runner import run_league
 
             where, done = sys.argv[3], 0
             def die(*_):

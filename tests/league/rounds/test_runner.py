@@ -68,9 +68,9 @@ def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_pat
             import os, signal, sys
             sys.path.insert(0, sys.argv[1])
             from pathlib import Path
-            from league.config import load_config
-            from league.run_directory import new_run
-            from league.runner import run_league
+            from league.settings.read import load_config
+            from league.ledger.run_directory import new_run
+            from league.rounds.runner import run_league
 
             class Killer:
                 def opened(self, *_): pass

@@ -89,7 +89,7 @@ def test_every_league_config_loads_and_says_nothing_that_is_a_default(path):
 
 def test_reading_settings_loads_no_heavy_library():
     code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from league.config import load_config; "
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from league.settings.read import load_config; "
         f"load_config({str(LEAGUE)!r}); print(sorted({{'torch', 'transformers', 'groq', 'ray'}} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

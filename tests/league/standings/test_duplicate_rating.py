@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from openskill.models import PlackettLuce
 
 from dond_marl.game import Scenario
-from dond_marl.metrics import GROUPS
 from dond_marl.scenarios.sources import pack
+from dond_marl.yardsticks.metrics import GROUPS
 from league.standings.duplicate_rating import Session, Skills, duplicate_rating, match_points, sessions
 from league.tasks.values import FACTS, Leg
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
-from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
+from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from league.rounds.gates import Gate, judge
 from league.standings import cells as cells_module
 from league.standings.cells import Cells, Payoffs, Played
@@ -49,7 +49,7 @@ def test_cells_worked_by_hand():
     assert payoffs.games[0, 0, 1] == 3 and payoffs.games.sum() == 6
     assert payoffs.variance[0, 0, 1] == pytest.approx(4)  # of 8, 4, 6
     assert payoffs.within[0, 0, 1] == pytest.approx(2)  # of 8, 6, one degree of freedom
-    # As in tests/dond_marl/test_metrics.py: influences (14 - 12) / 3 and (4 - 6) / 3, 2 / 1 * (4/9 + 4/9).
+    # As in tests/dond_marl/yardsticks/test_metrics.py: influences (14 - 12) / 3 and (4 - 6) / 3, 2 / 1 * (4/9 + 4/9).
     assert payoffs.error[0, 0, 1] == pytest.approx(16 / 9)
     assert math.isnan(payoffs.mean[0, 1, 1]) and math.isnan(payoffs.mean[2, 0, 0])
 

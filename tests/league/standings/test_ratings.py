@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
-from dond_marl.metrics import GROUPS
 from dond_marl.scenarios.sources import lewis_space, pack
+from dond_marl.yardsticks.metrics import GROUPS
 from league.standings.cells import Cells, Payoffs, Played
 from league.standings.meta_game import deviation_rating, game_of
 from league.standings.ratings import RELIABLE, RIDGE, bootstrap, distinctness, scenario_weights, take_give

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
-from dond_marl.metrics import points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import InexactGame, line_of
 from dond_marl.records.record import RecordError, from_json, record_of, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
+from dond_marl.yardsticks.metrics import points_of_ten
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.cli.web import Request, main

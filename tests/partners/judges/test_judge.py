@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from dond_marl.batch import Games
 from dond_marl.game import Rules
-from dond_marl.metrics import points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
+from dond_marl.yardsticks.metrics import points_of_ten
 from league.cli.train import main
 from partners.judges.episodes import reason, told, worked_episodes
 from partners.judges.episodes import rows as some_rows

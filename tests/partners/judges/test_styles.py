@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from dond_marl.batch import Games, Table
 from dond_marl.game import MAX_COUNT, Act, Rules, Scenario
-from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Traits, decide
+from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from partners.judges.styles import Style, StyleReward, leads, offers_of, shows
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import Own, reward_of
@@ -25,7 +25,7 @@ from partners.network.network import NetworkShape, PolicyNetwork
 
 torch.set_num_threads(1)
 LEWIS = open_source("lewis", split="train")
-P, I, AGREE, NO, END = Act.PROPOSE, Act.INSIST, Act.AGREE, Act.DISAGREE, Act.END  # noqa: E741  # short for the stories
+P, I, AGREE, NO, END = Act.PROPOSE, Act.INSIST, Act.AGREE, Act.DISAGREE, Act.END  # short for the stories
 # 1 book, 2 hats, 3 balls, worth 10 to each: (1, 0, 0) is worth 4 to seat_0 and 0 to seat_1.
 TABLE = Scenario((1, 2, 3), ((4, 0, 2), (0, 2, 2)))
 A, B, C = (1, 0, 0), (1, 1, 0), (0, 0, 3)

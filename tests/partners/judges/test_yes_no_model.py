@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.metrics import points_of_ten
+from dond_marl.yardsticks.metrics import points_of_ten
 from partners.judges.episodes import played, told
 from partners.judges.judge import Verdict
 from partners.judges.language_model import header, llm_judge, question, read_verdict

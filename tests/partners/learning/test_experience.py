@@ -11,11 +11,11 @@ import torch
 
 from dond_marl.batch import Games, Table
 from dond_marl.game import Act, Rules
-from dond_marl.metrics import TEN, points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Decisions, Traits, decide
+from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from hints import HintSchedule, RandomHinter
 from partners.learning.experience import Experience, LearningSeat, joined
 from partners.learning.practice import Opponent, Practice, practice

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from dond_marl.conformance import check_partner
 from dond_marl.game import Rules
-from dond_marl.metrics import points_of_ten
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
+from dond_marl.yardsticks.metrics import points_of_ten
 from league.settings.training import TrainConfig
 from league.training.training import begin
 from partners.network.checkpoint import CheckpointError, describe, load_network, network_of, save_checkpoint

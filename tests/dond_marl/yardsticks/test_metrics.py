@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dond_marl.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from dond_marl.scenarios.sources import lewis_space, open_source
+from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 
 
 def test_points_of_ten_are_tenths_of_the_own_whole_pool():

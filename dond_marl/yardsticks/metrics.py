@@ -77,6 +77,28 @@ def mean_of_cells(sums: NDArray[np.float64], games: NDArray[np.float64], confide
     return Estimate(mean, n, mean - margin, mean + margin)
 
 
+def mean_over_scenarios(
+    values: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    confidence: float,
+    among: NDArray[np.float64] | NDArray[np.bool_] | None = None,
+) -> Estimate:
+    """The mean of ``values`` with its interval over scenarios.
+
+    ``values[K]`` holds one figure per game, or ``values[C, K]`` per cell and game (the mean of the cells' means is
+    taken), ``groups[K]`` in 0..GROUPS - 1 the group of each game's scenario. ``among``, shaped as ``values``, counts
+    the games: a game of 0 is left out, whatever its value. ``confidence`` is two-sided, in (0, 1).
+    """
+    cells = np.atleast_2d(values)
+    counted = np.ones_like(cells, dtype=np.float64) if among is None else np.atleast_2d(among).astype(np.float64)
+    sums = [
+        np.bincount(groups, weights=np.where(c > 0, v * c, 0.0), minlength=GROUPS)
+        for v, c in zip(cells, counted, strict=True)
+    ]
+    games = [np.bincount(groups, weights=c, minlength=GROUPS) for c in counted]
+    return mean_of_cells(np.asarray(sums), np.asarray(games), confidence)
+
+
 def _student_quantile(probability: float, freedom: int) -> float:
     from scipy.special import stdtrit  # slow to import, and only needed here
 
