@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dond_marl.occupants import Factory
+from collections.abc import Sequence
+
+from dond_marl.occupants import Factory, Spec
+from dond_marl.seats import Partner
 from partners.best_response import BestResponse
 from partners.human import human
 from partners.llm.occupant import llm
@@ -14,8 +17,23 @@ from partners.scripted.greedy import FirstAcceptableOffer, Heuristic, Pushover, 
 from partners.scripted.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
 from partners.scripted.time_based import Boulware, Conceder, Linear
 
-# Whose play is learned, or somebody else's.
-UNSCRIPTED = ("best_response", "checkpoint", "expert", "human", "llm", "mixture")
+UNSCRIPTED = ("best_response", "checkpoint", "expert", "human", "llm", "mixture")  # whose play is learned or another's
+
+
+def scripted() -> list[str]:
+    """The names of the built-in partners that follow a fixed program and need no parameters, sorted."""
+    return [name for name in PARTNERS if name not in UNSCRIPTED]
+
+
+def mixture(of: Sequence[Spec | Partner] | str, weights: Sequence[float] | None = None) -> Mixture:
+    """Draws one of several partners for each game and stays it to the end.
+
+    Source: mixed strategies; a population of partners as one opponent (Strouse et al. 2021, arXiv 2110.08176).
+    ``of``: occupants (names, mappings or partners), or ``zoo`` for all built-in scripted ones; ``weights``: how often
+    each, by default equally.
+    """
+    return Mixture(scripted() if of == "zoo" else of, weights)
+
 
 PARTNERS: dict[str, Factory] = {
     "best_response": BestResponse,
@@ -31,7 +49,7 @@ PARTNERS: dict[str, Factory] = {
     "linear": Linear,
     "llm": llm,
     "micro": Micro,
-    "mixture": Mixture,
+    "mixture": mixture,
     "naive_tit_for_tat": NaiveTitForTat,
     "nash_seeker": NashSeeker,
     "nice": Nice,

@@ -19,8 +19,8 @@ from dond_marl.game import Act
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
 from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells
 from partners.learning.cloning import examples
-from partners.learning.losses import divergence, imitation, masked
-from partners.network.network import PolicyNetwork
+from partners.learning.losses import divergence, imitation
+from partners.network.network import PolicyNetwork, masked
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 BINS = 10  # of the reliability table, equally wide (Guo et al. 2017, arXiv 1706.04599, section 2)

@@ -15,25 +15,23 @@ import yaml
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
 from league.settings.sections import MemberConfig, wrong
 from league.settings.yaml import shown
-from partners.catalogue import UNSCRIPTED
+from partners.catalogue import PARTNERS, scripted
 
 ROSTERS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 ZOO, STANDARD = "zoo", "standard"
 
 
 def zoo() -> list[str]:
-    """Every scripted occupant of the catalogue that needs no parameters, by name."""
-    names = []
-    for name in catalogue():
-        if name in UNSCRIPTED:  # not even seated: that would load weights
-            continue
-        try:
-            traits = seat_occupant(name).traits
-        except OccupantNameError:  # it needs parameters
-            continue
-        if not (traits.learned or traits.remote or traits.human or traits.privileged):
-            names.append(name)
-    return names
+    """Every scripted occupant that needs no parameters, built-in or of another package, by name."""
+    return sorted([*scripted(), *filter(_is_scripted, catalogue().keys() - PARTNERS.keys())])
+
+
+def _is_scripted(name: str) -> bool:
+    try:
+        traits = seat_occupant(name).traits
+    except OccupantNameError:  # it needs parameters
+        return False
+    return not (traits.learned or traits.remote or traits.human or traits.privileged)
 
 
 def standard_heldout() -> list[Any]:

@@ -20,9 +20,10 @@ from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
 from league.evaluation.zoo_score import ZooScore, zoo_score
 from league.settings.training import TrainConfig
-from partners.learning.cloning import Clone, CloneSettings, Epoch, clone
+from partners.learning.cloning import CloneSettings, Epoch, clone
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import PolicyNetwork
+from partners.network.partner import Clone
 from partners.network.saved import PEOPLE, supervised_path
 
 HEURISTIC = "heuristic"  # the default partner, which the expert is compared with

@@ -14,7 +14,7 @@ from league.ledger.run_directory import SETTINGS, RunError, named_run
 from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
-from partners.catalogue import PARTNERS, UNSCRIPTED
+from partners.catalogue import scripted
 from partners.network.checkpoint import describe, load_checkpoint, network_of, save_checkpoint
 from partners.network.partner import NetworkPartner
 from partners.network.saved import EXPERT
@@ -51,7 +51,7 @@ def _scores(network: Any, *, greedy: bool) -> dict[str, dict[str, float | int]]:
     """Against every scripted partner and itself."""
     expert, heldout = NetworkPartner(network, greedy=greedy), open_source("lewis", split="heldout")
     assert heldout.table is not None
-    opponents = {name: seat_occupant(name) for name in PARTNERS if name not in UNSCRIPTED}
+    opponents = {name: seat_occupant(name) for name in scripted()}
     return {
         name: _told(score(expert, opponent, heldout.table, Rules(), seed=SEED, prior=heldout.prior))
         for name, opponent in {**opponents, "itself": expert}.items()

@@ -19,6 +19,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Bools, Rows
 from partners.judges.styles import Style, leads, offers_of, shows
+from partners.mixture import Mixture
 
 JUDGED, OTHER = "Alice", "Bob"
 _PLAYED = 1_000  # games that worked episodes are picked from; of each style more than fifty show it
@@ -49,8 +50,6 @@ def worked_episodes(style: Style, number: int, seed: int = 0) -> Labelled:
 @lru_cache(maxsize=8)
 def played(seed: int, number: int, split: str = "train") -> Games:
     """Games between scripted partners of many kinds, on scenarios of a ``split`` of ``lewis``."""
-    from partners.mixture import Mixture
-
     source = open_source("lewis", split=split)
     crowd = Mixture(of=_PLAYERS)
     return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,), prior=source.prior)

@@ -4,9 +4,6 @@ Cross-entropy of the act, and of ``oA`` where an offer was made, both under the 
 what people got in the end. Of all epochs the one is kept that knows best what other people said, and when that has not
 become better for a while, it is over (early stopping). Source: Pomerleau 1991 (Neural Computation 3), as the supervised
 start of Lewis et al. 2017, section 4.
-
-People's DISAGREE refuses and talks on. Where it ends the game instead they would not say it so lightly: a network that
-was taught under ``disagree="rejects"`` plays there with :func:`reluctant` weights.
 """
 
 from __future__ import annotations
@@ -22,13 +19,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.dialogues.positions import Positions
-from dond_marl.game import Act, Disagree
-from dond_marl.seats import Decisions, Doubles, Traits, Turns
+from dond_marl.game import Act
 from partners.learning.losses import imitation
 from partners.network.network import PolicyNetwork
-from partners.network.partner import NetworkPartner
 
-RELUCTANCE = 10.0  # nats: a refusal of one in ten becomes walking away once in two hundred thousand acts
 Order = Callable[[int, int], NDArray[np.int64]]  # (epoch, N) to the order of N rows in it
 
 
@@ -130,45 +124,6 @@ def cross_entropies(network: PolicyNetwork, unseen: Examples) -> tuple[float, fl
     logits, _ = network(unseen.features)
     act, oA = imitation(logits, unseen.mask, unseen.act, unseen.oA)
     return float(act.mean()), float(oA.mean())
-
-
-def reluctant(network: PolicyNetwork) -> PolicyNetwork:
-    """A copy that hardly ever says DISAGREE: ``RELUCTANCE`` nats less, all else in the same proportions."""
-    made = PolicyNetwork(network.shape, seed=None).to(network.device)
-    made.load_state_dict(network.state_dict())
-    with torch.no_grad():
-        made.head.bias[Act.DISAGREE] -= RELUCTANCE  # the head's first outputs are the act's
-    return made
-
-
-def under(network: PolicyNetwork, disagree: Disagree) -> PolicyNetwork:
-    """What a network that was taught where DISAGREE refuses is where it means ``disagree``."""
-    return reluctant(network) if disagree == "ends" else network
-
-
-class Clone:
-    """A network taught where DISAGREE only refuses, in a seat of either kind of game."""
-
-    def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
-        self.network = network
-        self._refusing = NetworkPartner(network, greedy=greedy)
-        self._reluctant = NetworkPartner(reluctant(network), greedy=greedy)
-
-    @property
-    def traits(self) -> Traits:
-        """Learned and memoryless; deterministic if greedy."""
-        return self._refusing.traits
-
-    def act(self, turns: Turns) -> Decisions:
-        """One decision per row; the confidence is its probability."""
-        return self._there(turns).act(turns)
-
-    def probs(self, turns: Turns, max_count: int) -> Doubles:
-        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
-        return self._there(turns).probs(turns, max_count)
-
-    def _there(self, turns: Turns) -> NetworkPartner:
-        return self._reluctant if turns.rules.disagree == "ends" else self._refusing
 
 
 def _teach(

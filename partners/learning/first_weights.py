@@ -55,12 +55,12 @@ def first_network(told: Hyperparameters, env: EnvConfig, *, hints: bool, seed: i
     """The network that a learner of this game starts with; ``hints``: whether it is ever told any.
 
     Weights that were taught without hints get room for them: none of the new inputs counts yet. Weights that were
-    taught by people hardly ever walk away where DISAGREE ends the game (:func:`partners.learning.cloning.reluctant`).
+    taught by people hardly ever walk away where DISAGREE ends the game (:func:`partners.network.partner.reluctant`).
     Raises :class:`FirstWeightsError`.
     """
-    from partners.learning.cloning import under
     from partners.network.checkpoint import CheckpointError
     from partners.network.network import PolicyNetwork
+    from partners.network.partner import under
 
     shape = told.shape(env, hints)
     if told.init_from is None:

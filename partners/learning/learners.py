@@ -20,12 +20,12 @@ from partners.learning.losses import (
     clipped_surrogate,
     discounted_returns,
     divergence,
-    evaluate,
     generalized_advantages,
+    log_prob_and_entropy,
     policy_gradient,
     value_loss,
 )
-from partners.network.network import PolicyNetwork
+from partners.network.network import PolicyNetwork, with_weights
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
 ROUNDING = 1e-5  # share of a whole: advantages that spread less are rounding, and must not be scaled up to a full step
@@ -106,8 +106,7 @@ class Learner:
                 self.optimizer.state[parameters[int(number)]][rest[0]] = value.clone()
         pull = {name[len(REFERENCE) :]: value for name, value in tensors.items() if name.startswith(REFERENCE)}
         if pull and self.settings.kl:
-            self.reference = PolicyNetwork(self.network.shape, seed=None).to(self.network.device)
-            self.reference.load_state_dict(pull)
+            self.reference = with_weights(self.network.shape, pull, self.network.device)
         self.updates, self.decisions = counters["updates"], counters["decisions"]
 
     def _share_left(self) -> float:
@@ -129,7 +128,7 @@ class Learner:
         totals = torch.zeros(5, device=self.network.device)
         for features, mask, act, oA, old_log_prob, weight, target, *toward in self._minibatches((*columns, *pull)):
             logits, value = network(features)
-            policy = evaluate(logits, mask, act, oA)
+            policy = log_prob_and_entropy(logits, mask, act, oA)
             surrogate = clipped_surrogate(policy.log_prob, old_log_prob, weight, settings.clip)
             error, entropy = value_loss(value, target), policy.entropy.mean()
             loss = surrogate + settings.vf * error
@@ -153,7 +152,7 @@ class Learner:
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
         logits, _ = self.network(experience.features)
-        policy = evaluate(logits, experience.mask, experience.act, experience.oA)
+        policy = log_prob_and_entropy(logits, experience.mask, experience.act, experience.oA)
         loss, entropy = policy_gradient(policy.log_prob, weight), policy.entropy.mean()
         metrics = {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
         loss = loss - entropy_weight * entropy

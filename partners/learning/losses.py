@@ -12,13 +12,7 @@ import torch
 from torch import Tensor
 
 from dond_marl.game import Act
-
-MASKED = -1e9  # logit of what may not be said: its probability is exactly zero in float32
-
-
-def masked(logits: Tensor, mask: Tensor) -> Tensor:
-    """``logits`` where ``mask``, else ``MASKED`` or so; a sum is several times faster than a choice."""
-    return logits + (mask.to(logits.dtype) - 1).mul_(-MASKED)
+from partners.network.network import masked
 
 
 class Policy(NamedTuple):
@@ -28,7 +22,7 @@ class Policy(NamedTuple):
     entropy: Tensor  # [B] of the whole action, in nats
 
 
-def evaluate(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> Policy:
+def log_prob_and_entropy(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> Policy:
     """Log-probability of the actions taken and entropy of the distribution.
 
     ``logits[B, 4, W]``, ``mask[B, 4, W]`` bool, ``act[B]``, ``oA[B, 3]`` int64. An action's probability is that of its
@@ -51,7 +45,7 @@ def evaluate(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> Policy:
 def imitation(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> tuple[Tensor, Tensor]:
     """Cross-entropies in nats of what somebody said: of the act ``[B]``, and of ``oA`` ``[B]``, 0 without an offer.
 
-    Arguments as of :func:`evaluate`; the two add up to the negative of its log-probability.
+    Arguments as of :func:`log_prob_and_entropy`; the two add up to the negative of its log-probability.
     """
     log_probs = torch.log_softmax(masked(logits.permute(1, 2, 0), mask.permute(1, 2, 0)), dim=1)  # [4, W, B]
     taken = torch.cat([act[None], oA.t()])[:, None]  # [4, 1, B]

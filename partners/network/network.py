@@ -9,6 +9,7 @@ Items are read as the turn gives them, or in an order of their own (:mod:`partne
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, cast
@@ -28,6 +29,7 @@ from partners.network.item_order import ItemOrder, given_back
 from partners.network.layers import Linear, Tanh, product
 
 PARTS = 1 + len(ITEMS)  # of an action: the act, then each entry of oA
+MASKED = -1e9  # logit of what may not be said: its probability is exactly zero in float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,23 @@ class PolicyNetwork(nn.Module):
             weight = basis if layer.out_features >= layer.in_features else basis.T
             layer.weight.copy_(torch.from_numpy(gain * weight))
             layer.bias.zero_()
+
+
+def masked(logits: Tensor, mask: Tensor) -> Tensor:
+    """``logits`` where ``mask`` (bool, the same shape), else ``MASKED`` or so; a sum is faster than a choice."""
+    return logits + (mask.to(logits.dtype) - 1).mul_(-MASKED)
+
+
+def copy_of(network: PolicyNetwork) -> PolicyNetwork:
+    """A network of the same shape with the same weights in tensors of its own, on the same device."""
+    return with_weights(network.shape, network.state_dict(), network.device)
+
+
+def with_weights(shape: NetworkShape, weights: Mapping[str, Tensor], device: torch.device | str) -> PolicyNetwork:
+    """A network of ``shape`` on ``device`` that holds a copy of ``weights``, a state by the parameters' names."""
+    network = PolicyNetwork(shape, seed=None).to(device)
+    network.load_state_dict(weights)
+    return network
 
 
 class _FirstLayer(torch.autograd.Function):

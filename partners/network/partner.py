@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dond_marl.game import Act
+from dond_marl.game import Act, Disagree
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
-from dond_marl.splits import grid
-from partners.learning.losses import masked
-from partners.network.network import PolicyNetwork
+from dond_marl.splits import action_count, action_index, grid
+from partners.network.network import PolicyNetwork, copy_of, masked
 
+RELUCTANCE = 10.0  # nats: a refusal of one in ten becomes walking away once in two hundred thousand acts
 ROWS = 64  # forwards are padded to a multiple: the same row gives the same bits in any company (measured)
 
 
@@ -97,6 +97,45 @@ class NetworkPartner:
         return features, mask, masked(logits.permute(1, 2, 0).cpu(), allowed), value.cpu()
 
 
+class Clone:
+    """A network taught where DISAGREE only refuses, in a seat of either kind of game (see :func:`reluctant`)."""
+
+    def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
+        self.network = network
+        self._refusing = NetworkPartner(network, greedy=greedy)
+        self._reluctant = NetworkPartner(reluctant(network), greedy=greedy)
+
+    @property
+    def traits(self) -> Traits:
+        return self._refusing.traits
+
+    def act(self, turns: Turns) -> Decisions:
+        return self._under(turns.rules.disagree).act(turns)
+
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        return self._under(turns.rules.disagree).probs(turns, max_count)
+
+    def _under(self, disagree: Disagree) -> NetworkPartner:
+        return self._reluctant if disagree == "ends" else self._refusing
+
+
+def reluctant(network: PolicyNetwork) -> PolicyNetwork:
+    """A copy that hardly ever says DISAGREE: ``RELUCTANCE`` nats less, all else in the same proportions.
+
+    People's DISAGREE refuses and talks on. Where it ends the game instead they would not say it so lightly, so a
+    network that was taught under ``disagree="rejects"`` plays there with these weights.
+    """
+    network = copy_of(network)
+    with torch.no_grad():
+        network.head.bias[Act.DISAGREE] -= RELUCTANCE  # the head's first outputs are the act's
+    return network
+
+
+def under(network: PolicyNetwork, disagree: Disagree) -> PolicyNetwork:
+    """What a network that was taught where DISAGREE refuses is where it means ``disagree``."""
+    return reluctant(network) if disagree == "ends" else network
+
+
 def _padded(rows: Tensor) -> Tensor:
     """``[..., B]`` to ``[..., P]``, zeros up to the next multiple of ``ROWS``."""
     missing = -rows.shape[-1] % ROWS
@@ -117,8 +156,6 @@ def _likeliest(probs: Tensor) -> Tensor:
 
 
 def _certain(decisions: Decisions, max_count: int) -> Doubles:
-    from dond_marl.splits import action_count, action_index
-
     probs: NDArray[np.float64] = np.zeros((len(decisions.act_type), action_count(max_count)))
     chosen = action_index(decisions.act_type, decisions.oA, max_count)
     probs[np.arange(len(probs)), chosen] = 1.0

@@ -28,16 +28,13 @@ def checkpoint(path: str, greedy: bool = False) -> Partner:
     """The policy in a checkpoint of ``scripts/train.py`` (its ``.json``); ``greedy``: its likeliest act every time.
 
     One that was taught by people whose refusals only refuse hardly ever walks away where DISAGREE ends the game; see
-    :mod:`partners.learning.cloning`. Source: this project. Raises :class:`partners.network.checkpoint.CheckpointError`.
+    :func:`partners.network.partner.reluctant`. Source: this project. Raises
+    :class:`partners.network.checkpoint.CheckpointError`.
     """
-    from partners.network.partner import NetworkPartner
+    from partners.network.partner import Clone, NetworkPartner
 
     network, about = read_network(Path(path).expanduser())
-    if refusals_refuse(about):
-        from partners.learning.cloning import Clone
-
-        return Clone(network, greedy=greedy)
-    return NetworkPartner(network, greedy=greedy)
+    return (Clone if refusals_refuse(about) else NetworkPartner)(network, greedy=greedy)
 
 
 class StandIn:
@@ -96,7 +93,7 @@ def supervised_path() -> Path:
 
 
 def read_network(path: Path) -> tuple[PolicyNetwork, dict[str, Any]]:
-    """The network of a checkpoint, and what is noted of it. Raises :class:`partners.network.checkpoint.CheckpointError`."""
+    """The network of a checkpoint and its note. Raises :class:`partners.network.checkpoint.CheckpointError`."""
     from partners.network.checkpoint import load_checkpoint, network_of
 
     tensors, about = load_checkpoint(path)

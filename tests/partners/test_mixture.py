@@ -14,7 +14,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
-from partners.catalogue import PARTNERS, UNSCRIPTED
+from partners.catalogue import PARTNERS, UNSCRIPTED, mixture
 from partners.mixture import WHO, Mixture
 
 THREE = ("tough", "random", "nice_tit_for_tat")
@@ -106,7 +106,7 @@ def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
 
 
 def test_the_zoo_is_every_scripted_partner_of_the_catalogue():
-    zoo = Mixture("zoo")
+    zoo = mixture("zoo")
     assert set(zoo.specs) == set(PARTNERS) - set(UNSCRIPTED)
     assert len(zoo.specs) == len(zoo.partners) >= 18
     assert not zoo.traits.learned and not zoo.traits.deterministic
@@ -120,7 +120,7 @@ def test_traits_are_those_of_all_together():
 
 @pytest.mark.parametrize("of", [THREE, "zoo"])
 def test_a_mixture_keeps_to_the_contract(of):
-    check_partner(Mixture(of), games=16)
+    check_partner(mixture(of), games=16)
 
 
 def test_another_process_gets_the_same_answers():
@@ -164,6 +164,6 @@ def test_a_mixture_is_written_like_any_other_occupant(spec):
 )
 def test_what_mixes_nothing_is_refused_with_what_was_given(of, weights, told):
     with pytest.raises(ValueError, match=told):
-        Mixture(of, weights)
+        mixture(of, weights)
     with pytest.raises(OccupantNameError, match=told):
         seat_occupant({"kind": "mixture", "of": of, **({"weights": weights} if weights is not None else {})})

@@ -21,18 +21,15 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source
 from partners.learning.cloning import (
-    RELUCTANCE,
-    Clone,
     CloneSettings,
     act_weights,
     clone,
     cross_entropies,
     examples,
-    reluctant,
 )
-from partners.learning.losses import divergence, evaluate, imitation
+from partners.learning.losses import divergence, imitation, log_prob_and_entropy
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import NetworkPartner
+from partners.network.partner import RELUCTANCE, Clone, NetworkPartner, reluctant
 
 torch.set_num_threads(1)
 REJECTS = Rules(10, "rejects")
@@ -71,7 +68,8 @@ def test_the_divergence_is_the_sum_worked_by_hand_and_the_sum_over_every_action(
         if act > Act.INSIST and any(oA):
             continue  # one action, whatever oA says
         ours, theirs = (
-            evaluate(x, mask, torch.tensor([act]), torch.tensor([oA])).log_prob for x in (logits, logits_of(OTHER)[0])
+            log_prob_and_entropy(x, mask, torch.tensor([act]), torch.tensor([oA])).log_prob
+            for x in (logits, logits_of(OTHER)[0])
         )
         total += float(ours.exp() * (ours - theirs))
     assert found == pytest.approx(total, abs=1e-6)

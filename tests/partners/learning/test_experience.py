@@ -106,14 +106,14 @@ def test_what_was_seen_and_said_is_what_a_replay_of_the_games_shows(rules, seat)
 
 
 def test_the_probabilities_and_values_noted_are_the_networks():
-    from partners.learning.losses import evaluate
+    from partners.learning.losses import log_prob_and_entropy
 
     _, experience = played(Rules(), 0)
     assert experience is not None
     made = network()
     with torch.no_grad():
         logits, value = made(experience.features)
-    policy = evaluate(logits, experience.mask, experience.act, experience.oA)
+    policy = log_prob_and_entropy(logits, experience.mask, experience.act, experience.oA)
     assert torch.allclose(policy.log_prob, experience.log_prob, atol=1e-5)
     assert torch.allclose(value, experience.value, atol=1e-5)
 

@@ -19,7 +19,6 @@ from league.settings.read import ConfigError, load_config
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
 from league.training.training import Training, train
-from partners.learning.cloning import RELUCTANCE
 from partners.learning.first_weights import (
     FirstWeightsError,
     first_network,
@@ -32,6 +31,7 @@ from partners.learning.losses import divergence
 from partners.learning.practice import Opponent, Practice, practice
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import RELUCTANCE
 from partners.network.saved import EXPERT, PEOPLE
 
 torch.set_num_threads(1)
