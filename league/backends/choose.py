@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from league.backends.contract import Backend
 from league.backends.in_process import InProcess
-from league.settings.backend import BackendConfig
+from league.settings.sections import BackendConfig
 
 
 def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:

@@ -1,99 +1,148 @@
-"""How much meeting each opponent would teach: pure weights of figures per opponent, in their general-sum forms.
+"""The rules of matchmaking: how much meeting each opponent would teach a learner, one function per rule.
 
-Source: prioritized fictitious self-play of AlphaStar (Vinyals et al. 2019, Methods, "Prioritized fictitious self-play")
-with regret in place of the loss rate, because in bargaining the other side's loss is nobody's gain, and with the
-variance of own points in place of x (1 - x). On wins and losses, within one scenario and seat, both are AlphaStar's.
-Weights are 0 or more and need not add up to anything; :func:`chances` makes probabilities of them. Which weights a
-learner uses, and why somebody is met: :mod:`league.rounds.branches`. N = opponents.
+A rule maps what is known of a group of opponents (:class:`Prospects`) to weights and their reasons; which opponents a
+rule is applied to, and how the rules of a role are mixed, is :mod:`league.rounds.opponents`. To add a rule, write its
+function, put it in ``RULES`` and its name in :data:`league.settings.learner.RuleName`.
+
+``regret`` and ``variance`` are general-sum forms of AlphaStar's prioritized fictitious self-play (Vinyals et al. 2019,
+Methods), which weighs an opponent that is beaten with probability x by (1 - x)**2 or by x (1 - x). Where a game is won
+(10 points) or lost (0), the points are exact, and 10 are reachable, they are equal to those. In a league they are not:
+what is reachable is the best that any member is known to score, so an opponent that nobody does better against has no
+regret however often the learner loses to it, and both figures are estimates. N = opponents, R = rounds so far.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
+
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.yardsticks.metrics import TEN as RANGE  # points of ten
+from dond_marl.yardsticks.metrics import TEN
+from league.settings.learner import Among, RuleName
 
-Figures = NDArray[np.float64]
-FLOOR = 0.1  # of the probability is spread evenly, so that nobody is forgotten
+Floats = NDArray[np.float64]
+Kind = Literal["fixed", "live", "main", "past_self", "self", "snapshot"]
 POWER = 2.0  # of the regret, as AlphaStar's (1 - x)**2
-NOTHING = 1e-12  # a sum of weights that says nothing
 FAST, SLOW = 0.3, 0.05  # of an opponent's latest round in the two running means of learning progress
 
 
-def uniform(opponents: int) -> Figures:
-    """Everybody equally often, ``[N]``."""
-    return np.full(opponents, 1.0 / opponents)
+class Prospects(NamedTuple):
+    """What a learner knows of each opponent; points are of ten, by the learner's seat, ``nan`` where not known."""
+
+    kinds: tuple[Kind, ...]  # [N], what each is to the learner
+    born: NDArray[np.int64]  # [N] round
+    scored: Floats  # [N, 2] the learner's mean points
+    reachable: Floats  # [N, 2] what some member is known to score, a lower bound
+    given_scenario: Floats  # [N, 2] variance of the learner's points given the scenario, squared points
+    games: Floats  # [N] effective number of games, both seats
+    rounds: Floats  # [R, N] the learner's mean points in each round so far
+    mixture: Floats  # [N] shares in the meta-game's solution; all 0 where there is none
 
 
-def regret(scored: Figures, reachable: Figures) -> Figures:
-    """Those more often against whom more is left to gain, ``[N]`` probabilities: :func:`hard`, with the floor."""
-    return chances(hard(scored, reachable))
+class Weighed(NamedTuple):
+    """How much each opponent counts, 0 or more in any unit, and why; where all weights are 0, a rule abstains."""
+
+    weights: Floats  # [N]
+    reasons: tuple[str, ...]
 
 
-def chances(weights: Figures, floor: float = FLOOR) -> Figures:
-    """Probabilities ``[N]`` in proportion to ``weights``, of which ``floor`` (0..1) is spread evenly.
-
-    Weights that say nothing, all of them 0, make everybody equally likely.
-    """
-    largest = weights.max()  # divided by first, so that neither a sum overflows nor a tiny one is lost
-    if not largest > NOTHING:
-        return uniform(len(weights))
-    shares = weights / largest
-    mixed: Figures = (1 - floor) * shares / shares.sum() + floor / len(shares)
-    return mixed
+Rule = Callable[[Prospects], Weighed]
 
 
-def hard(scored: Figures, reachable: Figures, power: float = POWER) -> Figures:
-    """``((reachable - scored) / range) ** power`` where positive: AlphaStar's ``(1 - x) ** power``.
-
-    ``scored``: what the learner scores against each, points of ten, ``nan`` where it is not known; ``reachable``: what
-    somebody is known to score there (a lower bound, :func:`league.standings.payoffs.best_replies`), ``nan`` where nobody is. What
-    is not known counts as if everything were left to gain. Either ``[N]``, or ``[N, 2]`` by seat for the seats' mean.
-    """
-    gap = np.maximum(np.nan_to_num(reachable, nan=RANGE) - np.nan_to_num(scored, nan=0.0), 0.0) / RANGE
-    weights: Figures = np.where(np.isnan(scored), 1.0, gap) ** power
-    return _over_seats(weights)
-
-
-def variance(given_scenario: Figures) -> Figures:
-    """``Var(own points | scenario) / range ** 2``: AlphaStar's ``x (1 - x)``, opponents whose outcome is open.
-
-    ``given_scenario``: squared points of ten, ``nan`` where it is not known, which counts as the most it can be, a
-    quarter. ``[N]``, or ``[N, 2]`` by seat for the seats' mean.
-    """
-    return _over_seats(np.nan_to_num(given_scenario, nan=RANGE**2 / 4) / RANGE**2)
-
-
-def learning_progress(rounds: Figures, fast: float = FAST, slow: float = SLOW) -> Figures:
-    """How fast results against each opponent move, up or down: ``|fast - slow running mean| / range``, ``[N]``.
-
-    ``rounds[R, N]`` is what the learner scored against each in each round so far, points of ten, ``nan`` where they did
-    not meet. Against whom there are fewer than two rounds, nothing is known of progress: the most of all others, or
-    else 1. Source: Oudeyer, Kaplan & Hafner 2007; absolute, so that forgetting counts too (Portelas et al. 2020).
-    """
-    quick, steady = (np.full(rounds.shape[1], np.nan) for _ in range(2))
-    for scored in rounds:
-        met, first = ~np.isnan(scored), np.isnan(quick)
-        for running, rate in ((quick, fast), (steady, slow)):
-            running[met & first] = scored[met & first]
-            running[met & ~first] += rate * (scored - running)[met & ~first]
-    moved = np.abs(quick - steady) / RANGE
-    known = np.count_nonzero(~np.isnan(rounds), axis=0) > 1
-    moved[~known] = moved[known].max() if known.any() else 1.0
-    weights: Figures = moved
-    return weights
-
-
-def coverage(games: Figures) -> Figures:
-    """Those met least: ``sqrt(log(1 + all games) / games)``, ``[N]``; ``games[N]`` may be fractions, less than 1 is 1.
+def coverage(known: Prospects) -> Weighed:
+    """Those met least: ``sqrt(log(1 + all games) / games)``, fewer than one game counting as one.
 
     The width of an upper confidence bound (UCB1: Auer, Cesa-Bianchi & Fischer 2002).
     """
-    weights: Figures = np.sqrt(np.log1p(games.sum()) / np.maximum(games, 1.0))
-    return weights
+    weights = np.sqrt(np.log1p(known.games.sum()) / np.maximum(known.games, 1.0))
+    return Weighed(weights, tuple(f"coverage: {games:.0f} games so far" for games in known.games))
 
 
-def _over_seats(weights: Figures) -> Figures:
-    mean: Figures = weights if weights.ndim == 1 else weights.mean(axis=1)
-    return mean
+def latest(known: Prospects) -> Weighed:
+    """The newest alone, all of them alike where several are of one round."""
+    newest = known.born == known.born.max()
+    return Weighed(newest.astype(np.float64), (f"latest: of round {known.born.max()}",) * len(newest))
+
+
+def learning_progress(known: Prospects) -> Weighed:
+    """Those against whom points move fastest, up or down: ``|fast - slow running mean| / 10``.
+
+    Against whom there are fewer than two rounds, nothing is known of progress: the most of all others, or else 1.
+    Source: Oudeyer, Kaplan & Hafner 2007; absolute, so that forgetting counts too (Portelas et al. 2020).
+    """
+    fast, slow = (np.full(known.rounds.shape[1], np.nan) for _ in range(2))
+    for scored in known.rounds:
+        met, first = ~np.isnan(scored), np.isnan(fast)
+        for mean, rate in ((fast, FAST), (slow, SLOW)):
+            mean[met & first] = scored[met & first]
+            mean[met & ~first] += rate * (scored - mean)[met & ~first]
+    moved = np.abs(fast - slow) / TEN
+    enough = np.count_nonzero(~np.isnan(known.rounds), axis=0) > 1
+    moved[~enough] = moved[enough].max() if enough.any() else 1.0
+    return Weighed(moved, tuple(f"learning progress: moved by {_points(TEN * x)}" for x in moved))
+
+
+def meta_mixture(known: Prospects) -> Weighed:
+    """In proportion to their shares in a solution of the meta-game (``league.meta_solver``)."""
+    return Weighed(known.mixture, tuple(f"meta-mixture: {share:.1%} of it" for share in known.mixture))
+
+
+def past_selves(known: Prospects) -> Weighed:
+    """The learner's own snapshots, all alike."""
+    return _alike(known, "past selves")
+
+
+def regret(known: Prospects) -> Weighed:
+    """Those against whom most is left to gain: ``((reachable - scored) / 10)**2`` where positive, the seats' mean.
+
+    What is not known counts as if everything were left to gain.
+    """
+    gap = np.maximum(np.nan_to_num(known.reachable, nan=TEN) - np.nan_to_num(known.scored, nan=0.0), 0.0) / TEN
+    weights = (np.where(np.isnan(known.scored), 1.0, gap) ** POWER).mean(axis=1)
+    means = zip(known.scored.mean(axis=1), known.reachable.mean(axis=1), strict=True)
+    return Weighed(weights, tuple(f"regret: scores {_points(own)} of {_points(best)}" for own, best in means))
+
+
+def self_play(known: Prospects) -> Weighed:
+    """The learner itself, as it is now."""
+    return _alike(known, "self-play")
+
+
+def uniform(known: Prospects) -> Weighed:
+    """Everybody alike."""
+    return _alike(known, "uniform")
+
+
+def variance(known: Prospects) -> Weighed:
+    """Those against whom the outcome is open: ``Var(own points | scenario) / 10**2``, the seats' mean.
+
+    A variance that is not known counts as the most it can be, a quarter.
+    """
+    weights = (np.nan_to_num(known.given_scenario, nan=TEN**2 / 4) / TEN**2).mean(axis=1)
+    deviations = np.sqrt(known.given_scenario.mean(axis=1))
+    return Weighed(weights, tuple(f"variance: points vary by {_points(deviation)}" for deviation in deviations))
+
+
+RULES: dict[RuleName, Rule] = {
+    "coverage": coverage,
+    "latest": latest,
+    "learning_progress": learning_progress,
+    "meta_mixture": meta_mixture,
+    "past_selves": past_selves,
+    "regret": regret,
+    "self_play": self_play,
+    "uniform": uniform,
+    "variance": variance,
+}
+OWN_GROUP: dict[RuleName, Among] = {"past_selves": "past_selves", "self_play": "self"}  # their name says among whom
+assert tuple(RULES) == get_args(RuleName), "the settings name other rules than there are"
+
+
+def _alike(known: Prospects, reason: str) -> Weighed:
+    return Weighed(np.ones(len(known.kinds)), (reason,) * len(known.kinds))
+
+
+def _points(points: float) -> str:
+    return "unknown" if np.isnan(points) else f"{points:.2f}"

@@ -1,27 +1,51 @@
-"""Whom a learner practices against, how often and why: its role's branches over what the league knows."""
+"""Whom a learner practices against, how often and why: who may be met, and how its role's rules are mixed.
+
+A role is a list of branches, such as AlphaStar's main agent: half by regret among past members, a third itself, the
+rest among its own past (Vinyals et al. 2019, Methods, "Populating the league"). A branch applies a rule of
+:mod:`league.rounds.matchmaking` to a group of opponents. A branch whose rule abstains, or whose group is empty, passes
+its share on to the others. N = opponents, R = rounds so far.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from league.rounds.branches import GROUPS_OF, OWN_GROUP, Kind, meetings, prospects
 from league.rounds.matches import asks_for_pay
-from league.settings.learner import LearnerConfig, branches_of
+from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Kind, Prospects
+from league.settings.learner import Among, Branch, LearnerConfig, branches_of
 from league.settings.read import Config
+from league.standings.cells import Payoffs
 from league.standings.history import History
-from league.standings.payoffs import complete
+from league.standings.payoffs import best_replies, bounds, complete, shrink
 from league.tasks.values import Member, Seated
 
 if TYPE_CHECKING:
     from league.settings.sections import MetaSolver
     from league.tasks.practice import Meeting
 
-NEVER = 1e-12  # a probability that is none
+NEVER = 1e-12  # a probability that is none, and a weight
 BOUNDS = 0.95  # of what is reachable; not league.confidence, which only says how figures are shown
+GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
+    "all": ("fixed", "live", "main", "past_self", "self", "snapshot"),
+    "fixed": ("fixed",),
+    "live": ("live", "main"),  # other learners, as they are now
+    "mains": ("main",),  # those of them whose role is main
+    "others": ("fixed", "live", "main", "past_self", "snapshot"),
+    "past_selves": ("past_self",),
+    "self": ("self",),
+    "snapshots": ("past_self", "snapshot"),
+}
+
+
+class Mix(NamedTuple):
+    """How often each opponent is met: probabilities that add up to 1, and why."""
+
+    chances: Floats  # [N]
+    reasons: tuple[str, ...]
 
 
 def meetings_of(
@@ -32,26 +56,107 @@ def meetings_of(
 
     members = history.members
     branches = branches_of(learner.matchmaking)
-    itself = any("self" in GROUPS_OF[OWN_GROUP.get(branch.rule, branch.among)] for branch in branches)
     opponents = [place for place, member in enumerate(members) if _may_meet(learner, member, members)]
     others = [place for place in opponents if members[place].name != learner.name]
-    opponents = opponents if itself or not others else others
-    kinds = [_kind(learner.name, members[place]) for place in opponents]
+    if others and not any("self" in GROUPS_OF[_group(branch)] for branch in branches):
+        opponents = others
     rules = {branch.rule for branch in branches}
     names = [members[place].name for place in opponents]
     known = prospects(
         history.cross.payoffs(),
         next(place for place, member in enumerate(members) if member.name == learner.name),
         opponents,
-        kinds,
+        [_kind(learner.name, members[place]) for place in opponents],
         [members[place].born for place in opponents],
-        confidence=BOUNDS,
         rounds=history.rounds_of(learner.name, names) if "learning_progress" in rules else None,
         mixture=_mixture(config.league.meta_solver, history, opponents) if "meta_mixture" in rules else None,
     )
-    chosen = meetings(branches, known, config.league.floor)
-    told = sorted(zip(names, chosen.chances.tolist(), chosen.reasons, strict=True), key=lambda one: (-one[1], one[0]))
-    return tuple(Meeting(seats[name], chance, reason) for name, chance, reason in told if chance > NEVER)
+    mix = mixed(branches, known, config.league.floor)
+    likeliest = sorted(zip(names, mix.chances.tolist(), mix.reasons, strict=True), key=lambda row: (-row[1], row[0]))
+    return tuple(Meeting(seats[name], chance, reason) for name, chance, reason in likeliest if chance > NEVER)
+
+
+def prospects(
+    payoffs: Payoffs,
+    learner: int,
+    opponents: Sequence[int],
+    kinds: Sequence[Kind],
+    born: Sequence[int],
+    *,
+    rounds: Floats | None = None,
+    mixture: Floats | None = None,
+) -> Prospects:
+    """What the cells say of ``opponents`` to ``learner``, members by number; ``kinds[N]`` and ``born[N]`` of them.
+
+    Points are shrunk (:func:`league.standings.payoffs.shrink`). Where no scenario came twice in a round, the variance
+    given the scenario is not known: the cell's whole variance stands in, which is at least as large (law of total
+    variance). ``rounds[R, N]`` and ``mixture[N]`` are empty and 0 unless given.
+    """
+    shrunk, others = shrink(payoffs), list(opponents)
+    low, _ = bounds(shrunk, BOUNDS)
+    met = payoffs.games[learner][:, others].T > 0  # [N, 2]
+    within, whole = (cells[learner][:, others].T for cells in (payoffs.within, payoffs.variance))
+    return Prospects(
+        kinds=tuple(kinds),
+        born=np.array(born, dtype=np.int64),
+        scored=np.where(met, shrunk.mean[learner][:, others].T, np.nan),
+        reachable=best_replies(low, payoffs.games)[:, others].T,
+        given_scenario=np.where(np.isnan(within), whole, within),
+        games=payoffs.games[learner][:, others].sum(axis=0),
+        rounds=np.zeros((0, len(others))) if rounds is None else rounds,
+        mixture=np.zeros(len(others)) if mixture is None else mixture,
+    )
+
+
+def mixed(branches: Sequence[Branch], known: Prospects, floor: float) -> Mix:
+    """Probabilities over all opponents, one at least, from one branch or more.
+
+    ``floor`` (0..1) of the probability is spread evenly, so that nobody is forgotten. Where every branch abstains,
+    all opponents are equally likely.
+    """
+    total, parts = np.zeros(len(known.kinds)), [list[str]() for _ in known.kinds]
+    live = [(branch, shares) for branch in branches if (shares := _shares(branch, known)) is not None]
+    whole = sum(branch.share for branch, _ in live)
+    for branch, (places, weights, reasons) in live:
+        share = (1 - floor) * branch.share / whole
+        total[places] += share * weights
+        for place, weight, reason in zip(places.tolist(), weights.tolist(), reasons, strict=True):
+            if weight > 0:
+                parts[place].append(f"{share * weight:.1%} {reason}")
+    if not live:
+        even = 1 / len(total)
+        return Mix(np.full(len(total), even), (f"{even:.1%} nothing is known",) * len(total))
+    even = floor / len(total)
+    tail = [f"{even:.1%} floor"] if floor > 0 else []
+    return Mix(total + even, tuple("; ".join(own + tail) for own in parts))
+
+
+def _shares(branch: Branch, known: Prospects) -> tuple[NDArray[np.int64], Floats, tuple[str, ...]] | None:
+    """The opponents of a branch's group, the share of each in the branch and why; ``None`` where it abstains."""
+    kinds = GROUPS_OF[_group(branch)]
+    places = np.array([place for place, kind in enumerate(known.kinds) if kind in kinds], dtype=np.int64)
+    if not len(places):
+        return None
+    group = Prospects(
+        kinds=tuple(known.kinds[place] for place in places),
+        born=known.born[places],
+        scored=known.scored[places],
+        reachable=known.reachable[places],
+        given_scenario=known.given_scenario[places],
+        games=known.games[places],
+        rounds=known.rounds[:, places],
+        mixture=known.mixture[places],
+    )
+    weights, reasons = RULES[branch.rule](group)
+    largest = weights.max()  # divided by first, so that neither a sum overflows nor a tiny one is lost
+    if not largest > NEVER:
+        return None
+    shares = weights / largest
+    return places, shares / shares.sum(), reasons
+
+
+def _group(branch: Branch) -> Among:
+    return OWN_GROUP.get(branch.rule, branch.among)
 
 
 def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member]) -> bool:
@@ -63,7 +168,7 @@ def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member])
         return False
     if learner.role != "main_exploiter" or member.name == learner.name:
         return True
-    roles = {one.name: one.role for one in members}
+    roles = {other.name: other.role for other in members}
     mains = any(role == "main" for role in roles.values())
     return not mains or "main" in (member.role, roles.get(member.parent or ""))
 

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from league.rounds.branches import Among, Branch, RuleName
-from league.rounds.gates import Gate
 from league.settings.hyperparameters import Hyperparameters
-from league.settings.sections import wrong
+from league.settings.sections import Section, wrong
 from league.settings.yaml import shown
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
+GateKind = Literal["points", "win_rate"]
+Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
+RuleName = Literal[  # league.rounds.matchmaking.RULES holds each
+    "coverage",
+    "latest",
+    "learning_progress",
+    "meta_mixture",
+    "past_selves",
+    "regret",
+    "self_play",
+    "uniform",
+    "variance",
+]
 AMONG = " among "
-RULES, GROUPS = get_args(RuleName), get_args(Among)
+RULE_NAMES, GROUPS = get_args(RuleName), get_args(Among)
 # Whom a role meets unless it is told: a main as AlphaStar's (Vinyals et al. 2019, Methods), with regret in place of the
 # loss rate; the others as their names say.
 MATCHMAKING: Mapping[LearnerRole, Mapping[str, float]] = {
@@ -34,14 +46,23 @@ def _matchmaking(given: object) -> object:
         raise wrong(f"a rule, or rules with their shares such as {{regret: 0.5, self_play: 0.5}}; got {shown(given)}")
     for branch, share in said.items():
         rule, _, among = branch.partition(AMONG) if isinstance(branch, str) else ("", "", "")
-        if rule not in RULES or (AMONG in str(branch) and among not in GROUPS):
+        if rule not in RULE_NAMES or (AMONG in str(branch) and among not in GROUPS):
             raise wrong(
-                f"a branch is a rule ({', '.join(RULES)}), or 'rule among group' (groups: {', '.join(GROUPS)}); "
+                f"a branch is a rule ({', '.join(RULE_NAMES)}), or 'rule among group' (groups: {', '.join(GROUPS)}); "
                 f"got {shown(branch)}"
             )
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1e6:
             raise wrong(f"the share of {branch} is a number above 0; got {shown(share)}")
     return {branch: float(share) for branch, share in said.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A part of a learner's meetings."""
+
+    rule: RuleName
+    share: float  # of all meetings, more than 0; shares of a role need not add up to 1
+    among: Among = "others"
 
 
 Matchmaking = Annotated[dict[str, float], BeforeValidator(_matchmaking)]
@@ -54,6 +75,21 @@ def branches_of(matchmaking: Mapping[str, float]) -> tuple[Branch, ...]:
         rule, _, among = written.partition(AMONG)
         made.append(Branch(rule, share, among or "others"))  # type: ignore[arg-type]  # both were checked
     return tuple(made)
+
+
+class Gate(Section):
+    """What a learner must do for a snapshot."""
+
+    kind: GateKind = "points"
+    # Points of ten more than the last snapshot, at least; and how sure, one-sided, that it is more at all.
+    delta: float = Field(default=0.25, ge=0, le=10, description="a number in 0..10, points of ten")
+    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
+    # Points of ten fewer against one opponent that are one too many, at the same confidence.
+    forgetting: float = Field(default=0.5, ge=0, le=10, description="a number in 0..10, points of ten")
+    # Of the games against each opponent; used by "win_rate" alone.
+    win_rate: float = Field(default=0.7, gt=0, le=1, description="a number above 0, up to 1")
+    # Rounds since the last snapshot after which there is one anyway.
+    timeout: int = Field(default=20, ge=1, le=100_000, description="an integer in 1..100000, rounds")
 
 
 class LearnerConfig(Hyperparameters):

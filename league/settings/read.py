@@ -14,13 +14,20 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from pydantic_core import ErrorDetails
 
 from dond_marl.errors import InputError
-from league.settings.backend import BackendConfig
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.settings.learner import LearnerConfig
 from league.settings.rosters import ROSTERS, repeated, roster_given, somebody, unrepeated, written_out
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
-from league.settings.sections import EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
+from league.settings.sections import (
+    BackendConfig,
+    EnvConfig,
+    LeagueConfig,
+    LoggingConfig,
+    MemberConfig,
+    Section,
+    wrong,
+)
 from league.settings.stages import PLAIN, StageConfig, widest
 from league.settings.yaml import LEFT_OUT, Path, shown, write
 

@@ -26,6 +26,7 @@ from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.yaml import shown
 from partners.catalogue import UNSCRIPTED
 
+BackendName = Literal["local", "process", "ray"]
 MetaSolver = Literal["max_welfare", "nash_bargaining", "replicator", "uniform"]
 MAX_TEXT = 1_000  # characters of one occupant or path
 MAX_NAME = 80  # characters of a member's name
@@ -191,3 +192,35 @@ class LoggingConfig(Section):
 
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
     tensorboard: bool = Field(default=True, description="true or false: events for TensorBoard, where somebody learns")
+
+
+class BackendConfig(Section):
+    """Where tasks are played. It changes no result: only what a member that hangs may cost."""
+
+    kind: BackendName | None = Field(
+        default=None,
+        description="local, process or ray, or left out: process where workers are set, ray where its address is",
+    )
+    workers: int | None = Field(
+        default=None, ge=1, le=4096, description="an integer in 1..4096, or left out: one for every core"
+    )
+    # Seconds that a task may take before it is looked at for a member that hangs; "local" keeps none.
+    deadline: float | None = Field(default=600.0, gt=0, le=1e6, description="a number above 0, seconds, or left out")
+    ray_address: PathText | None = Field(default=None, description="HOST:PORT or auto, or left out")
+
+    @model_validator(mode="after")
+    def _of_one_mind(self) -> BackendConfig:
+        if self.chosen != "ray" and self.ray_address is not None:
+            raise wrong(f"the backend {self.chosen} takes no address; choose ray, or leave it out", "ray_address")
+        if self.chosen == "local" and (self.workers or 1) > 1:
+            raise wrong("the backend local plays in this process alone; choose process, or leave them out", "workers")
+        return self
+
+    @property
+    def chosen(self) -> BackendName:
+        """The backend, also where it is left out."""
+        if self.kind is not None:
+            return self.kind
+        if self.ray_address is not None:
+            return "ray"
+        return "local" if (self.workers or 1) == 1 else "process"

@@ -44,6 +44,11 @@ class HintsConfig(Section):
     options: dict[str, object] = Field(default_factory=dict, description="further parameters of the occupant llm")
     privileged: bool = Field(default=False, description="true or false")
 
+    @property
+    def privileged_note(self) -> str:
+        """A warning, beside every figure that was come by with more than the seat may see; else nothing."""
+        return ", PRIVILEGED: the hinter sees the partner's values" if self.privileged else ""
+
     @model_validator(mode="after")
     def _can_be_asked(self) -> HintsConfig:
         if self.privileged and self.mode != "llm":

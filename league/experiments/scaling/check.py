@@ -15,7 +15,7 @@ from league.experiments.scaling.simulation import Costs, Shape, simulate
 from league.ledger.run_directory import new_run
 from league.rounds.runner import run_league
 from league.rounds.watching import Progress
-from league.settings.backend import BackendConfig
+from league.settings.sections import BackendConfig
 from league.settings.read import Config
 from league.standings.crossplay import Standing
 

@@ -26,7 +26,7 @@ from league.backends.perform import weights_of
 from league.backends.process import KILLED, STRIKES, ProcessBackend, at_fault
 from league.backends.ray_joining import check_reachable
 from league.backends.supervision import Death
-from league.settings.backend import BackendConfig
+from league.settings.sections import BackendConfig
 from league.settings.sections import EnvConfig
 from league.tasks import blame as asked
 from league.tasks.values import Place

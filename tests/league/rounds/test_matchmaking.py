@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,98 +12,15 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
-from league.rounds.branches import GROUPS_OF, RULES, Branch, Prospects, meetings, prospects
-from league.rounds.matchmaking import FLOOR, chances, coverage, hard, learning_progress, regret, uniform, variance
+from league.rounds.matchmaking import RULES, Prospects, Rule, coverage, learning_progress, regret, variance
+from league.rounds.opponents import GROUPS_OF, Mix, mixed, prospects
+from league.settings.learner import Branch, RuleName
+from league.settings.sections import LeagueConfig
 from league.standings.cells import Cells, Played
 
 points = st.one_of(st.floats(0, 10), st.just(float("nan")))
 KINDS = GROUPS_OF["all"]
-
-
-@given(st.lists(st.tuples(points, points), min_size=1, max_size=500))
-def test_chances_are_chances_whatever_is_known_and_nobody_is_forgotten(pairs):
-    scored, reachable = np.array(pairs).T
-    made = regret(scored, reachable)
-    assert made.shape == scored.shape and np.isclose(made.sum(), 1)
-    assert (made >= FLOOR / len(made) - 1e-12).all()
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=30).filter(lambda won: not all(won)))
-def test_on_wins_and_losses_it_is_alphastars_hard_form(won):
-    # AlphaStar: weight (1 - x)**2 for a win rate x; here a win is 10 points of ten and 10 are reachable.
-    x = np.array(won, dtype=float)
-    weight = (1 - x) ** 2
-    expected = (1 - FLOOR) * weight / weight.sum() + FLOOR / len(x)
-    assert np.abs(regret(10 * x, np.full(len(x), 10.0)) - expected).max() < 1e-12
-
-
-games_won = st.lists(st.lists(st.booleans(), min_size=1, max_size=50), min_size=1, max_size=30)
-
-
-@given(games_won, st.floats(0.5, 4))
-def test_within_a_scenario_and_seat_the_hard_form_is_a_power_of_alphastars_loss_rate(won, power):
-    x = np.array([np.mean(games) for games in won])
-    scored = np.array([np.mean([10.0 * win for win in games]) for games in won])
-    assert np.abs(hard(scored, np.full(len(x), 10.0), power) - (1 - x) ** power).max() < 1e-12
-
-
-@given(games_won)
-def test_within_a_scenario_and_seat_the_variance_form_is_alphastars(won):
-    x = np.array([np.mean(games) for games in won])
-    given_scenario = np.array([np.var([10.0 * win for win in games]) for games in won])
-    assert np.abs(variance(given_scenario) - x * (1 - x)).max() < 1e-12
-
-
-@given(st.lists(st.booleans(), min_size=2, max_size=60))
-def test_the_cells_of_one_scenario_give_alphastars_variance_up_to_bessels_correction(won):
-    cells, n = Cells(2), len(won)
-    scores = np.array([(10, 0) if win else (0, 10) for win in won], dtype=np.int16)
-    cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * n), Played([(0, 1)], [scores], [n], [n]))
-    x = np.mean(won)
-    assert variance(cells.payoffs().within[0, :1, 1])[0] * (n - 1) / n == pytest.approx(x * (1 - x), abs=1e-12)
-
-
-def test_where_nothing_is_left_to_gain_everybody_is_met_equally_often():
-    assert regret(np.array([5.0, 7.0, 10.0]), np.array([5.0, 6.0, 9.0])).tolist() == uniform(3).tolist()
-
-
-def test_a_regret_worked_by_hand():
-    # 2 and 4 points are left to gain: weights .04 and .16, shares .2 and .8, of nine tenths, and a twentieth each.
-    assert regret(np.array([6.0, 4.0]), np.array([8.0, 8.0])) == pytest.approx([0.9 * 0.2 + 0.05, 0.9 * 0.8 + 0.05])
-
-
-def test_regret_is_counted_seat_by_seat_so_that_a_surplus_in_one_hides_no_gap_in_the_other():
-    scored, reachable = np.array([[9.0, 1.0], [5.0, 5.0]]), np.array([[5.0, 5.0], [5.0, 5.0]])
-    assert hard(scored, reachable).tolist() == pytest.approx([0.16 / 2, 0])
-
-
-def test_an_opponent_never_met_counts_as_if_everything_were_left_to_gain():
-    made = regret(np.array([7.0, np.nan]), np.array([8.0, np.nan]))
-    assert made[1] > 0.9
-    assert variance(np.array([np.nan, 24.0])).tolist() == [0.25, 0.24]
-
-
-def test_learning_progress_is_how_far_the_fast_mean_has_left_the_slow_one():
-    # The first opponent is learned (2, then 6), the second forgotten as fast, the third met once, the fourth settled.
-    rounds = np.array([[2, 6, np.nan, 5], [6, 2, np.nan, 5], [np.nan, np.nan, 4, 5]])
-    weights = learning_progress(rounds)
-    assert weights[0] == pytest.approx((0.3 - 0.05) * 4 / 10) and weights[1] == pytest.approx(weights[0])
-    assert weights[2] == weights[:2].max() and weights[3] == 0
-    assert learning_progress(np.zeros((0, 2))).tolist() == [1, 1]
-
-
-def test_coverage_prefers_whom_it_has_met_least():
-    weights = coverage(np.array([0.0, 1.0, 100.0, 400.0]))
-    assert weights[0] == weights[1] > weights[2] == pytest.approx(2 * weights[3])
-    assert chances(coverage(np.zeros(3))).tolist() == uniform(3).tolist()
-
-
-@pytest.mark.parametrize("scale", [1e-11, 1.0, 1e300])
-def test_chances_depend_on_proportions_alone(scale):
-    assert chances(scale * np.array([1.0, 3.0])) == pytest.approx([0.9 * 0.25 + 0.05, 0.9 * 0.75 + 0.05])
-
-
-# Rules, branches and reasons.
+FLOOR = LeagueConfig().floor
 
 
 def known(size: int, **changes: object) -> Prospects:
@@ -118,6 +36,135 @@ def known(size: int, **changes: object) -> Prospects:
         mixture=np.zeros(size),
     )
     return nothing._replace(**changes)
+
+
+def both(values: object) -> np.ndarray:
+    """One figure per opponent, the same in both seats, ``[N, 2]``."""
+    return np.stack([np.array(values, dtype=float)] * 2, axis=1)
+
+
+def weights(rule: Rule, size: int, **changes: object) -> np.ndarray:
+    return rule(known(size, **changes)).weights
+
+
+def by(rule: RuleName, size: int, floor: float = FLOOR, **changes: object) -> np.ndarray:
+    """The chances of all opponents under one rule, mixed as the league does."""
+    return mixed([Branch(rule, 1.0, "all")], known(size, **changes), floor).chances
+
+
+def test_the_settings_name_every_rule_and_no_other():
+    assert set(RULES) == set(get_args(RuleName))
+
+
+@given(st.lists(st.tuples(points, points), min_size=1, max_size=500))
+def test_chances_are_chances_whatever_is_known_and_nobody_is_forgotten(pairs):
+    scored, reachable = (both(column) for column in np.array(pairs).T)
+    made = by("regret", len(pairs), scored=scored, reachable=reachable)
+    assert made.shape == (len(pairs),) and np.isclose(made.sum(), 1)
+    assert (made >= FLOOR / len(made) - 1e-12).all()
+
+
+# AlphaStar's prioritized fictitious self-play weighs an opponent by (1 - x)**2 or x (1 - x), x being how often it is
+# beaten. What the league mixes is equal to that where a game is won (10 points) or lost (0), the points are exact and
+# 10 are reachable; as it runs, what is reachable is what a member is known to score.
+games_won = st.lists(st.lists(st.booleans(), min_size=1, max_size=50), min_size=1, max_size=30)
+
+
+def alphastars(weight: np.ndarray) -> np.ndarray:
+    """Its probabilities, with the league's floor; where nothing has any weight, everybody is equally likely."""
+    if weight.max() <= 0:
+        return np.full(len(weight), 1 / len(weight))
+    return (1 - FLOOR) * weight / weight.sum() + FLOOR / len(weight)
+
+
+@given(games_won)
+def test_on_exact_wins_and_losses_where_all_is_reachable_regret_mixes_as_alphastars_hard_form(won):
+    x = np.array([np.mean(games) for games in won])
+    made = by("regret", len(x), scored=both(10 * x), reachable=both(np.full(len(x), 10.0)))
+    assert made == pytest.approx(alphastars((1 - x) ** 2), abs=1e-9)
+
+
+@given(games_won)
+def test_on_exact_wins_and_losses_within_a_scenario_variance_mixes_as_alphastars_variance_form(won):
+    x = np.array([np.mean(games) for games in won])
+    given_scenario = both([np.var([10.0 * win for win in games]) for games in won])
+    assert by("variance", len(x), given_scenario=given_scenario) == pytest.approx(alphastars(x * (1 - x)), abs=1e-9)
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=60))
+def test_the_cells_of_one_scenario_give_alphastars_variance_up_to_bessels_correction(won):
+    cells, n = Cells(2), len(won)
+    scores = np.array([(10, 0) if win else (0, 10) for win in won], dtype=np.int16)
+    cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * n), Played([(0, 1)], [scores], [n], [n]))
+    x = np.mean(won)
+    within = both(cells.payoffs().within[0, :1, 1])
+    assert weights(variance, 1, given_scenario=within)[0] * (n - 1) / n == pytest.approx(x * (1 - x), abs=1e-12)
+
+
+def test_in_a_league_regret_is_toward_what_a_member_reaches_so_it_is_not_alphastars():
+    # Member 0 beats members 2 to 6 in one to nine games of ten, member 1 beats each of them in half of its games.
+    cells, rng, x = Cells(7), np.random.default_rng(0), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 1000)
+    for (learner, rates), opponent in itertools.product([(0, x), (1, np.full(5, 0.5))], range(5)):
+        won = rng.permutation(1000) < 1000 * rates[opponent]
+        for pair, scores in (((learner, 2 + opponent), won), ((2 + opponent, learner), ~won)):
+            both_seats = np.stack([10 * scores, 10 * ~scores], axis=1).astype(np.int16)
+            cells.add(scenarios, Played([pair], [both_seats], [1000], [2000]))
+    figures = prospects(cells.payoffs(), 0, range(2, 7), ("fixed",) * 5, [0] * 5)
+    made = mixed([Branch("regret", 1.0)], figures, 0.0).chances
+    assert made[0] > 0.75 and made[1] == pytest.approx(1 - made[0])
+    assert made[2:].tolist() == [0, 0, 0]  # nobody is known to do better than the learner
+    assert (made - (1 - x) ** 2 / ((1 - x) ** 2).sum())[0] > 0.25  # AlphaStar's: .49, .30, .15, .06, .01
+
+
+def test_where_nothing_is_left_to_gain_everybody_is_met_equally_often():
+    made = by("regret", 3, scored=both([5.0, 7.0, 10.0]), reachable=both([5.0, 6.0, 9.0]))
+    assert made.tolist() == [1 / 3] * 3
+
+
+def test_a_regret_worked_by_hand():
+    # 2 and 4 points are left to gain: weights .04 and .16, shares .2 and .8, of nine tenths, and a twentieth each.
+    made = by("regret", 2, scored=both([6.0, 4.0]), reachable=both([8.0, 8.0]))
+    assert made == pytest.approx([0.9 * 0.2 + 0.05, 0.9 * 0.8 + 0.05])
+
+
+def test_regret_is_counted_seat_by_seat_so_that_a_surplus_in_one_hides_no_gap_in_the_other():
+    scored, reachable = np.array([[9.0, 1.0], [5.0, 5.0]]), np.array([[5.0, 5.0], [5.0, 5.0]])
+    assert weights(regret, 2, scored=scored, reachable=reachable).tolist() == pytest.approx([0.16 / 2, 0])
+
+
+def test_an_opponent_never_met_counts_as_if_everything_were_left_to_gain():
+    made = by("regret", 2, scored=both([7.0, np.nan]), reachable=both([8.0, np.nan]))
+    assert made[1] > 0.9
+    assert weights(variance, 2, given_scenario=both([np.nan, 24.0])).tolist() == [0.25, 0.24]
+
+
+def test_learning_progress_is_how_far_the_fast_mean_has_left_the_slow_one():
+    # The first opponent is learned (2, then 6), the second forgotten as fast, the third met once, the fourth settled.
+    rounds = np.array([[2, 6, np.nan, 5], [6, 2, np.nan, 5], [np.nan, np.nan, 4, 5]])
+    moved = weights(learning_progress, 4, rounds=rounds)
+    assert moved[0] == pytest.approx((0.3 - 0.05) * 4 / 10) and moved[1] == pytest.approx(moved[0])
+    assert moved[2] == moved[:2].max() and moved[3] == 0
+    assert weights(learning_progress, 2).tolist() == [1, 1]
+
+
+def test_coverage_prefers_whom_it_has_met_least():
+    width = weights(coverage, 4, games=np.array([0.0, 1.0, 100.0, 400.0]))
+    assert width[0] == width[1] > width[2] == pytest.approx(2 * width[3])
+    assert by("coverage", 3).tolist() == [1 / 3] * 3
+
+
+@pytest.mark.parametrize("scale", [1e-11, 1.0, 1e300])
+def test_chances_depend_on_proportions_alone(scale):
+    made = by("meta_mixture", 2, mixture=scale * np.array([1.0, 3.0]))
+    assert made == pytest.approx([0.9 * 0.25 + 0.05, 0.9 * 0.75 + 0.05])
+
+
+# Branches and reasons.
+
+
+def meetings(branches: list[Branch], figures: Prospects, floor: float = FLOOR) -> Mix:
+    return mixed(branches, figures, floor)
 
 
 POPULATIONS = {
@@ -161,8 +208,8 @@ def test_every_mixture_of_branches_gives_chances_and_reasons_that_add_up_to_them
     assert made.chances.sum() == pytest.approx(1) and (made.chances >= FLOOR / size - 1e-12).all()
     for chance, reason in zip(made.chances, made.reasons, strict=True):
         parts = reason.split("; ")
-        said = sum(float(part.split("%")[0]) / 100 for part in parts)
-        assert said == pytest.approx(chance, abs=0.0006 * len(parts))
+        written = sum(float(part.split("%")[0]) / 100 for part in parts)
+        assert written == pytest.approx(chance, abs=0.0006 * len(parts))
 
 
 def test_a_main_agents_branches_worked_by_hand():
@@ -213,7 +260,7 @@ def test_prospects_are_read_off_the_cells_from_the_learners_chair():
     for (a, b), points_ in scores.items():
         pair = np.column_stack([points_ + rng.integers(-1, 2, 40), 9 - points_ + rng.integers(-1, 2, 40)])
         cells.add(scenarios, Played([(a, b)], [pair.astype(np.int16)], [40], [80]))
-    figures = prospects(cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4], confidence=0.95)
+    figures = prospects(cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4])
     assert figures.scored[0] == pytest.approx([2, 6], abs=0.6)
     assert figures.reachable[0, 0] == pytest.approx(8, abs=1)  # member 2 gets 8 where the learner gets 2
     assert np.isnan(figures.scored[2]).all() and np.isnan(figures.reachable[2]).all()

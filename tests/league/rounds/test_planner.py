@@ -131,7 +131,7 @@ def test_learners_features_hold_what_any_stage_shows(ledger, folder):
 
 
 def test_the_ledger_folds_to_the_history_that_the_run_kept(ledger):
-    config = parse(ledger.notes()["config"])
+    config = ledger.config()
     whole = history_of(ledger, config.league.decay, config.rounds)
     again = History(ledger.members(), config.league.decay)
     for number in range(ledger.next_round):
