@@ -17,11 +17,12 @@ from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.yardsticks.efficiency import ImpossibleScore
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
-from league.display.evaluation import human_figures, print_evaluation, write_figures, write_json
-from league.display.final import print_final, write_document, write_table
+from league.display.evaluation import print_evaluation
+from league.display.final import print_final
 from league.display.league import console_for_people
 from league.display.plane import PlotError, check_drawable, draw
-from league.evaluation.evaluate import HELDOUT, Evaluation, PlayError, evaluate
+from league.evaluation.as_json import write_final, write_final_table, write_pair, write_pair_table
+from league.evaluation.evaluate import HELDOUT, Evaluation, PlayError, evaluate, human_figures
 from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
 from league.evaluation.probe import Probe, print_probe, probe
 
@@ -111,9 +112,9 @@ def _league(console: Console, given: Request) -> list[Path]:
         )
     print_final(console, found)
     if given.json is not None:
-        write_document(given.json, found)
+        write_final(given.json, found)
     if given.csv is not None:
-        write_table(given.csv, found)
+        write_final_table(given.csv, found)
     return [path for path in (given.json, given.csv) if path is not None]
 
 
@@ -169,9 +170,9 @@ def _evaluated(console: Console, given: Request, pair: Pair) -> Evaluation:
 def _written(given: Request, evaluation: Evaluation, human: HumanLine, found: Probe | None) -> list[Path]:
     """The files that were asked for, once they are written."""
     if given.json is not None:
-        write_json(given.json, evaluation, human, found)
+        write_pair(given.json, evaluation, human, found)
     if given.csv is not None:
-        write_figures(given.csv, evaluation, human)
+        write_pair_table(given.csv, evaluation, human)
     if given.plot is not None:
         draw(given.plot, evaluation, human_figures(human))
     return [path for path in (given.json, given.csv, given.plot) if path is not None]

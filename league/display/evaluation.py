@@ -1,12 +1,10 @@
-"""An evaluation for people and for programs: tables that fit the screen, and the same figures as JSON and CSV."""
+"""An evaluation for people: tables that fit the screen."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -21,58 +19,49 @@ from league.evaluation.evaluate import (
     BOTH,
     FAIR,
     FOUND,
+    HUMANS,
     LARGEST,
     LAST,
     NASH,
     VIEWS,
     Evaluation,
     both,
+    human_figures,
     ultimatum_seat,
 )
-from league.evaluation.outcomes import Figures, landed
-from league.evaluation.probe import Probe
-from league.evaluation.probe import to_json as probe_json
-from league.standings.crossplay import write_csv
+from league.evaluation.outcomes import UNITS, Figures
 
-HUMANS = "humans"
 LONGEST = 20  # characters of a member's name in a label
 NARROWEST = 12  # characters of a column's heading
-UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)
 
 
 class Row(NamedTuple):
     """How a figure is shown."""
 
     label: str
-    unit: str
     in_seats: bool  # shown for each seat too, not only for both together
-
-    @property
-    def share(self) -> bool:
-        """Whether it is shown in per cent."""
-        return self.unit.startswith("share")
 
 
 ROWS: dict[str, Row] = {
-    "points": Row("own points", "points of ten per game", True),
-    "points_agreed": Row("  of deals", "points of ten per deal", True),
-    "left": Row("partner's points", "points of ten per game", True),
-    "left_agreed": Row("  of deals", "points of ten per deal", True),
-    "joint": Row("joint points", "points of ten per game", False),
-    "joint_agreed": Row("  of deals", "points of ten per deal", False),
-    "deals": Row("agreement", "share of games", True),
-    "pareto": Row("Pareto-optimal", "share of deals", True),
-    "welfare": Row("welfare efficiency", "share of the largest joint points, no deal 0", True),
-    "nash": Row("Nash efficiency", "share of the largest product of points, no deal 0", True),
-    "product": Row("  product of points", "square points of ten per game", False),
-    "egalitarian": Row("fairness", "share of the largest smaller share, no deal 0", True),
-    "smaller": Row("  smaller share", "points of ten per game", False),
-    "gap": Row("  gap in deals", "points of ten per deal", False),
-    "envy_free": Row("  both get half", "share of deals", False),
-    "hits_nash": Row("deals: Nash", "share of deals", False),
-    "hits_max_min": Row("  max-min", "share of deals", False),
-    "hits_utilitarian": Row("  largest sum", "share of deals", False),
-    "turns": Row("turns", "acts of both seats per game", True),
+    "points": Row("own points", True),
+    "points_agreed": Row("  of deals", True),
+    "left": Row("partner's points", True),
+    "left_agreed": Row("  of deals", True),
+    "joint": Row("joint points", False),
+    "joint_agreed": Row("  of deals", False),
+    "deals": Row("agreement", True),
+    "pareto": Row("Pareto-optimal", True),
+    "welfare": Row("welfare efficiency", True),
+    "nash": Row("Nash efficiency", True),
+    "product": Row("  product of points", False),
+    "egalitarian": Row("fairness", True),
+    "smaller": Row("  smaller share", False),
+    "gap": Row("  gap in deals", False),
+    "envy_free": Row("  both get half", False),
+    "hits_nash": Row("deals: Nash", False),
+    "hits_max_min": Row("  max-min", False),
+    "hits_utilitarian": Row("  largest sum", False),
+    "turns": Row("turns", True),
 }
 HEADINGS = {
     BEST: "best\nresponse",
@@ -83,37 +72,6 @@ HEADINGS = {
     LAST: "ulti-\nmatum",
     HUMANS: "\nhumans",
 }
-HUMAN_NAMES = {
-    "points": "score",
-    "points_agreed": "score_of_deals",
-    "left": "score",
-    "left_agreed": "score_of_deals",
-    "joint_agreed": "joint_of_deals",
-    "deals": "deals",
-    "pareto": "pareto_of_deals",
-    "product": "nash_product_mean_of_products",
-    "envy_free": "fair_of_deals",
-    "hits_nash": "nash_point_of_deals",
-    "hits_max_min": "max_min_of_deals",
-    "hits_utilitarian": "most_points_of_deals",
-    "turns": "turns",
-}
-
-
-def human_figures(line: HumanLine) -> dict[str, Figures]:
-    """The human line in the words of an evaluation: who speaks first is ``seat_0``; unknown where nobody counted."""
-    told = {name: line.figures[known] for name, known in HUMAN_NAMES.items()}
-    together = Figures(**{**dict.fromkeys(Figures._fields, UNKNOWN), **told})
-    seats = [
-        together._replace(
-            points=line.figures[own],
-            points_agreed=line.figures[f"{own}_of_deals"],
-            left=line.figures[other],
-            left_agreed=line.figures[f"{other}_of_deals"],
-        )
-        for own, other in (("first", "second"), ("second", "first"))
-    ]
-    return dict(zip(VIEWS, (together, *seats), strict=True))
 
 
 def print_evaluation(console: Console, told: Evaluation, human: HumanLine) -> None:
@@ -204,59 +162,6 @@ def explained(told: Evaluation, human: HumanLine) -> Iterator[str]:
     )
 
 
-def to_json(told: Evaluation, human: HumanLine) -> dict[str, Any]:
-    """Everything as plain JSON values; an unknown number is ``None``."""
-    people = human_figures(human)
-    lines = {line.name: line.figures for line in told.lines} | {HUMANS: people}
-    return {
-        "member": told.member,
-        "against": told.against,
-        "scenarios": {"source": told.source.label, "number": told.scenarios.size, "sha256": told.source.digest()},
-        "rules": {"max_turns": told.rules.max_turns, "disagree": told.rules.disagree},
-        "seed": told.seed,
-        "confidence": told.confidence,
-        "notes": list(told.notes),
-        "units": {name: row.unit for name, row in ROWS.items()},
-        "figures": {
-            name: {view: {key: _plain(e) for key, e in of[view]._asdict().items()} for view in VIEWS}
-            for name, of in lines.items()
-        },
-        "best_response_value": None
-        if told.values is None
-        else {view: value._asdict() for view, value in zip(VIEWS, (both(told.values), *told.values), strict=True)},
-        "shares_of_own_points": {
-            name: {view: _plain(estimate) for view, estimate in shares.items()} for name, shares in told.shares.items()
-        },
-        "landed": {  # own points, the partner's, games
-            seat: [[*place, number] for place, number in zip(*(a.tolist() for a in landed(outcomes)), strict=True)]
-            for seat, outcomes in zip(SEATS, told.played.seats, strict=True)
-        },
-        "humans": {"source": human.source, "sides": human.perspectives},
-    }
-
-
-def write_json(path: Path, told: Evaluation, human: HumanLine, probed: Probe | None = None) -> None:
-    """The evaluation, and what could be gained if that was asked for, as a JSON file."""
-    document = to_json(told, human) | ({} if probed is None else {"probe": probe_json(probed)})
-    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-def write_figures(path: Path, told: Evaluation, human: HumanLine) -> None:
-    """Every figure as CSV, a row each."""
-    rows = [["who", "view", "figure", "mean", "low", "high", "n"]]
-    lines = {line.name: line.figures for line in told.lines} | {HUMANS: human_figures(human)}
-    for name, of in lines.items():
-        for view in VIEWS:
-            rows += [[name, view, key, *_digits(estimate)] for key, estimate in of[view]._asdict().items()]
-    for name, shares in told.shares.items():
-        rows += [[told.member, view, f"share of {name}", *_digits(estimate)] for view, estimate in shares.items()]
-    for view, value in zip(VIEWS, (both(told.values), *told.values) if told.values else (), strict=False):
-        mean = value.low if value.exact else math.nan
-        rows.append([BEST, view, "value", *_digits(Estimate(mean, 0, value.low, value.high))])
-    write_csv(path, rows)
-
-
 def figure(estimate: Estimate, *, share: bool, interval: bool = True) -> str:
     """A mean with half its interval, in per cent if it is a share; ``-`` where there is none."""
     if math.isnan(estimate.mean):
@@ -273,7 +178,7 @@ def value_text(value: Value) -> str:
 
 
 def _cells(of: Figures, rows: Mapping[str, Row], interval: bool) -> list[str]:
-    shown = [figure(getattr(of, name), share=row.share, interval=interval) for name, row in rows.items()]
+    shown = [figure(getattr(of, name), share=UNITS[name].startswith("share"), interval=interval) for name in rows]
     return [*shown, f"{of.points.n:,}", f"{of.points_agreed.n:,}"]
 
 
@@ -292,12 +197,3 @@ def _parts(widths: Mapping[str, int], room: int, gap: int) -> Iterator[Sequence[
             part = []
         part.append(name)
     yield part
-
-
-def _plain(estimate: Estimate) -> dict[str, float | int | None]:
-    return {key: None if math.isnan(value) else value for key, value in estimate._asdict().items()}
-
-
-def _digits(estimate: Estimate) -> list[str]:
-    bounds = (estimate.mean, estimate.low, estimate.high)
-    return [*("" if math.isnan(v) else f"{v:.6f}" for v in bounds), str(estimate.n)]

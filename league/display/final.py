@@ -1,12 +1,9 @@
-"""A final evaluation for people and for programs: tables that fit the screen, and the same figures as JSON and CSV."""
+"""A final evaluation for people: tables that fit the screen."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -14,19 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.game import SEATS
-from dond_marl.records.files import write_whole
 from dond_marl.yardsticks.metrics import Estimate
 from league.display.tables import spared
-from league.evaluation.evaluate import BOTH, LAST, NASH, VIEWS, Line
+from league.evaluation.evaluate import BOTH, LAST, NASH
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
-from league.evaluation.outcomes import Figures
-from league.evaluation.proximity import Beside
-from league.standings.crossplay import write_csv
 from league.standings.ratings import Rated
 
-DOCUMENT, TABLE = "evaluation.json", "evaluation.csv"
 MOST_EXPLOITERS = 5  # that are shown; all are written
-PLAYED = ("points", "left", "deals", "welfare", "nash", "egalitarian", "pareto", "turns")  # figures that are written
 LONGEST_LABEL = 24  # characters of a member's name that a table shows
 
 
@@ -125,103 +116,6 @@ def explained(found: FinalEvaluation) -> Iterator[str]:
     )
 
 
-def write_final(directory: Path, found: FinalEvaluation) -> list[str]:
-    """``evaluation.json`` and ``evaluation.csv`` in a run's folder; their names."""
-    write_document(directory / DOCUMENT, found)
-    write_table(directory / TABLE, found)
-    return [DOCUMENT, TABLE]
-
-
-def write_document(path: Path, found: FinalEvaluation) -> None:
-    """Everything as a JSON file."""
-    write_whole(path, json.dumps(to_json(found), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
-
-
-def write_table(path: Path, found: FinalEvaluation) -> None:
-    """Every figure as CSV, a row each."""
-    write_csv(path, list(_rows(found)))
-
-
-def to_json(found: FinalEvaluation) -> dict[str, Any]:
-    """Everything as plain JSON values; an unknown number is ``None``."""
-    return {
-        "scenarios": {"source": found.source.label, "number": found.scenarios.size, "sha256": found.source.digest()},
-        "rules": {"max_turns": found.rules.max_turns, "disagree": found.rules.disagree},
-        "seed": found.seed,
-        "confidence": found.confidence,
-        "notes": list(found.notes),
-        "points_of_reference": {line.name: _line(line) for line in found.points},
-        "members": {one.member: _member(one) for one in found.members},
-    }
-
-
-def _member(one: MemberEvaluation) -> dict[str, Any]:
-    shares = one.proximity.cells
-    return {
-        "proximity": {
-            "interquartile_mean": _plain(one.proximity.middle),
-            "over_partners_too": _plain(one.proximity.of_partners),
-        },
-        "agreement": _beside(one.agreement),
-        "welfare_efficiency": _beside(one.welfare),
-        "against": {
-            met.opponent: {
-                "played": _line(met.played),
-                "reference": _line(met.reference),
-                "reference_is": dict(zip(SEATS, met.kinds, strict=True)),
-                "share": {seat: _plain(Rated(*(each[place, s] for each in shares))) for s, seat in enumerate(SEATS)},
-            }
-            for place, met in enumerate(one.meetings)
-        },
-        "self_play": _line(one.self_play),
-        "exploiters": {
-            each.exploiter: {
-                "gain": {seat: _known(e) for seat, e in zip(SEATS, each.gain, strict=True)},
-                "victim_drop": {seat: _known(e) for seat, e in zip(SEATS, each.drop, strict=True)},
-            }
-            for each in one.exploiters
-        },
-        "exploitability": None
-        if one.exploitability is None
-        else {
-            seat: {"low": each.gain[0], "high": each.gain[1], "exact": each.response.exact}
-            for seat, each in zip(SEATS, one.exploitability, strict=True)
-        },
-    }
-
-
-def _rows(found: FinalEvaluation) -> Iterator[list[str]]:
-    yield ["member", "against", "figure", "seat", "value", "low", "high"]
-    for one in found.members:
-        near = one.proximity
-        yield [one.member, "", "proximity, interquartile mean", "", *_digits(near.middle)]
-        yield [one.member, "", "proximity, over partners too", "", *_digits(near.of_partners)]
-        for name, figure in (("agreement", one.agreement), ("welfare", one.welfare)):
-            for part, rated in figure._asdict().items():
-                yield [one.member, "", f"{name}, {part}", "", *_digits(rated)]
-        for place, met in enumerate(one.meetings):
-            for seat, name in enumerate(SEATS):
-                share = Rated(*(each[place, seat] for each in near.cells))
-                yield [one.member, met.opponent, "share", name, *_digits(share)]
-            for name in VIEWS:
-                yield from _figures(one.member, met.opponent, "", name, met.played.figures[name])
-                yield from _figures(one.member, met.opponent, "reference's ", name, met.reference.figures[name])
-        for name in VIEWS:
-            yield from _figures(one.member, one.member, "", name, one.self_play.figures[name])
-        for each in one.exploiters:
-            for seat, name in enumerate(SEATS):
-                yield [one.member, each.exploiter, "gain", name, *_bare(each.gain[seat])]
-                yield [one.member, each.exploiter, "victim drop", name, *_bare(each.drop[seat])]
-        for each_seat, gained in zip(SEATS, one.exploitability or (), strict=False):
-            low, high = (f"{bound:.6f}" for bound in gained.gain)
-            yield [one.member, "best response", "gain", each_seat, low if low == high else "", low, high]
-
-
-def _figures(member: str, against: str, whose: str, view: str, figures: Figures) -> Iterator[list[str]]:
-    for name in PLAYED:
-        yield [member, against, f"{whose}{name}", "" if view == BOTH else view, *_bare(getattr(figures, name))]
-
-
 def _table(label: str, heads: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column(label, overflow="ellipsis", no_wrap=True, max_width=2 * LONGEST_LABEL)
@@ -253,31 +147,3 @@ def _estimate(estimate: Estimate, form: str) -> str:
 
 def _range(low: float, high: float) -> str:
     return f"{low:+.2f}" if math.isclose(low, high, abs_tol=5e-3) else f"{low:+.2f}..{high:+.2f}"
-
-
-def _line(line: Line) -> dict[str, Any]:
-    return {view: {name: _known(getattr(line.figures[view], name)) for name in PLAYED} for view in VIEWS}
-
-
-def _beside(figure: Beside) -> dict[str, Any]:
-    return {name: _plain(rated) for name, rated in figure._asdict().items()}
-
-
-def _plain(rated: Rated) -> dict[str, float | None]:
-    return {name: _number(float(each)) for name, each in zip(("value", "low", "high"), rated, strict=True)}
-
-
-def _known(estimate: Estimate) -> dict[str, float | int | None]:
-    return {"value": _number(estimate.mean), "low": _number(estimate.low), "high": _number(estimate.high)}
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _digits(rated: Rated) -> list[str]:
-    return ["" if math.isnan(each) else f"{float(each):.6f}" for each in rated]
-
-
-def _bare(estimate: Estimate) -> list[str]:
-    return ["" if math.isnan(v) else f"{v:.6f}" for v in (estimate.mean, estimate.low, estimate.high)]

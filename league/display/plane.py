@@ -22,8 +22,18 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.solve import solve, split_scores
-from league.display.evaluation import HUMANS
-from league.evaluation.evaluate import BEST, BOTH, FAIR, FOUND, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
+from league.evaluation.evaluate import (
+    BEST,
+    BOTH,
+    FAIR,
+    FOUND,
+    HUMANS,
+    LARGEST,
+    LAST,
+    NASH,
+    Evaluation,
+    ultimatum_seat,
+)
 from league.evaluation.outcomes import Figures, landed, together
 
 if TYPE_CHECKING:

@@ -8,9 +8,11 @@ interval knows that both come from the same scenarios. The splits that bargainin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
@@ -24,14 +26,33 @@ from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
 from league.evaluation.best_reply import Reply, best_reply, reply_value
 from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
-from partners.catalogue import PARTNERS, UNSCRIPTED
+from partners.catalogue import scripted
 
 BOTH = "both seats"
 VIEWS = (BOTH, *SEATS)
 HELDOUT = {"lewis": "heldout", "dialogues": "test"}  # the split that is evaluated where none is asked for
 ENDLESS = 1_000  # scenarios drawn from a source without a table, where nobody says how many
+HUMANS = "humans"
+UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)
 BEST, FOUND = "best response", "best response found"  # the second where nobody can say that there is no better one
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
+
+
+HUMAN_NAMES = {  # by figure: its name in the human line
+    "points": "score",
+    "points_agreed": "score_of_deals",
+    "left": "score",
+    "left_agreed": "score_of_deals",
+    "joint_agreed": "joint_of_deals",
+    "deals": "deals",
+    "pareto": "pareto_of_deals",
+    "product": "nash_product_mean_of_products",
+    "envy_free": "fair_of_deals",
+    "hits_nash": "nash_point_of_deals",
+    "hits_max_min": "max_min_of_deals",
+    "hits_utilitarian": "most_points_of_deals",
+    "turns": "turns",
+}
 
 
 class PlayError(RunFailure):
@@ -186,7 +207,7 @@ def _candidates(
     everybody = (*member.values(), partner)
     if any(each.traits.remote or each.traits.human for each in everybody):
         return {}, {}
-    known = {**member, **{name: seat_occupant(name) for name in PARTNERS if name not in UNSCRIPTED}}
+    known = {**member, **{name: seat_occupant(name) for name in scripted()}}
     first, second = ({} if reply is None else {FOUND: reply.players[seat]} for seat in (0, 1))
     return {**known, **first}, {**known, **second}
 
@@ -205,6 +226,22 @@ def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -
         line_of(name, (outcomes_at(at, solutions, known, 0), outcomes_at(at, solutions, known, 1)), confidence)
         for name, at in concepts.items()
     )
+
+
+def human_figures(line: HumanLine) -> dict[str, Figures]:
+    """The human line in the words of an evaluation: who speaks first is ``seat_0``; unknown where nobody counted."""
+    means = {name: line.figures[human_name] for name, human_name in HUMAN_NAMES.items()}
+    all_sides = Figures(**{**dict.fromkeys(Figures._fields, UNKNOWN), **means})
+    seats = [
+        all_sides._replace(
+            points=line.figures[own],
+            points_agreed=line.figures[f"{own}_of_deals"],
+            left=line.figures[other],
+            left_agreed=line.figures[f"{other}_of_deals"],
+        )
+        for own, other in (("first", "second"), ("second", "first"))
+    ]
+    return dict(zip(VIEWS, (all_sides, *seats), strict=True))
 
 
 def line_of(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> Line:

@@ -65,6 +65,29 @@ class Figures(NamedTuple):
     turns: Estimate  # per game
 
 
+UNITS = {
+    "points": "points of ten per game",
+    "points_agreed": "points of ten per deal",
+    "left": "points of ten per game",
+    "left_agreed": "points of ten per deal",
+    "joint": "points of ten per game",
+    "joint_agreed": "points of ten per deal",
+    "deals": "share of games",
+    "pareto": "share of deals",
+    "welfare": "share of the largest joint points, no deal 0",
+    "nash": "share of the largest product of points, no deal 0",
+    "product": "square points of ten per game",
+    "egalitarian": "share of the largest smaller share, no deal 0",
+    "smaller": "points of ten per game",
+    "gap": "points of ten per deal",
+    "envy_free": "share of deals",
+    "hits_nash": "share of deals",
+    "hits_max_min": "share of deals",
+    "hits_utilitarian": "share of deals",
+    "turns": "acts of both seats per game",
+}
+
+
 def outcomes_of(games: Games, seat: int) -> Outcomes:
     """What the player in ``seat`` came to. Raises :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`."""
     return outcomes_from(efficiency_of(games), seat, games.turns.astype(np.float64))

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from league.display.final import DOCUMENT as EVALUATION
-from league.display.findings import DOCUMENT as META_GAME
-from league.display.findings import RATINGS_FILE
+from league.evaluation.as_json import FINAL_FILE as EVALUATION
+from league.standings.as_csv import META_GAME_FILE as META_GAME
+from league.standings.as_csv import RATINGS_FILE
 
 LARGEST = 64 * 2**20  # bytes of one file that are read
 

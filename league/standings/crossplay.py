@@ -6,10 +6,8 @@ points of ten: a score as tenths of what the whole pool is worth to the seat.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -183,45 +181,3 @@ def _share(points: Estimate, whole: float) -> Estimate:
     """Points as a share of ``whole``, which is taken as known."""
     whole = whole if whole > 0 else math.nan
     return Estimate(points.mean / whole, points.n, points.low / whole, points.high / whole)
-
-
-def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
-    """The ladder as CSV, a row per member, every interval with its bounds."""
-    header = ["rank", "member", "games", "points", "points_low", "points_high"]
-    for seat in ("seat_0", "seat_1"):
-        header += [seat, f"{seat}_low", f"{seat}_high"]
-    header += ["of_nash", "of_nash_low", "of_nash_high", "of_response", "of_response_low", "of_response_high"]
-    header += [
-        "of_response_games",
-        "left_to_partner",
-        "deal_rate",
-        "points_agreed",
-        "turns",
-        "self_play",
-        "fallbacks",
-        "failed_matches",
-    ]
-    rows = []
-    for rank, row in enumerate(standings, start=1):
-        estimates = [row.points, *row.as_seat, row.of_nash, row.of_response]
-        figures = [f"{v:.6f}" for e in estimates for v in (e.mean, e.low, e.high)]
-        rest = [f"{v:.6f}" for v in (row.left, row.deals, row.agreed, row.turns, row.self_play)]
-        counted = [str(row.of_response.n), *rest, str(row.fallbacks), str(row.failed)]
-        rows.append([str(rank), row.member, str(row.points.n), *figures, *counted])
-    write_csv(path, [header, *rows])
-
-
-def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
-    """Every cell as CSV: what ``member`` scores against ``against``, mean of both seats."""
-    rows = [["member", "against", "games", "points", "points_low", "points_high"]]
-    for row in cross.members:
-        for column in cross.members:
-            cell = cross.cell(row, column, confidence)
-            rows.append([row, column, str(cell.n), *(f"{v:.6f}" for v in (cell.mean, cell.low, cell.high))])
-    write_csv(path, rows)
-
-
-def write_csv(path: Path, rows: Sequence[Sequence[str]]) -> None:
-    """Rows of text, the header first."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(rows)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
 from league.ledger.ledger import Ledger
-from league.standings.crossplay import write_csv
 
 YARDSTICK = "heuristic"  # whom the learners are measured against, where it takes part
 
@@ -27,29 +25,27 @@ class CurvePoint(NamedTuple):
 def learning_curves(ledger: Ledger, confidence: float, against: str = YARDSTICK) -> list[CurvePoint]:
     """Every learner's score against ``against``, round by round; empty where one of them does not take part."""
     learners = [member.name for member in ledger.members() if member.live]
+    rounds = range(ledger.next_round) if learners else ()
+    return [point for number in rounds for point in round_curves(ledger, number, learners, confidence, against)]
+
+
+def round_curves(
+    ledger: Ledger, number: int, learners: Sequence[str], confidence: float, against: str = YARDSTICK
+) -> list[CurvePoint]:
+    """The points of one committed round, for the learners that met ``against`` in it."""
+    scenarios = ledger.scenarios(number)
+    groups, wholes = scenario_groups(scenarios), scenarios.wholes
+    legs = [leg for leg in ledger.legs(number) if against in leg.seats]
+    before = ledger.states(number - 1)
     points = []
-    for number in range(ledger.next_round) if learners else ():
-        scenarios = ledger.scenarios(number)
-        groups, wholes = scenario_groups(scenarios), scenarios.wholes
-        legs, before = list(ledger.legs(number)), ledger.states(number - 1)
-        for name in learners:
-            sums, games = np.zeros((2, GROUPS)), np.zeros((2, GROUPS))
-            for leg in legs:
-                if {name, against} == set(leg.seats) and name != against:
-                    seat = leg.seats.index(name)
-                    earned = points_of_ten(leg.facts["scores"], wholes)[:, seat]
-                    sums[seat] += np.bincount(groups, weights=earned, minlength=GROUPS)
-                    games[seat] += np.bincount(groups, minlength=GROUPS)
-            if games.any():
-                points.append(CurvePoint(number, name, before[name].decisions, mean_of_cells(sums, games, confidence)))
+    for name in learners:
+        sums, games = np.zeros((2, GROUPS)), np.zeros((2, GROUPS))
+        for leg in legs:
+            if {name, against} == set(leg.seats) and name != against:
+                seat = leg.seats.index(name)
+                earned = points_of_ten(leg.facts["scores"], wholes)[:, seat]
+                sums[seat] += np.bincount(groups, weights=earned, minlength=GROUPS)
+                games[seat] += np.bincount(groups, minlength=GROUPS)
+        if games.any():
+            points.append(CurvePoint(number, name, before[name].decisions, mean_of_cells(sums, games, confidence)))
     return points
-
-
-def write_curves(path: Path, curves: Sequence[CurvePoint]) -> None:
-    """The curves as CSV."""
-    rows = [["round", "member", "decisions", "games", "points", "points_low", "points_high"]]
-    for point in curves:
-        mean, n, low, high = point.points
-        figures = [f"{value:.6f}" for value in (mean, low, high)]
-        rows.append([str(point.round), point.member, str(point.decisions), str(n), *figures])
-    write_csv(path, rows)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.yardsticks.metrics import points_of_ten
 from league.ledger.ledger import Ledger
+from league.settings.read import Config
 from league.standings.crossplay import CrossPlay
 from league.tasks.values import Leg, Member
 
@@ -57,18 +58,23 @@ class History:
         return max(own, key=lambda member: member.born, default=None)
 
 
-def history_of(ledger: Ledger, decay: float, rounds: int) -> History:
-    """The history that a ledger holds, of a run of so many rounds in all, of which the last only measures."""
+def history_of(ledger: Ledger, config: Config) -> History:
+    """The history that a ledger holds, of a run with these settings."""
     members = ledger.members()
-    history = History(members, decay)
-    for number in range(ledger.next_round):
-        if number:
-            history.admit(member for member in members if member.born == number)
-        measured = number + 1 == rounds
-        legs = list(ledger.legs(number))
-        history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured)
+    history = History(members, config.league.decay)
+    for _ in range(ledger.next_round):
+        read_round(history, ledger, members, config)
     history.admit(member for member in members if member.born == ledger.next_round > 0)
     return history
+
+
+def read_round(history: History, ledger: Ledger, members: Sequence[Member], config: Config) -> None:
+    """Add the next committed round; ``members`` are all that the ledger knows."""
+    number = history.round
+    if number:
+        history.admit(member for member in members if member.born == number)
+    legs, measured = list(ledger.legs(number)), config.phase(number) == "measures"
+    history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured)
 
 
 def _scored(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> dict[tuple[str, str], float]:

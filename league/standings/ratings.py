@@ -30,6 +30,10 @@ class Rated(NamedTuple):
     low: Table
     high: Table
 
+    def at(self, *place: int) -> Rated:
+        """The rating in one place of the arrays."""
+        return Rated(self.value[place], self.low[place], self.high[place])
+
 
 class TakeGive(NamedTuple):
     """``base + seat[s] + take[i] + give[j]``: what ``i`` scores in seat ``s`` against ``j``, points of ten."""

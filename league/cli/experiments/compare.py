@@ -10,7 +10,7 @@ from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, U
 from league.display.league import PlainWatcher, console_for_people
 from league.experiments.compare import Trial, print_trials, trial
 from league.settings.read import Config, load_config
-from league.standings.crossplay import write_csv
+from league.standings.as_csv import write_csv
 
 
 class Quiet(PlainWatcher):

@@ -10,9 +10,8 @@ from typing import Any
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, checksum
-from league.display.evaluation import HUMANS, human_figures
-from league.display.final import DOCUMENT
-from league.evaluation.evaluate import BOTH
+from league.evaluation.as_json import FINAL_FILE
+from league.evaluation.evaluate import BOTH, HUMANS, human_figures
 from league.report.blocks import Cell, Figure, Row, Section, Table, Unit, figure, in_columns, stored
 from league.report.run_files import LeftFiles
 
@@ -33,13 +32,13 @@ def evaluation(files: LeftFiles, data_dir: str | None) -> Section:
     human = stored_human_line()
     if files.evaluation is None:
         table = Table("What people come to", *_people(human), label="who")
-        return Section("evaluation", TITLE, (files.why[DOCUMENT], *_about(human, data_dir)), (table,))
+        return Section("evaluation", TITLE, (files.why[FINAL_FILE], *_about(human, data_dir)), (table,))
     found = files.evaluation
     try:
         tables = [table for name in found["members"] for table in _member(name, found, human)]
         notes = _notes(found)
     except (AttributeError, KeyError, TypeError, ValueError):
-        return Section("evaluation", TITLE, (f"{DOCUMENT} is damaged: it lacks what it should hold.",))
+        return Section("evaluation", TITLE, (f"{FINAL_FILE} is damaged: it lacks what it should hold.",))
     return Section("evaluation", TITLE, (*notes, *_about(human, data_dir)), tuple(tables))
 
 

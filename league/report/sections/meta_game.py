@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dond_marl.game import SEATS
-from league.display.findings import DOCUMENT, RATINGS_FILE, SHOWN
 from league.report.blocks import Cell, Figure, Row, Section, Table, Unit, in_columns, stored
 from league.report.run_files import LeftFiles
+from league.standings.as_csv import LEAST_SHARE, META_GAME_FILE, RATINGS_FILE
 from league.standings.findings import DRIFT, NASH, WELFARE
 
 TITLE = "Meta-game"
@@ -29,13 +29,14 @@ def meta_game(files: LeftFiles, games: int, played: int) -> Section:
     rating rests on all that were ``played``.
     """
     if files.ratings is None or files.meta_game is None:
-        notes = dict.fromkeys(files.why[name] for name in (RATINGS_FILE, DOCUMENT) if name in files.why)
+        notes = dict.fromkeys(files.why[name] for name in (RATINGS_FILE, META_GAME_FILE) if name in files.why)
         return Section("meta-game", TITLE, tuple(notes))
     found = files.meta_game
     try:
         tables = (_ratings(files, games, played), _worth(found, games), _shares(found, games))
     except (AttributeError, KeyError, TypeError, ValueError):
-        return Section("meta-game", TITLE, (f"{DOCUMENT} or {RATINGS_FILE} is damaged: it lacks what it should hold.",))
+        damaged = f"{META_GAME_FILE} or {RATINGS_FILE} is damaged: it lacks what it should hold."
+        return Section("meta-game", TITLE, (damaged,))
     predicted = 1 - float(found["cells_played"])
     notes_ = [
         "Take, give: points of ten that a member gets more than others do, and that others get more from it. "
@@ -88,8 +89,8 @@ def _shares(found: Mapping[str, Any], games: int) -> Table:
         for name in MIXTURES:
             for seat in SEATS:
                 told[f"{name}, {seat}"] = stored(found["solutions"][name]["shares"][seat][member], "share", games)
-        if any(isinstance(cell, Figure) and cell.value >= SHOWN for cell in told.values()):
+        if any(isinstance(cell, Figure) and cell.value >= LEAST_SHARE for cell in told.values()):
             rows.append(told)
             labels.append(member)
     heads, cells = in_columns(rows, labels)
-    return Table(f"Who is in them, and how often (from {SHOWN:.1%})", heads, cells)
+    return Table(f"Who is in them, and how often (from {LEAST_SHARE:.1%})", heads, cells)

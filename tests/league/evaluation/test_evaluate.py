@@ -18,13 +18,28 @@ from rich.console import Console
 import league.evaluation.evaluate
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Act, Rules, Scenario
+from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.solve import solve
 from league.cli.evaluate import Request, main
-from league.display.evaluation import HUMANS, human_figures, print_evaluation, to_json, write_figures, write_json
+from league.display.evaluation import print_evaluation
 from league.display.plane import draw, frontier
-from league.evaluation.evaluate import BEST, BOTH, FAIR, LARGEST, LAST, NASH, VIEWS, PlayError, evaluate, ultimatum_seat
+from league.evaluation.as_json import pair_document, write_pair, write_pair_table
+from league.evaluation.evaluate import (
+    BEST,
+    BOTH,
+    FAIR,
+    HUMANS,
+    LARGEST,
+    LAST,
+    NASH,
+    VIEWS,
+    PlayError,
+    evaluate,
+    human_figures,
+    ultimatum_seat,
+)
 from league.evaluation.matches import score
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -140,7 +155,7 @@ def test_the_frontier_by_hand():
 
 def test_it_is_what_score_says_of_the_same_games(small):
     heldout = open_source("lewis", split="heldout")
-    members = [league.evaluate.seat_occupant(name) for name in ("linear", "pushover")]
+    members = [seat_occupant(name) for name in ("linear", "pushover")]
     said = score(*members, small.scenarios, Rules(4), seed=0, prior=heldout.prior)
     own = small.played.figures
     assert own[BOTH].points == pytest.approx(said.points)
@@ -217,10 +232,10 @@ def test_people_are_shown_by_who_speaks_first():
 
 def test_json_and_csv_hold_every_figure(small, tmp_path):
     human = stored_human_line()
-    write_json(tmp_path / "e.json", small, human)
-    write_figures(tmp_path / "e.csv", small, human)
+    write_pair(tmp_path / "e.json", small, human)
+    write_pair_table(tmp_path / "e.csv", small, human)
     told = json.loads((tmp_path / "e.json").read_text())
-    assert told == json.loads(json.dumps(to_json(small, human)))
+    assert told == json.loads(json.dumps(pair_document(small, human)))
     with (tmp_path / "e.csv").open(newline="") as file:
         rows = {(row["who"], row["view"], row["figure"]): row for row in csv.DictReader(file)}
     lines = [*(line.name for line in small.lines), HUMANS]
@@ -257,7 +272,7 @@ def test_the_figure_is_a_picture_of_some_size(small, tmp_path, ending):
 
 
 def test_it_loads_neither_torch_nor_matplotlib_before_they_are_needed():
-    code = "import sys, league.evaluate_command; print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
+    code = "import sys, league.cli.evaluate; print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -311,8 +326,8 @@ def test_without_matplotlib_a_figure_is_refused_with_what_to_do(monkeypatch, cap
 
 
 def test_more_points_than_there_are_is_told_as_a_bug(monkeypatch, capsys):
-    check = league.evaluate.check_joint
-    monkeypatch.setattr(league.evaluate, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
+    check = league.evaluation.evaluate.check_joint
+    monkeypatch.setattr(league.evaluation.evaluate, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
     assert main(given()) == 1
     assert re.match(r"a bug of the game or of the measure: a mean joint score of", capsys.readouterr().err)
 

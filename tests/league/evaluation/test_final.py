@@ -16,7 +16,8 @@ from rich.console import Console
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios.sources import ScenarioSource, pack
 from dond_marl.seats import Traits, decide
-from league.display.final import print_final, to_json, write_final
+from league.display.final import print_final
+from league.evaluation.as_json import final_document, write_final_files
 from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BY_ODDS, EXACT, final_evaluation
 from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
@@ -208,7 +209,7 @@ def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evalua
 
 def test_the_same_run_is_evaluated_to_the_same_figures_however_it_was_named(folder, evaluated):
     again = evaluate_folder(folder.parent, sample=40)
-    assert json.dumps(to_json(again)) == json.dumps(to_json(evaluated))
+    assert json.dumps(final_document(again)) == json.dumps(final_document(evaluated))
 
 
 def test_an_evaluation_writes_nothing_into_a_ledger(folder):
@@ -235,7 +236,7 @@ def test_the_tables_tell_everything_a_reader_needs(evaluated, width):
 
 
 def test_what_is_written_is_what_was_found(evaluated, tmp_path):
-    assert write_final(tmp_path, evaluated) == ["evaluation.json", "evaluation.csv"]
+    assert write_final_files(tmp_path, evaluated) == ["evaluation.json", "evaluation.csv"]
     told = json.loads((tmp_path / "evaluation.json").read_text())["members"]["main"]
     (one,) = evaluated.members
     assert told["proximity"]["interquartile_mean"]["value"] == float(one.proximity.middle.value)

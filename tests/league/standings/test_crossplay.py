@@ -12,7 +12,8 @@ import pytest
 from dond_marl.game import Ending, Scenario
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.yardsticks.solve import solve
-from league.standings.crossplay import CrossPlay, write_crossplay, write_ladder
+from league.standings.as_csv import write_crossplay, write_ladder
+from league.standings.crossplay import CrossPlay
 from league.tasks.values import FACTS, Leg
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from league.display.findings import print_findings, to_json, write_findings
+from league.display.findings import print_findings
 from league.ledger.ledger import Ledger
+from league.standings.as_csv import meta_game_document, write_findings
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import sessions
 from league.standings.findings import DRIFT, NASH, WELFARE, Findings, findings, findings_of
@@ -103,7 +104,7 @@ def test_mixtures_are_distributions_whose_worth_is_in_order(found):
 
 def test_the_same_ledger_and_seed_give_the_same_findings(folder, found):
     again = found_in(folder)
-    assert json.dumps(to_json(again)) == json.dumps(to_json(found))
+    assert json.dumps(meta_game_document(again)) == json.dumps(meta_game_document(found))
     assert again.duplicates.low.tolist() == found.duplicates.low.tolist()
 
 
@@ -137,7 +138,7 @@ def test_one_scenario_gives_ratings_without_intervals(folder):
         place = {name: number for number, name in enumerate(members)}
         some = findings(cross, [sessions(first, legs, place)], seed=1, confidence=0.9, replicates=3)
     assert some is not None and np.isfinite(some.take.value).all() and np.isnan(some.take.low).all()
-    assert to_json(some)["solutions"][WELFARE]["welfare"]["low"] is None
+    assert meta_game_document(some)["solutions"][WELFARE]["welfare"]["low"] is None
     told = io.StringIO()
     print_findings(Console(file=told, width=100), some)
     assert "±" not in told.getvalue().split("take, give")[0]

@@ -1,0 +1,193 @@
+"""The files of an evaluation: every figure as JSON and, a row each, as CSV; an unknown number is ``null`` or empty."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dond_marl.dialogues.human_line import HumanLine
+from dond_marl.game import SEATS
+from dond_marl.yardsticks.metrics import Estimate
+from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
+from league.evaluation.final import FinalEvaluation, MemberEvaluation
+from league.evaluation.outcomes import UNITS, Figures, landed
+from league.evaluation.probe import Probe
+from league.evaluation.probe import to_json as probe_json
+from league.standings.as_csv import bounded, digits, known, write_csv, write_json
+
+FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
+PLAYED = ("points", "left", "deals", "welfare", "nash", "egalitarian", "pareto", "turns")  # figures of a final one
+
+
+def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None = None) -> dict[str, Any]:
+    """The evaluation of a pair, and what could be gained where that was asked for, as plain JSON values."""
+    values, rules, source = evaluation.values, evaluation.rules, evaluation.source
+    return {
+        "member": evaluation.member,
+        "against": evaluation.against,
+        "scenarios": {"source": source.label, "number": evaluation.scenarios.size, "sha256": source.digest()},
+        "rules": {"max_turns": rules.max_turns, "disagree": rules.disagree},
+        "seed": evaluation.seed,
+        "confidence": evaluation.confidence,
+        "notes": list(evaluation.notes),
+        "units": UNITS,
+        "figures": {
+            name: {view: {key: _counted(e) for key, e in of[view]._asdict().items()} for view in VIEWS}
+            for name, of in _with_people(evaluation, human).items()
+        },
+        "best_response_value": None
+        if values is None
+        else {view: value._asdict() for view, value in zip(VIEWS, (both(values), *values), strict=True)},
+        "shares_of_own_points": {
+            name: {view: _counted(estimate) for view, estimate in shares.items()}
+            for name, shares in evaluation.shares.items()
+        },
+        "landed": {  # own points, the partner's, games
+            seat: [[*place, number] for place, number in zip(*(a.tolist() for a in landed(outcomes)), strict=True)]
+            for seat, outcomes in zip(SEATS, evaluation.played.seats, strict=True)
+        },
+        "humans": {"source": human.source, "sides": human.perspectives},
+        **({} if probed is None else {"probe": probe_json(probed)}),
+    }
+
+
+def write_pair(path: Path, evaluation: Evaluation, human: HumanLine, probed: Probe | None = None) -> None:
+    """:func:`pair_document` as a JSON file."""
+    text = json.dumps(pair_document(evaluation, human, probed), indent=2, allow_nan=False, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def write_pair_table(path: Path, evaluation: Evaluation, human: HumanLine) -> None:
+    """Every figure of a pair as CSV."""
+    rows = [["who", "view", "figure", "mean", "low", "high", "n"]]
+    for name, of in _with_people(evaluation, human).items():
+        for view in VIEWS:
+            rows += [[name, view, key, *_bounds(e), str(e.n)] for key, e in of[view]._asdict().items()]
+    for name, shares in evaluation.shares.items():
+        rows += [[evaluation.member, view, f"share of {name}", *_bounds(e), str(e.n)] for view, e in shares.items()]
+    values = evaluation.values
+    for view, value in zip(VIEWS, (both(values), *values) if values else (), strict=False):
+        mean = value.low if value.exact else math.nan
+        rows.append([BEST, view, "value", *digits(mean, value.low, value.high), "0"])
+    write_csv(path, rows)
+
+
+def final_document(final: FinalEvaluation) -> dict[str, Any]:
+    """The final evaluation as plain JSON values."""
+    return {
+        "scenarios": {"source": final.source.label, "number": final.scenarios.size, "sha256": final.source.digest()},
+        "rules": {"max_turns": final.rules.max_turns, "disagree": final.rules.disagree},
+        "seed": final.seed,
+        "confidence": final.confidence,
+        "notes": list(final.notes),
+        "points_of_reference": {line.name: _line(line) for line in final.points},
+        "members": {member.member: _member(member) for member in final.members},
+    }
+
+
+def write_final(path: Path, final: FinalEvaluation) -> None:
+    """:func:`final_document` as a JSON file."""
+    write_json(path, final_document(final))
+
+
+def write_final_table(path: Path, final: FinalEvaluation) -> None:
+    """Every figure of the final evaluation as CSV."""
+    write_csv(path, list(_final_rows(final)))
+
+
+def write_final_files(directory: Path, final: FinalEvaluation) -> list[str]:
+    """``evaluation.json`` and ``evaluation.csv`` in a run's folder; their names."""
+    write_final(directory / FINAL_FILE, final)
+    write_final_table(directory / FINAL_TABLE, final)
+    return [FINAL_FILE, FINAL_TABLE]
+
+
+def _member(member: MemberEvaluation) -> dict[str, Any]:
+    near = member.proximity
+    return {
+        "proximity": {
+            "interquartile_mean": bounded(*near.middle),
+            "over_partners_too": bounded(*near.of_partners),
+        },
+        "agreement": {name: bounded(*rated) for name, rated in member.agreement._asdict().items()},
+        "welfare_efficiency": {name: bounded(*rated) for name, rated in member.welfare._asdict().items()},
+        "against": {
+            met.opponent: {
+                "played": _line(met.played),
+                "reference": _line(met.reference),
+                "reference_is": dict(zip(SEATS, met.kinds, strict=True)),
+                "share": {name: bounded(*near.cells.at(place, seat)) for seat, name in enumerate(SEATS)},
+            }
+            for place, met in enumerate(member.meetings)
+        },
+        "self_play": _line(member.self_play),
+        "exploiters": {
+            each.exploiter: {"gain": _by_seat(each.gain), "victim_drop": _by_seat(each.drop)}
+            for each in member.exploiters
+        },
+        "exploitability": None
+        if member.exploitability is None
+        else {
+            seat: {"low": each.gain[0], "high": each.gain[1], "exact": each.response.exact}
+            for seat, each in zip(SEATS, member.exploitability, strict=True)
+        },
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {view: {name: _bounded(getattr(line.figures[view], name)) for name in PLAYED} for view in VIEWS}
+
+
+def _by_seat(estimates: Iterable[Estimate]) -> dict[str, Any]:
+    return {seat: _bounded(estimate) for seat, estimate in zip(SEATS, estimates, strict=True)}
+
+
+def _bounded(estimate: Estimate) -> dict[str, float | None]:
+    return bounded(estimate.mean, estimate.low, estimate.high)
+
+
+def _counted(estimate: Estimate) -> dict[str, float | None]:
+    mean, n, low, high = estimate
+    return {"mean": known(mean), "n": n, "low": known(low), "high": known(high)}
+
+
+def _bounds(estimate: Estimate) -> list[str]:
+    return digits(estimate.mean, estimate.low, estimate.high)
+
+
+def _with_people(evaluation: Evaluation, human: HumanLine) -> dict[str, Mapping[str, Figures]]:
+    return {**{line.name: line.figures for line in evaluation.lines}, HUMANS: human_figures(human)}
+
+
+def _final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
+    yield ["member", "against", "figure", "seat", "value", "low", "high"]
+    for member in final.members:
+        name, near = member.member, member.proximity
+        yield [name, "", "proximity, interquartile mean", "", *digits(*near.middle)]
+        yield [name, "", "proximity, over partners too", "", *digits(*near.of_partners)]
+        for figure, beside in (("agreement", member.agreement), ("welfare", member.welfare)):
+            for part, rated in beside._asdict().items():
+                yield [name, "", f"{figure}, {part}", "", *digits(*rated)]
+        for place, met in enumerate(member.meetings):
+            for number, seat in enumerate(SEATS):
+                yield [name, met.opponent, "share", seat, *digits(*near.cells.at(place, number))]
+            for view in VIEWS:
+                yield from _figures(name, met.opponent, "", view, met.played.figures[view])
+                yield from _figures(name, met.opponent, "reference's ", view, met.reference.figures[view])
+        for view in VIEWS:
+            yield from _figures(name, name, "", view, member.self_play.figures[view])
+        for each in member.exploiters:
+            for seat, gain, drop in zip(SEATS, each.gain, each.drop, strict=True):
+                yield [name, each.exploiter, "gain", seat, *_bounds(gain)]
+                yield [name, each.exploiter, "victim drop", seat, *_bounds(drop)]
+        for seat, exploited in zip(SEATS, member.exploitability or (), strict=False):
+            low, high = digits(*exploited.gain)
+            yield [name, "best response", "gain", seat, low if low == high else "", low, high]
+
+
+def _figures(member: str, against: str, whose: str, view: str, figures: Figures) -> Iterator[list[str]]:
+    for name in PLAYED:
+        yield [member, against, f"{whose}{name}", "" if view == BOTH else view, *_bounds(getattr(figures, name))]

@@ -1,0 +1,154 @@
+"""The files of a league's standings: tables as CSV, and the meta-game as JSON, with every figure's bounds.
+
+Points are points of ten. What is not known is an empty field, or ``null``; the ladder, the cells and the curves write
+``nan``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dond_marl.game import SEATS
+from dond_marl.records.files import write_whole
+from league.standings.crossplay import CrossPlay, Standing
+from league.standings.curves import CurvePoint
+from league.standings.findings import Findings, Solution
+from league.standings.ratings import Rated
+
+RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE = "ratings.csv", "meta_game.csv", "meta_game.json"
+LEAST_SHARE = 0.005  # of a mixture: members and pairs of members below it are not listed
+
+
+def write_csv(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    """Rows of text, the header first."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """A document of plain values; every number in it must be finite."""
+    write_whole(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def digits(*values: float) -> list[str]:
+    """Numbers with six decimals, empty where they are ``nan``."""
+    return ["" if math.isnan(value) else f"{float(value):.6f}" for value in values]
+
+
+def known(value: float) -> float | None:
+    """A number, ``None`` where it is ``nan``."""
+    return None if math.isnan(value) else float(value)
+
+
+def bounded(value: float, low: float, high: float) -> dict[str, float | None]:
+    """A number with its interval as JSON values."""
+    return {"value": known(value), "low": known(low), "high": known(high)}
+
+
+def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
+    """The ladder, a row per member."""
+    header = ["rank", "member", "games"]
+    header += [f"{name}{end}" for name in ("points", *SEATS, "of_nash", "of_response") for end in ("", "_low", "_high")]
+    header += ["of_response_games", "left_to_partner", "deal_rate", "points_agreed", "turns", "self_play"]
+    rows = [[*header, "fallbacks", "failed_matches"]]
+    for rank, row in enumerate(standings, start=1):
+        estimates = [row.points, *row.as_seat, row.of_nash, row.of_response]
+        figures = [f"{v:.6f}" for e in estimates for v in (e.mean, e.low, e.high)]
+        rest = [f"{v:.6f}" for v in (row.left, row.deals, row.agreed, row.turns, row.self_play)]
+        counted = [str(row.of_response.n), *rest, str(row.fallbacks), str(row.failed)]
+        rows.append([str(rank), row.member, str(row.points.n), *figures, *counted])
+    write_csv(path, rows)
+
+
+def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
+    """Every cell: what ``member`` scores against ``against``, mean of both seats."""
+    rows = [["member", "against", "games", "points", "points_low", "points_high"]]
+    for row in cross.members:
+        for column in cross.members:
+            cell = cross.cell(row, column, confidence)
+            rows.append([row, column, str(cell.n), *(f"{v:.6f}" for v in (cell.mean, cell.low, cell.high))])
+    write_csv(path, rows)
+
+
+def write_curves(path: Path, curves: Sequence[CurvePoint]) -> None:
+    """The learning curves, a row per learner and round."""
+    rows = [["round", "member", "decisions", "games", "points", "points_low", "points_high"]]
+    for point in curves:
+        mean, n, low, high = point.points
+        figures = [f"{value:.6f}" for value in (mean, low, high)]
+        rows.append([str(point.round), point.member, str(point.decisions), str(n), *figures])
+    write_csv(path, rows)
+
+
+def write_findings(directory: Path, findings: Findings) -> list[str]:
+    """``ratings.csv``, ``meta_game.csv`` and ``meta_game.json`` in a run's folder; their names."""
+    write_csv(directory / RATINGS_FILE, list(_ratings_rows(findings)))
+    write_csv(directory / META_GAME_TABLE, list(_meta_game_rows(findings)))
+    write_json(directory / META_GAME_FILE, meta_game_document(findings))
+    return [RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE]
+
+
+def meta_game_document(findings: Findings) -> dict[str, Any]:
+    """The meta-game as plain JSON values: worth, mixtures and the pairs that have a chance."""
+    return {
+        "members": list(findings.members),
+        "confidence": findings.confidence,
+        "replicates": findings.replicates,
+        "cells_played": findings.played,
+        "units": {"values": "points of ten", "welfare": "points of ten", "regret_gap": "points of ten"},
+        "solutions": {solution.name: _solution(findings, solution) for solution in findings.solutions},
+        "alpha_rank": _by_member(findings, findings.alpha_rank),
+    }
+
+
+def _solution(findings: Findings, solution: Solution) -> dict[str, Any]:
+    chances = solution.chances
+    listed = np.argwhere(chances >= LEAST_SHARE)
+    listed = listed[np.argsort(-chances[listed[:, 0], listed[:, 1]], kind="stable")]
+    return {
+        "values": {seat: bounded(*solution.values.at(place)) for place, seat in enumerate(SEATS)},
+        "welfare": bounded(*solution.welfare),
+        "regret_gap": bounded(*solution.gap),
+        "shares": {seat: _by_member(findings, solution.shares.at(place)) for place, seat in enumerate(SEATS)},
+        "support": [
+            {"seat_0": findings.members[a], "seat_1": findings.members[b], "chance": float(chances[a, b])}
+            for a, b in listed.tolist()
+        ],
+    }
+
+
+def _by_member(findings: Findings, rated: Rated) -> dict[str, Any]:
+    return {member: bounded(*rated.at(place)) for place, member in enumerate(findings.members)}
+
+
+def _ratings_rows(findings: Findings) -> Iterator[list[str]]:
+    ratings = {
+        "take": findings.take,
+        "give": findings.give,
+        "duplicate": findings.duplicates,
+        **{f"deviation_{seat}": findings.deviation.at(place) for place, seat in enumerate(SEATS)},
+    }
+    yield ["member", *(f"{name}{end}" for name in ratings for end in ("", "_low", "_high"))]
+    for place, member in enumerate(findings.members):
+        yield [member, *(text for rating in ratings.values() for text in digits(*rating.at(place)))]
+
+
+def _meta_game_rows(findings: Findings) -> Iterator[list[str]]:
+    yield ["solution", "figure", "seat", "member", "value", "low", "high"]
+    for solution in findings.solutions:
+        for place, seat in enumerate(SEATS):
+            yield [solution.name, "points of ten", seat, "", *digits(*solution.values.at(place))]
+        yield [solution.name, "welfare", "", "", *digits(*solution.welfare)]
+        yield [solution.name, "regret gap", "", "", *digits(*solution.gap)]
+        for place, seat in enumerate(SEATS):
+            for number, member in enumerate(findings.members):
+                yield [solution.name, "share", seat, member, *digits(*solution.shares.at(place, number))]
+    for number, member in enumerate(findings.members):
+        yield ["alpha-rank", "share", "", member, *digits(*findings.alpha_rank.at(number))]
