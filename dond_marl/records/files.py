@@ -75,6 +75,14 @@ def write_whole(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, its content on disk before it takes its place."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def write_lines(path: str | Path, games: Iterable[GameRecord | InexactGame]) -> tuple[int, int]:
     """Write a file of games, whole or not at all, replacing what is there; how many exact and inexact ones."""
     path = Path(path)

@@ -24,13 +24,11 @@ from league.display.league import console_for_people, duration, figure
 from league.ledger.run_directory import SETTINGS, RunDirectory, named_run, new_run, newest_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
-from league.tasks.hint_report import privileged_note, summary
-from league.tasks.hint_report import told as hints_told
-from league.tasks.hinters import make_ready
+from league.tasks.hinters import in_words, make_ready, schedule_of, summary
 from league.training.final_score import final_score, final_shares
-from league.training.training import Training, schedule_of, train
+from league.training.training import Training, train
 from partners.judges.judge import JudgeError, JudgeReward
-from partners.learning.first_weights import FirstWeightsError, first_network
+from partners.learning.first_weights import FirstWeightsError
 from partners.learning.rewards import OWN
 from partners.llm.cache import CacheError
 from partners.llm.client import SetupError
@@ -72,7 +70,7 @@ class TrainWatcher:
         verb = f"going on after {learner.decisions:,} decisions" if learner.decisions else "starting"
         self._say(
             f"{verb}: {told.training.algo} against {told.env.partner} on {training.source.label}, "
-            f"{told.training.num_train_steps:,} own decisions, hints {hints_told(told.hints)}"
+            f"{told.training.num_train_steps:,} own decisions, hints {in_words(told.hints)}"
             f"{_dial(training)}{_start(training)}; run folder {directory}"
         )
         self._printed = learner.decisions
@@ -147,7 +145,7 @@ def main(config_path: Path | None, overrides: Sequence[str], resume: Path | None
                 clone_expert(console, config)
                 return 0
             if resume is None:
-                first_network(config.training, config.env, hints=config.hints.mode != "none", seed=0)
+                config.training.first_network(config.env, hints=config.hints.mode != "none", seed=0)
         directory = _directory(config, resume)
         with TrainWatcher(console) as watcher:
             training, finished = train(config, directory, watcher)
@@ -189,7 +187,7 @@ def _print_score(console: Console, training: Training, directory: Path) -> None:
             Text(
                 f"{'greedy' if greedy else 'sampled'} play against {training.config.env.partner} on {label}: "
                 f"{figure(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
-                f"n = {result.points.n:,} games{_dial(training)}{privileged_note(training.config.hints)}"
+                f"n = {result.points.n:,} games{_dial(training)}{training.config.hints.privileged_note}"
             ),
             soft_wrap=True,
         )
@@ -199,7 +197,7 @@ def _print_score(console: Console, training: Training, directory: Path) -> None:
         line = line.replace("the Nash earns", "the Nash points pay")
         console.print(Text(f"{line}{_dial(training)}"), soft_wrap=True)
     if training.whisper is not None:
-        note = privileged_note(training.config.hints)
+        note = training.config.hints.privileged_note
         console.print(Text(f"hints in practice: {summary(training.whisper.tally)}{note}"), soft_wrap=True)
     reward = training.plan.reward
     if isinstance(reward, JudgeReward):

@@ -12,7 +12,6 @@ from rich.text import Text
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import LEDGER, RunError
 from league.rounds.curriculum import describe
-from league.settings.read import Config, parse
 
 
 def explain(console: Console, folder: Path, number: int) -> None:
@@ -23,9 +22,9 @@ def explain(console: Console, folder: Path, number: int) -> None:
         if not 0 <= number < ledger.next_round:
             held = f"0 to {ledger.next_round - 1}" if ledger.next_round else "none yet"
             raise RunError(f"{folder}: its ledger holds no round {number}; it holds {held}")
-        config: Config = parse(ledger.notes()["config"], f"settings in {ledger.path}")
+        config = ledger.config()
         stage = config.curriculum[ledger.stage(number)]
-        console.print(Text(f"round {number} of {config.rounds} · stage {describe(config, stage)}"), soft_wrap=True)
+        console.print(Text(f"round {number} of {config.rounds_in_all} · stage {describe(config, stage)}"), soft_wrap=True)
         rows = list(ledger.meetings(number))
         for (_, kind, name), met in groupby((row for row in rows if row[1] == "train"), key=lambda row: row[:3]):
             assert kind == "train"

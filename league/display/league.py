@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -22,11 +21,8 @@ from league.rounds.watching import Progress
 from league.settings.read import Config
 from league.standings.crossplay import CrossPlay, Standing
 from league.standings.curves import YARDSTICK, CurvePoint
-from league.tasks.values import MatchResult
+from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
-
-if TYPE_CHECKING:
-    from league.tasks.practice import TrainResult
 
 WIDE = 160  # columns; used where there is no terminal to ask
 LONGEST_LABEL = 24  # characters of a member's name that a table shows

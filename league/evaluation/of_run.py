@@ -12,7 +12,7 @@ from league.evaluation.evaluate import HELDOUT
 from league.evaluation.final import FinalEvaluation, final_evaluation
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import named_run
-from league.settings.read import Config, parse
+from league.settings.read import Config
 from league.settings.rosters import zoo
 from league.tasks.values import Member, Place, Seated, seated
 from partners.learning.rewards import OWN
@@ -86,7 +86,7 @@ def evaluate_folder(
     with Ledger(directory.ledger) as ledger:
         if not ledger.begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
-        config: Config = parse(ledger.notes()["config"], f"settings in {directory.ledger}")
+        config = ledger.config()
         return evaluate_run(
             config,
             ledger,

@@ -20,7 +20,6 @@ from league.evaluation.zoo_score import ZooScore, zoo_score
 from league.ledger.run_directory import new_run
 from league.settings.training import TrainConfig
 from league.training.training import Watcher, train
-from partners.learning.first_weights import first_network
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
 
@@ -82,7 +81,7 @@ def rows(
     ``KeyboardInterrupt`` once the watcher has asked for a stop.
     """
     unseen = human_positions("test", config.env.rules(), data_dir)
-    people = first_network(config.training, config.env, hints=False, seed=0)
+    people = config.training.first_network(config.env, hints=False, seed=0)
     yield _row("people", None, 0, people, people, unseen, config, opponents, tell)
     for name, settings in variants(config, pulls):
         tell(f"training: {name}")

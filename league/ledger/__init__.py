@@ -1,11 +1,11 @@
 """What happened, kept in one SQLite file: rows, seals, and the folder of a run around them."""
 
+from typing import TYPE_CHECKING
+
 from dond_marl.public_names import on_first_use
 
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "Ledger": "league.ledger.ledger",
-        "LedgerError": "league.ledger.ledger",
-    },
-)
+if TYPE_CHECKING:
+    from league.ledger.ledger import Ledger, LedgerError
+
+__all__ = ["Ledger", "LedgerError"]
+__getattr__ = on_first_use(__name__, "league.ledger.ledger")

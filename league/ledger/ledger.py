@@ -23,8 +23,8 @@ import numpy as np
 from dond_marl.errors import RunFailure
 from dond_marl.scenarios.sources import Scenarios
 from league.ledger.schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
-from league.tasks.rounds import Decision, Round
-from league.tasks.values import FACTS, LearnerState, Leg, Member
+from league.settings.read import Config, parse
+from league.tasks.values import FACTS, Decision, LearnerState, Leg, Member, Round
 
 DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
 
@@ -136,6 +136,10 @@ class Ledger:
         """Where and with what the run was made: settings with their paths, versions, machine."""
         return dict(self._rows("SELECT key, value FROM notes"))
 
+    def config(self) -> Config:
+        """The settings that the run was started with. Raises :class:`league.settings.read.ConfigError`."""
+        return parse(self.notes()["config"], f"settings in {self.path}")
+
     def members(self) -> tuple[Member, ...]:
         """Who takes part, in the order of the config; snapshots after their birth."""
         query = "SELECT member, spec, role, split, parent, born, blob FROM members ORDER BY position"
@@ -184,6 +188,18 @@ class Ledger:
             number,
         )
 
+    def last_seal(self) -> str:
+        """SHA-256 over the rows of the last committed round and the seal before it."""
+        return str(self._one("SELECT sha256 FROM seals ORDER BY round DESC LIMIT 1"))
+
+    def failures(self) -> list[tuple[int, str, str]]:
+        """Every match or practice that failed: its round, the member at fault, and in what words."""
+        query = (
+            "SELECT round, failed, coalesce(cause, '') FROM tasks LEFT JOIN causes USING (round, task)"
+            " WHERE failed IS NOT NULL ORDER BY round, task"
+        )
+        return [(int(number), str(member), str(cause)) for number, member, cause in self._rows(query)]
+
     def first_unsound(self) -> int | None:
         """The first committed round whose rows are not what was written, ``None`` where all are.
 
@@ -199,7 +215,7 @@ class Ledger:
         """Forget round ``number`` and all after it."""
         with self._transaction():
             for table in ("seals", "causes", "matches", "meetings", "decisions", "tasks", "states", "clock", "rounds"):
-                self._db.execute(f"DELETE FROM {table} WHERE round >= ?", (number,))  # constants
+                self._db.execute(f"DELETE FROM {table} WHERE round >= ?", (number,))  # noqa: S608  # constants
             self._db.execute("DELETE FROM members WHERE born > ?", (number,))
 
     def clock(self) -> tuple[float, float]:
@@ -211,7 +227,7 @@ class Ledger:
         """SHA-256 over every row but those of the clock, the notes and the causes, in a fixed order."""
         digest = hashlib.sha256()
         for table, order in FINGERPRINTED.items():
-            self._add(digest, table, f"SELECT * FROM {table} ORDER BY {order}")  # constants of this file
+            self._add(digest, table, f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608  # constants of this file
         return digest.hexdigest()
 
     def close(self) -> None:
@@ -229,11 +245,12 @@ class Ledger:
         digest = hashlib.sha256()
         if number < 0:
             for table in BEGUN_WITH:
-                self._add(digest, table, f"SELECT * FROM {table} ORDER BY key")  # constants
+                self._add(digest, table, f"SELECT * FROM {table} ORDER BY key")  # noqa: S608  # constants
         else:
             self._add(digest, "seals", "SELECT sha256 FROM seals WHERE round = ?", number - 1)
         for table, (of_round, order) in SEALED.items():
-            self._add(digest, table, f"SELECT * FROM {table} WHERE {of_round} = ? ORDER BY {order}", number)  # constants
+            query = f"SELECT * FROM {table} WHERE {of_round} = ? ORDER BY {order}"  # noqa: S608  # constants
+            self._add(digest, table, query, number)
         return digest.hexdigest()
 
     def _add(self, digest: hashlib._Hash, table: str, query: str, *values: object) -> None:
@@ -293,12 +310,37 @@ class Ledger:
             raise LedgerError(f"{self.path}: the ledger could not be {verb}: {error}. {advice}") from error
 
 
-def has_begun(path: Path) -> bool:
-    """Whether a run has begun in the ledger at ``path``; a damaged one counts, so that it is opened and told."""
-    if not path.is_file():
-        return False
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            return bool(db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetchone()[0])
-    except sqlite3.Error:
-        return True
+class ReadLedger(Ledger):
+    """A ledger for those who only look: its connection is read-only, while a league may go on writing meanwhile.
+
+    Raises :class:`LedgerError`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.is_file():
+            raise LedgerError(f"{path.parent} is no league's folder: it holds no {path.name}")
+        with self._translated("opened"):
+            uri = f"{path.resolve().as_uri()}?mode=ro"
+            self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+            found = self._one("PRAGMA user_version")
+        if self.begun and found != SCHEMA_VERSION:
+            self.close()
+            raise LedgerError(f"{path}: written with ledger schema {found}; the pages read {SCHEMA_VERSION}")
+
+    def __enter__(self) -> ReadLedger:
+        return self
+
+    @contextlib.contextmanager
+    def still(self) -> Iterator[None]:
+        """Every read within sees the ledger as it is now, looked through for damage; rounds that follow are not seen.
+
+        Raises :class:`LedgerError`.
+        """
+        self._check()
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self._db.in_transaction:  # SQLite has ended it by itself where it could not go on
+                self._db.execute("ROLLBACK")

@@ -6,22 +6,18 @@ overwritten. The lock is held by the one process that writes, and dies with it.
 
 from __future__ import annotations
 
-import json
-import platform
-from importlib.metadata import PackageNotFoundError, version
+import contextlib
+import sqlite3
 from pathlib import Path
 
-import numpy as np
 from filelock import FileLock, Timeout
 
 from dond_marl.errors import RunFailure
-from league.ledger.ledger import has_begun
 
 LEDGER = "ledger.sqlite"  # what a league run begins with
 SETTINGS = "config.yaml"  # what a training run begins with
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
-PINS = ("numpy", "torch", "dond-marl")  # what the figures may depend on
 
 
 class RunError(RunFailure):
@@ -94,7 +90,14 @@ def named_run(path: Path, mark: str = LEDGER) -> RunDirectory:
 
 
 def _begun(path: Path) -> bool:
-    return has_begun(path) if path.name == LEDGER else path.is_file()
+    """Whether a run has begun in the file at ``path``; a damaged ledger counts, so that it is opened and reported."""
+    if path.name != LEDGER or not path.is_file():
+        return path.is_file()
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            return bool(db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetchone()[0])
+    except sqlite3.Error:
+        return True
 
 
 def runs_in(output_dir: Path) -> list[Path]:
@@ -102,24 +105,3 @@ def runs_in(output_dir: Path) -> list[Path]:
     if not output_dir.is_dir():
         return []
     return [path for path in output_dir.iterdir() if path.name.isascii() and path.name.isdigit() and path.is_dir()]
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # a checkout that was never installed, or a library that is not needed here
-        return "absent"
-
-
-def machine() -> str:
-    """The versions and the instruction set that figures may depend on, as JSON."""
-    simd = np.show_config(mode="dicts")["SIMD Extensions"]
-    return json.dumps(
-        {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "instructions": sorted({*simd.get("baseline", []), *simd.get("found", [])}),
-            **{name: _version(name) for name in PINS},
-        },
-        sort_keys=True,
-    )

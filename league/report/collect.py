@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from league.ledger.ledger import LedgerError
-from league.ledger.read_ledger import ReadLedger
+from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, named_run
 from league.report.blocks import Report
 from league.report.run_files import left_files
@@ -19,7 +18,7 @@ from league.report.sections.language_models import asked
 from league.report.sections.meta_game import meta_game
 from league.report.sections.provenance import broken_at, provenance
 from league.report.sections.standings import crossplay, ladder, learning
-from league.settings.read import Config, parse
+from league.settings.read import Config
 from league.standings.curves import learning_curves
 from league.standings.history import history_of
 from league.standings.references import responses_of
@@ -37,7 +36,7 @@ def collect(folder: Path) -> Report:
     with ReadLedger(directory.ledger) as ledger, ledger.still():
         if not ledger.begun:
             raise RunError(f"{directory.path}: the run was stopped before it began")
-        config: Config = parse(ledger.notes()["config"], f"settings in {directory.ledger}")
+        config = ledger.config()
         try:
             return _report(directory.path, directory.blobs, config, ledger)
         except (ArithmeticError, LookupError, ValueError) as error:
@@ -49,16 +48,16 @@ def collect(folder: Path) -> Report:
 def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Report:
     confidence, rounds = config.league.confidence, ledger.next_round
     members, states = ledger.members(), ledger.states()
-    history = history_of(ledger, config.league.decay, config.rounds)
+    history = history_of(ledger, config)
     cross, responses = history.cross, responses_of(config)
     standings = cross.ladder(confidence, responses)
     decided = [(number, one) for number in range(rounds) for one in ledger.decisions(number)]
     curves = learning_curves(ledger, confidence)
     mains = any(member.role == "main" for member in members)
-    over = rounds >= config.rounds
+    over = rounds >= config.rounds_in_all
     files = left_files(folder, over=over, evaluates=config.league.evaluate, mains=mains)
     told = (
-        f"{'All' if over else 'So far'} {rounds} {'' if over else f'of {config.rounds} '}rounds, {cross.total_games:,} "
+        f"{'All' if over else 'So far'} {rounds} {'' if over else f'of {config.rounds_in_all} '}rounds, {cross.total_games:,} "
         f"games, {len(cross.members)} members, {len(config.learners)} of them learning; seed {config.league.seed}"
     )
     if (broken := broken_at(ledger)) is not None:

@@ -8,8 +8,7 @@ from dond_marl.yardsticks.metrics import Estimate
 from league.settings.read import Config
 from league.settings.stages import StageConfig, Until
 from league.standings.history import History
-from league.tasks.hint_report import privileged_note
-from league.tasks.rounds import Decision
+from league.tasks.values import Decision
 
 
 def stage_now(config: Config, history: History) -> int:
@@ -42,9 +41,7 @@ def describe(config: Config, stage: StageConfig) -> str:
     changed = {key: value for key, value in stage.env.model_dump().items() if value is not None}
     told = [f"{key} {value}" for key, value in changed.items()]
     if stage.hints.mode != "none":
-        told.append(
-            f"hints by {stage.hints.mode} every {stage.hints.cadence_k} own steps{privileged_note(stage.hints)}"
-        )
+        told.append(f"hints by {stage.hints.mode} every {stage.hints.cadence_k} own steps{stage.hints.privileged_note}")
     for name, learner in stage.learners.items():
         said = {k: value for k, value in learner.model_dump(exclude={"learns", "hints"}).items() if value is not None}
         if learner.hints is not None:

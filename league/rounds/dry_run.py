@@ -6,7 +6,7 @@ import dataclasses
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -17,11 +17,8 @@ from league.rounds.planner import Plan, members_of, plan_round
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
-from league.tasks.values import LearnerState, Place, play
-from partners.llm.occupant import chosen
-
-if TYPE_CHECKING:
-    from league.tasks.practice import TrainTask
+from league.tasks.values import LearnerState, Place, TrainTask, play
+from partners.llm.service import chosen
 
 WHOLE_MATCHES = 3  # played for the clock, spread over the first round
 
@@ -67,7 +64,7 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
         first = plan_round(config, History(members_of(config), config.league.decay), states)
         per_game = _seconds_per_game(first, place)
         practice = sum(_seconds(task, place) for task in first.training)
-    rounds, legs = config.rounds, 2 * config.league.block_size
+    rounds, legs = config.rounds_in_all, 2 * config.league.block_size
     snapshots = sum((config.league.rounds - 1) // x.snapshot_every if x.snapshot_every else 0 for x in config.learners)
     # A snapshot is met by every learner, and by everybody else until they are no longer news.
     later = min(len(config.learners), config.league.opponents) * snapshots // 2

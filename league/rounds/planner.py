@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from league.rounds.curriculum import stage_now
 from league.rounds.matches import pairs_of
 from league.rounds.opponents import meetings_of
 from league.settings.read import Config
 from league.standings.history import History
-from league.tasks.values import Block, LearnerState, MatchTask, Member, Seated
-
-if TYPE_CHECKING:
-    from league.tasks.practice import TrainTask
+from league.tasks.values import Block, LearnerState, MatchTask, Member, Seated, TrainTask
 
 
 class Plan(NamedTuple):
@@ -71,9 +68,8 @@ def _training(
     config: Config, history: History, seats: Mapping[str, Seated], states: Mapping[str, LearnerState]
 ) -> tuple[TrainTask, ...]:
     """The practice of the next round, by the rules of its stage; none in the last round, which only measures."""
-    if not config.learners or history.round >= config.league.rounds:
+    if not config.learners or config.phase(history.round) == "measures":
         return ()
-    from league.tasks.practice import TrainTask  # PyTorch is loaded only where somebody learns
 
     stage = config.curriculum[stage_now(config, history)]
     practicing = [(learner, changed) for learner in config.learners if (changed := stage.learner(learner)) is not None]

@@ -10,30 +10,34 @@ from typing import TYPE_CHECKING, NamedTuple
 from dond_marl.records.files import write_whole
 from league.backends.choose import open_backend
 from league.backends.contract import Backend
-from league.display.findings import write_findings
 from league.ledger.integrity import mend
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import RunDirectory, RunError, machine
+from league.ledger.run_directory import RunDirectory, RunError
 from league.rounds.curriculum import ended
 from league.rounds.planner import members_of, plan_round
 from league.rounds.snapshots import births
 from league.rounds.tensorboard import LeagueLog
 from league.rounds.watching import Pace, Watcher
-from league.settings.read import BackendConfig, Config, EnvConfig, LeagueConfig, LoggingConfig, differences, dump, parse
-from league.standings.crossplay import CrossPlay, Responses, write_crossplay, write_ladder
-from league.standings.curves import CurvePoint, learning_curves, write_curves
+from league.settings.read import UNUSED, BackendConfig, Config, EnvConfig, dump, other_settings, parse
+from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
+from league.standings.crossplay import CrossPlay, Responses
+from league.standings.curves import CurvePoint, learning_curves
 from league.standings.findings import Findings, findings_of
 from league.standings.history import History, history_of
 from league.standings.references import known_responses, responses_of
-from league.tasks.rounds import Round
-from league.tasks.values import LearnerState, MatchResult, Place, block_scenarios, open_source
+from league.tasks.values import (
+    LearnerState,
+    MatchResult,
+    Place,
+    Round,
+    TrainResult,
+    block_scenarios,
+    machine,
+    open_source,
+)
 
 if TYPE_CHECKING:
     from league.evaluation.final import FinalEvaluation
-    from league.tasks.practice import TrainResult
-
-UNUSED = ("partner", "render_mode")  # settings of env that a league has no use for
-SHOWN = ("confidence", "responses", "evaluate")  # settings of the league that say what is shown of it
 
 
 class Outcome(NamedTuple):
@@ -59,7 +63,7 @@ def run_league(
         config = _begin_or_take_up(config, directory, ledger, watcher)
         write_whole(directory.path / "config.yaml", ledger.notes()["config"])
         _tell_unused(config, watcher)
-        history = history_of(ledger, config.league.decay, config.rounds)
+        history = history_of(ledger, config)
         try:
             _play_rounds(config, directory, ledger, history, watcher, backend)
         finally:  # also of a run that is stopped: its committed rounds have tables too
@@ -82,11 +86,11 @@ def _end(
         write_findings(directory.path, found)
     if not any(learner.role == "main" for learner in config.learners):
         return found, None
-    from league.display.final import write_final  # the evaluation loads PyTorch
+    from league.evaluation.as_json import write_final_files  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
 
     final = evaluate_run(config, ledger, Place(directory.blobs), tell=watcher.told)
-    write_final(directory.path, final)
+    write_final_files(directory.path, final)
     return found, final
 
 
@@ -104,19 +108,15 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
         if config is None:
             raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
         notes = {"config": dump(config), "machine": machine()}
-        meta = {"settings": dump(portable(config)), "source": _drawn_from(config)}
+        meta = {"settings": dump(config.portable()), "source": _drawn_from(config)}
         ledger.begin(meta, notes, members_of(config), _first_states(config, directory.blobs))
         return config
     meta, notes = ledger.meta(), ledger.notes()
     if config is None:
-        config = parse(notes["config"], f"settings in {directory.ledger}")
-    changed = differences(parse(meta["settings"]), portable(config))
-    if changed:
-        lines = "\n  ".join(changed)
-        raise RunError(
-            f"{directory.path} was started with other settings:\n  {lines}\n"
-            f"resume it with its own (--resume {directory.path} without --config), or start a new run without --resume"
-        )
+        config = ledger.config()
+    refused = other_settings(directory.path, parse(meta["settings"]), config.portable())
+    if refused is not None:
+        raise RunError(refused)
     if meta["source"] != _drawn_from(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source holds now; start a new run")
     found = mend(ledger, directory.blobs, _first_weights(config))
@@ -128,15 +128,6 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
             f"from an uninterrupted run's"
         )
     return config
-
-
-def portable(config: Config) -> Config:
-    """The settings without what changes nothing in a ledger: where things lie, who plays, and how figures are shown."""
-    nothing, nothing_played = EnvConfig(), LeagueConfig()
-    env = config.env.model_copy(update={"data_dir": None, **{key: getattr(nothing, key) for key in UNUSED}})
-    league = config.league.model_copy(update={key: getattr(nothing_played, key) for key in SHOWN})
-    elsewhere = {"logging": LoggingConfig(), "backend": BackendConfig()}
-    return config.model_copy(update={**elsewhere, "env": env, "league": league})
 
 
 def _tell_unused(config: Config, watcher: Watcher) -> None:
@@ -183,7 +174,7 @@ def _play_rounds(
     watcher: Watcher,
     backend: BackendConfig | None,
 ) -> None:
-    pace = Pace(ledger.next_round, config.rounds, time.perf_counter())
+    pace = Pace(ledger.next_round, config.rounds_in_all, time.perf_counter())
     watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
     log = LeagueLog(directory.path, pace.first) if config.learners and config.logging.tensorboard else None
     try:
@@ -226,9 +217,9 @@ def _play_round(
     at_fault = [result.failed for result in matches if result.failed is not None]
     after = {**before, **{result.task.learner.name: result.state for result in trained}}
     follows = births(config, history, before, after, ledger.states(-1), scenarios, legs)
-    measured = config.learners != () and plan.number + 1 == config.rounds
-    history.add_round(plan.stage, scenarios, legs, at_fault, measured)
-    end = ended(config, history) if plan.number + 1 < config.league.rounds else None
+    phase = config.phase(plan.number)
+    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures")
+    end = ended(config, history) if phase == "practice" else None
     decisions = (*follows.decisions, end) if end is not None else follows.decisions
     done_round = Round(
         plan.number, plan.stage, plan.block, scenarios, matches, trained, follows.states, follows.born, decisions

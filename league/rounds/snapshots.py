@@ -21,8 +21,7 @@ from league.rounds.matches import gate_pool
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
-from league.tasks.rounds import Decision
-from league.tasks.values import LearnerState, Leg, Member
+from league.tasks.values import Decision, LearnerState, Leg, Member
 
 NOTHING = Estimate(math.nan, 0, math.nan, math.nan)
 
@@ -52,7 +51,7 @@ def births(
     number, states = history.round, dict(after)
     born: list[Member] = []
     decisions: list[Decision] = []
-    for learner in config.learners if number + 1 < config.league.rounds else ():
+    for learner in config.learners if config.phase(number) == "practice" else ():
         last = history.last_snapshot(learner.name)
         age = number + 1 - (last.born if last is not None else 0)
         if not learner.snapshot_every or age < learner.snapshot_every:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from league.tasks.values import Round
+
 if TYPE_CHECKING:
     from league.standings.crossplay import Standing
-    from league.tasks.rounds import Round
 
 
 class LeagueLog:

@@ -6,15 +6,12 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from dond_marl.scenarios.sources import ScenarioSource
 from league.settings.read import Config
 from league.standings.crossplay import Standing
-from league.tasks.values import MatchResult
-
-if TYPE_CHECKING:
-    from league.tasks.practice import TrainResult
+from league.tasks.values import MatchResult, TrainResult
 
 
 class Progress(NamedTuple):

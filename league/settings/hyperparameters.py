@@ -11,14 +11,14 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from league.settings.sections import EnvConfig, Section, wrong
 from league.settings.yaml import shown
-from partners.learning.first_weights import FirstWeightsError, init_name
+from partners.learning.first_weights import FirstWeightsError, first_network, init_name
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 
 if TYPE_CHECKING:
     from dond_marl.scenarios.sources import ScenarioSource
     from partners.learning.learners import LearnerSettings
     from partners.learning.practice import Practice
-    from partners.network.network import NetworkShape
+    from partners.network.network import NetworkShape, PolicyNetwork
 
 
 MAX_LAYERS, MAX_WIDTH = 8, 4_096
@@ -59,23 +59,23 @@ class Hyperparameters(Section):
     """How a network learns; the defaults are the specification's."""
 
     algo: Literal["ppo", "reinforce"] = "ppo"
-    lr: float = Field(default=3e-4, gt=0, le=1, description="a number above 0, up to 1")
-    gamma: float = Field(default=0.99, ge=0, le=1, description="a number in 0..1, per own decision")
-    lam: float = Field(default=0.95, ge=0, le=1, description="a number in 0..1")
-    clip: float = Field(default=0.2, gt=0, lt=1, description="a number between 0 and 1")
-    epochs: int = Field(default=4, ge=1, le=100, description="an integer in 1..100")
-    minibatch: int = Field(default=64, ge=2, le=1_000_000, description="an integer in 2..1000000, decisions")
-    ent: float = Field(default=0.0, ge=0, le=10, description="a number in 0..10")
-    vf: float = Field(default=0.5, ge=0, le=10, description="a number in 0..10")
-    grad_norm: float = Field(default=0.5, gt=0, le=1000, description="a number above 0")
-    rollout: int = Field(default=128, ge=1, le=100_000, description="an integer in 1..100000, decisions per env")
-    num_envs: int = Field(default=8, ge=2, le=65_536, description="an integer in 2..65536, games side by side")
-    anneal: bool = Field(default=False, description="true or false: lr and ent fall to 0 by the end")
+    lr: float = Field(default=3e-4, gt=0, le=1)
+    gamma: float = Field(default=0.99, ge=0, le=1, description="per own decision")
+    lam: float = Field(default=0.95, ge=0, le=1)
+    clip: float = Field(default=0.2, gt=0, lt=1)
+    epochs: int = Field(default=4, ge=1, le=100)
+    minibatch: int = Field(default=64, ge=2, le=1_000_000, description="decisions")
+    ent: float = Field(default=0.0, ge=0, le=10)
+    vf: float = Field(default=0.5, ge=0, le=10)
+    grad_norm: float = Field(default=0.5, gt=0, le=1000)
+    rollout: int = Field(default=128, ge=1, le=100_000, description="decisions per env")
+    num_envs: int = Field(default=8, ge=2, le=65_536, description="games side by side")
+    anneal: bool = Field(default=False, description="lr and ent fall to 0 by the end")
     hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
-    sorted_items: bool = Field(default=False, description="true or false: items are read least valued first")
+    sorted_items: bool = Field(default=False, description="items are read least valued first")
     reward: RewardName = Field(default=OWN, description="what it is paid for a game")
     init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
-    kl: float = Field(default=0.0, ge=0, le=1000, description="a number of at least 0: the pull toward init_from")
+    kl: float = Field(default=0.0, ge=0, le=1000, description="the pull toward init_from")
 
     @model_validator(mode="after")
     def _pulled_somewhere(self) -> Hyperparameters:
@@ -96,6 +96,13 @@ class Hyperparameters(Section):
 
         revealed = env.reveal_partner_utilities
         return NetworkShape(env.max_count, env.max_turns, revealed, hints, self.hidden, self.sorted_items)
+
+    def first_network(self, env: EnvConfig, *, hints: bool, seed: int) -> PolicyNetwork:
+        """The network that a learner of this game starts with, its weights drawn from ``seed`` or from ``init_from``.
+
+        Raises :class:`partners.learning.first_weights.FirstWeightsError`.
+        """
+        return first_network(self.shape(env, hints), self.init_from, disagree=env.disagree, seed=seed)
 
     def practice(self, env: EnvConfig, source: ScenarioSource, seed: int) -> Practice:
         """How much is played for one update: at least ``rollout`` own decisions per env."""

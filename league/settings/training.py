@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 from dond_marl.occupants import OccupantNameError, check_spec
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
-from partners.llm.occupant import Provider
-from partners.llm.remote.request import GROQ_MODEL
+from partners.llm.service import GROQ_MODEL, Provider
 
 HintMode = Literal["none", "random", "expert", "llm"]
 _TAKEN = {"kind", "provider", "model", "prompt_path", "max_requests"}
@@ -35,14 +34,14 @@ class HintsConfig(Section):
 
     mode: HintMode = "none"
     expert: Occupant = Field(default="expert", description="the occupant that whispers where mode is expert")
-    cadence_k: int = Field(default=1, ge=1, le=100, description="an integer in 1..100, own steps from hint to hint")
-    dropout: float = Field(default=0.0, ge=0, le=1, description="a number in 0..1: share of hints withheld in training")
+    cadence_k: int = Field(default=1, ge=1, le=100, description="own steps from hint to hint")
+    dropout: float = Field(default=0.0, ge=0, le=1, description="share of hints withheld in training")
     provider: Provider = "auto"
     models: HintModels = Field(default_factory=HintModels)
     prompt_path: PathText | None = Field(default=None, description="a prompt file; left out: the shipped prompt")
-    max_requests: int | None = Field(default=10_000, ge=1, description="an integer above 0, or null for no limit")
+    max_requests: int | None = Field(default=10_000, ge=1, description="or null for no limit")
     options: dict[str, object] = Field(default_factory=dict, description="further parameters of the occupant llm")
-    privileged: bool = Field(default=False, description="true or false")
+    privileged: bool = False
 
     @property
     def privileged_note(self) -> str:
@@ -70,27 +69,27 @@ class HintsConfig(Section):
 class TrainingConfig(Hyperparameters):
     """How the learner learns, for how long, and on what.
 
-    ``bc`` learns what people said (:mod:`partners.learning.cloning`): of the keys above it heeds lr, epochs, minibatch, vf,
-    grad_norm, anneal and hidden, below these patience, balance, seed, threads and device.
+    ``bc`` learns what people said (:mod:`partners.learning.cloning`): of a league's keys it heeds lr, epochs,
+    minibatch, vf, grad_norm, anneal and hidden, of these patience, balance, seed, threads and device.
     """
 
     algo: Literal["ppo", "reinforce", "bc"] = "ppo"  # type: ignore[assignment]  # one more than a league's learners
-    num_train_steps: int = Field(default=500_000, ge=1, description="an integer above 0, own decisions")
-    past_selves: float = Field(default=0.0, ge=0, lt=1, description="a number in 0..1: share against snapshots")
-    seed: int = Field(default=0, ge=0, lt=2**63, description="an integer in 0..2**63 - 1")
-    threads: int = Field(default=1, ge=1, le=256, description="an integer in 1..256, of the arithmetic")
+    num_train_steps: int = Field(default=500_000, ge=1, description="own decisions")
+    past_selves: float = Field(default=0.0, ge=0, lt=1, description="share against snapshots")
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    threads: int = Field(default=1, ge=1, le=256, description="of the arithmetic")
     device: Literal["cpu", "cuda"] = "cpu"
-    patience: int = Field(default=5, ge=1, le=1000, description="an integer in 1..1000, epochs without getting better")
-    balance: float = Field(default=0.0, ge=0, le=1, description="a number in 0..1: how much more a rare act counts")
+    patience: int = Field(default=5, ge=1, le=1000, description="epochs without getting better")
+    balance: float = Field(default=0.0, ge=0, le=1, description="how much more a rare act counts")
 
 
 class TrainLoggingConfig(Section):
     """What is kept of a training run, and where."""
 
     output_dir: PathText = Field(default="runs/train", description="the path of a folder")
-    csv: bool = Field(default=True, description="true or false")
-    tensorboard: bool = Field(default=True, description="true or false")
-    save_every: int = Field(default=100_000, ge=1, description="an integer above 0, own decisions between checkpoints")
+    csv: bool = True
+    tensorboard: bool = True
+    save_every: int = Field(default=100_000, ge=1, description="own decisions between checkpoints")
     expert: PathText | None = Field(
         default=None, description="where bc puts the supervised expert, a .json; left out: the user's cache"
     )
@@ -103,6 +102,12 @@ class TrainConfig(Section):
     hints: HintsConfig = Field(default_factory=HintsConfig)
     training: TrainingConfig = Field(default_factory=TrainingConfig)
     logging: TrainLoggingConfig = Field(default_factory=TrainLoggingConfig)
+
+    def portable(self) -> TrainConfig:
+        """The settings without what changes no weight: where things lie and what is logged beside them."""
+        env = self.env.model_copy(update={"data_dir": None, "render_mode": None})
+        logging = TrainLoggingConfig(save_every=self.logging.save_every)
+        return self.model_copy(update={"env": env, "logging": logging})
 
     @model_validator(mode="after")
     def _taught_by_people(self) -> TrainConfig:

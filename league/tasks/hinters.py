@@ -1,17 +1,20 @@
-"""Who whispers to a learner, from the settings: chance, an expert, a language model."""
+"""Who whispers to a learner, from the settings (chance, an expert, a language model), and words for a report of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.seats import Hinter, Partner
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
-from league.tasks.hint_report import model_name
-from partners.llm.local.partner import LocalLLMPartner
-from partners.llm.occupant import chosen
+from partners.llm.partner import LocalLLMPartner
+from partners.llm.service import chosen
 from partners.network.checkpoint import CheckpointError
+
+OWN_MODEL = "the project's own model"
+UNAVAILABLE = ("unreachable", "unparsable", "illegal", "budget", "unstated")
 
 
 def hinter_of(hints: HintsConfig) -> Hinter | None:
@@ -28,13 +31,20 @@ def hinter_of(hints: HintsConfig) -> Hinter | None:
     return ExpertHinter(seat_occupant(llm_spec(hints)))
 
 
+def schedule_of(hints: HintsConfig) -> HintSchedule | None:
+    """Who whispers to the learner while it learns and when, ``None`` for nobody. Raises :class:`OccupantNameError`."""
+    hinter = hinter_of(hints)
+    if hinter is None:
+        return None
+    return HintSchedule(hinter, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
+
+
 def llm_spec(hints: HintsConfig) -> dict[str, Any]:
     """The occupant that mode ``llm`` asks, with what ``auto`` is here and now."""
-    provider = chosen(hints.provider)
     return {
         "kind": "llm",
-        "provider": provider,
-        "model": model_name(hints),
+        "provider": chosen(hints.provider),
+        "model": _model(hints),
         "prompt_path": hints.prompt_path,
         "max_requests": hints.max_requests,
         **hints.options,
@@ -46,13 +56,47 @@ def make_ready(schedule: HintSchedule | None) -> None:
 
     Raises :class:`partners.llm.client.SetupError`.
     """
-    asked = None if schedule is None else getattr(schedule.hinter, "partner", None)
-    if isinstance(asked, LocalLLMPartner):
-        asked.local.ready()
+    partner = None if schedule is None else getattr(schedule.hinter, "partner", None)
+    if isinstance(partner, LocalLLMPartner):
+        partner.local.ready()
+
+
+def in_words(hints: HintsConfig) -> str:
+    """The hints for a person: who gives them, how often, and whether they tell what the seat cannot see."""
+    if hints.mode == "none":
+        return "none"
+    who: str = hints.mode
+    if hints.mode == "llm":
+        who += f" ({chosen(hints.provider)}: {_model(hints) or OWN_MODEL})"
+    withheld = f", {hints.dropout:.0%} of them withheld in training" if hints.dropout else ""
+    return f"{who}, every {hints.cadence_k}{withheld}{hints.privileged_note}"
+
+
+def summary(tally: Mapping[str, int]) -> str:
+    """How the hints went, in one line; ``tally`` counts hints by what became of them."""
+    asked, available = tally.get("asked", 0), tally.get("available", 0)
+    share = f" ({available / asked:.1%})" if asked else ""
+    causes = "".join(
+        f", {tally[cause]:,} {cause}" for cause in (*UNAVAILABLE, "missing", "withheld") if tally.get(cause)
+    )
+    return f"{asked:,} asked, {available:,} available{share}{causes}"
+
+
+def all_failed(tally: Mapping[str, int]) -> str | None:
+    """A warning if every hint so far was unavailable."""
+    if not tally.get("asked") or tally.get("available"):
+        return None
+    return f"NOT ONE HINT CAME THROUGH ({summary(tally)}): the learner is told nothing, and learns as with --hint none"
+
+
+def _model(hints: HintsConfig) -> str | None:
+    """The model that mode ``llm`` asks here and now, ``None`` for the project's own."""
+    model: str | None = getattr(hints.models, chosen(hints.provider))
+    return model
 
 
 def _expert_and_greedy(expert: str) -> tuple[Partner | None, Partner]:
-    """The expert, and whose choice stands for it where its checkpoint is missing: counted, and shown."""
+    """The expert (``None`` where its checkpoint is missing), and whose choices then stand for its own, counted so."""
     greedy = seat_occupant("heuristic")
     try:
         return seat_occupant(expert), greedy

@@ -1,16 +1,22 @@
-"""The unit of work: a match, two members over one block of scenarios in both seat orders.
+"""The values of a league's work: its members, the two kinds of task, their results, and what a round leaves behind.
 
-A task is a value and its result a function of it, so that it may run anywhere, twice, and in any order.
+A task is a match (two members over one block of scenarios, in both seat orders) or one learner's practice of a round.
+It is a value and its result a function of it, so that it may run anywhere, twice, and in any order. Reading this
+module loads no PyTorch.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+import math
+import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +27,11 @@ from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner
 from league.settings.sections import EnvConfig
+from league.settings.training import HintsConfig
 from league.tasks.blame import asking, watched
+
+if TYPE_CHECKING:
+    from league.settings.learner import LearnerConfig
 
 # One game as the ledger keeps it: both scores in points, how it ended (an Ending), whether a deal closed, acts said,
 # and how many of them each seat played as a fallback instead of its own choice.
@@ -34,7 +44,7 @@ FACTS = np.dtype(
         ("fallbacks", "<i1", (2,)),
     ]
 )
-
+PINS = ("numpy", "torch", "dond-marl")  # what the figures may depend on
 
 Role = Literal["fixed", "main", "main_exploiter", "league_exploiter", "snapshot"]
 Split = Literal["train", "gate", "heldout"]
@@ -113,6 +123,23 @@ class MatchTask:
     reason: str  # why it did
 
     @property
+    def blobs(self) -> set[str]:
+        """The names of the weights that it is played with."""
+        return _blobs_of(self.members)
+
+    @property
+    def asked(self) -> tuple[Seated, ...]:
+        """Everybody who is asked for decisions, but a learner that practices."""
+        return self.members
+
+    def forfeited(self, member: str, cause: str) -> MatchResult:
+        """What comes of it where ``member`` made it impossible: no leg at all."""
+        return MatchResult(self, (), member, cause)
+
+    def __str__(self) -> str:
+        return f"the match of {self.members[0].name} and {self.members[1].name} in round {self.round}"
+
+    @property
     def legs(self) -> tuple[tuple[Seated, Seated], ...]:
         """Who sits in seat_0 and seat_1 of each leg."""
         first, second = self.members
@@ -138,6 +165,94 @@ class MatchResult(NamedTuple):
     def games(self) -> int:
         """Games played."""
         return sum(len(leg.facts) for leg in self.legs)
+
+
+class Meeting(NamedTuple):
+    """Somebody to practice against, how often, and why."""
+
+    opponent: Seated
+    probability: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrainTask:
+    """One learner's practice of a round, against opponents drawn for every game, by the rules of a stage."""
+
+    round: int
+    number: int  # within the round
+    learner: LearnerConfig  # as the stage has it
+    state: LearnerState
+    meetings: tuple[Meeting, ...]
+    env: EnvConfig  # of the stage
+    hints: HintsConfig
+    seed: int
+    total_decisions: int  # over the whole league, for annealing
+
+    @property
+    def blobs(self) -> set[str]:
+        """The names of the weights that it is played with."""
+        return _blobs_of(self.asked) | {self.state.blob}
+
+    @property
+    def asked(self) -> tuple[Seated, ...]:
+        """Everybody who is asked for decisions, but a learner that practices."""
+        return tuple(meeting.opponent for meeting in self.meetings)
+
+    def forfeited(self, member: str, cause: str) -> TrainResult:
+        """What comes of it where ``member`` made it impossible: the learner stays as it was."""
+        return self.unfinished(f"{member}: {cause}")
+
+    def unfinished(self, cause: str) -> TrainResult:
+        """What comes of it where the practice could not be finished: the learner stays as it was."""
+        return TrainResult(self, self.state, None, math.nan, math.nan, self.learner.name, cause)
+
+    def __str__(self) -> str:
+        return f"the practice of {self.learner.name} in round {self.round}"
+
+
+class TrainResult(NamedTuple):
+    """What came of a train task; a failed one leaves the learner as it was."""
+
+    task: TrainTask
+    state: LearnerState
+    content: bytes | None  # of the new blob; None where it failed
+    points: float  # of ten per game while it practiced, whoever it met
+    deals: float
+    failed: str | None = None  # the learner, whose practice could not be finished
+    cause: str | None = None
+
+    @property
+    def games(self) -> int:
+        """Games practiced."""
+        return self.state.games - self.task.state.games
+
+
+Task = MatchTask | TrainTask
+Result = MatchResult | TrainResult
+
+
+class Decision(NamedTuple):
+    """What was decided of a learner (``snapshot``, ``reset``) or of the curriculum (``stage``), and why."""
+
+    kind: Literal["snapshot", "reset", "stage"]
+    subject: str  # the learner, or the stage that ends
+    taken: bool
+    reason: str
+
+
+class Round(NamedTuple):
+    """Everything that a round leaves behind, before it is written."""
+
+    number: int
+    stage: int
+    block: Block
+    scenarios: Scenarios
+    matches: Sequence[MatchResult]
+    trained: Sequence[TrainResult] = ()
+    states: Mapping[str, LearnerState] = {}  # of every learner, once the round is over
+    born: Sequence[Member] = ()  # who takes part from the next round on
+    decisions: Sequence[Decision] = ()
 
 
 def play(task: MatchTask, place: Place) -> MatchResult:
@@ -181,11 +296,14 @@ def match_index(number: int, names: Sequence[str], order: int) -> tuple[int, ...
     return number, *(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) for name in names), order
 
 
-def seated(who: Seated, place: Place) -> Partner:
-    """An occupant, made once per process: it is a pure function, so one may sit in every match."""
+def seated(who: Seated, place: Place, greedy: bool = False) -> Partner:
+    """An occupant, made once per process: it is a pure function, so one may sit in every match.
+
+    ``greedy``: a network of this league takes its likeliest act every time; others are as their spec says.
+    """
     with asking(who.name):
         if who.blob is not None:
-            return watched(who.name, _network(who.blob, place))
+            return watched(who.name, _network(who.blob, place, greedy))
         assert who.member.spec is not None
         return watched(who.name, _scripted(who.member.spec))
 
@@ -196,12 +314,12 @@ def _scripted(spec: str) -> Partner:
 
 
 @lru_cache(maxsize=64)
-def _network(blob: str, place: Place) -> Partner:
+def _network(blob: str, place: Place, greedy: bool) -> Partner:
     """A network of this league, by the weights in a learner's blob."""
-    from league.tasks.blobs import read_network  # PyTorch is loaded only where a network plays
+    from league.tasks.blobs import read_blob  # PyTorch is loaded only where a network plays
     from partners.network.partner import NetworkPartner
 
-    return NetworkPartner(read_network(place.blobs, blob))
+    return NetworkPartner(read_blob(place.blobs, blob).network(), greedy=greedy)
 
 
 @lru_cache(maxsize=8)
@@ -214,3 +332,28 @@ def open_source(env: EnvConfig) -> ScenarioSource:
 def block_scenarios(env: EnvConfig, seed: int, block: Block) -> Scenarios:
     """The scenarios of a block; the matches of a round share one."""
     return open_source(env).block(seed, block.start, block.size)
+
+
+def machine() -> str:
+    """The versions and the instruction set that figures may depend on, as JSON."""
+    simd = np.show_config(mode="dicts")["SIMD Extensions"]
+    return json.dumps(
+        {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "instructions": sorted({*simd.get("baseline", []), *simd.get("found", [])}),
+            **{name: _version(name) for name in PINS},
+        },
+        sort_keys=True,
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # a checkout that was never installed, or a library that is not needed here
+        return "absent"
+
+
+def _blobs_of(seats: Sequence[Seated]) -> set[str]:
+    return {seat.blob for seat in seats if seat.blob is not None}

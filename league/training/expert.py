@@ -15,7 +15,7 @@ from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
 from partners.catalogue import scripted
-from partners.network.checkpoint import describe, load_checkpoint, network_of, save_checkpoint
+from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.partner import NetworkPartner
 from partners.network.saved import EXPERT
 
@@ -31,18 +31,18 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
         raise RunError(
             f"{folder} holds no checkpoint; train first: python scripts/train.py --config configs/expert.yaml"
         )
-    tensors, about = load_checkpoint(checkpoints[-1])
-    network = network_of(tensors, about, str(checkpoints[-1]))
+    checkpoint = load_checkpoint(checkpoints[-1])
+    network = checkpoint.network()
     config = parse((folder / SETTINGS).read_text(encoding="utf-8"), str(folder / SETTINGS), TrainConfig)
     card = {
         "trained": {
             "settings": config.model_dump(mode="json", exclude={"logging"}),
-            **about["counters"],
+            **checkpoint.about["counters"],
             "seconds": _seconds(folder / CSV_NAME),
         },
         "scores": {"how": HOW, "greedy": _scores(network, greedy=True), "sampled": _scores(network, greedy=False)},
     }
-    weights = {name: value for name, value in tensors.items() if name.startswith("network.")}
+    weights = {name: value for name, value in checkpoint.tensors.items() if name.startswith("network.")}
     save_checkpoint(target, weights, {**describe(network), **card})
     return card
 

@@ -21,17 +21,15 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from hints import HintSchedule
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
-from league.settings.read import differences, dump, parse
-from league.settings.training import HintsConfig, TrainConfig
+from league.settings.read import dump, other_settings, parse
+from league.settings.training import TrainConfig
 from league.standings.references import NOTHING_KNOWN, References, references
-from league.tasks.hint_report import all_failed
-from league.tasks.hinters import hinter_of
+from league.tasks.hinters import all_failed, schedule_of
 from league.training.progress_log import ProgressLog
-from partners.learning.first_weights import first_network, reference_for
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, Score, practice
-from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, network_of, save_checkpoint
-from partners.network.network import PolicyNetwork
+from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, part_of, save_checkpoint
+from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
 
 UNHEARD_EVERY = 100  # updates from warning to warning while every hint fails, the first one included
@@ -117,9 +115,7 @@ class Training:
     def remember(self) -> None:
         """Keep a copy of the learner as it is now among its past selves."""
         if self.config.training.past_selves:
-            copy = PolicyNetwork(self.learner.network.shape, seed=None).to(self.config.training.device)
-            copy.load_state_dict(self.learner.network.state_dict())
-            self.past = [*self.past, NetworkPartner(copy)][-PAST_SELVES:]
+            self.past = [*self.past, NetworkPartner(copy_of(self.learner.network))][-PAST_SELVES:]
 
     def save(self, folder: Path) -> Path:
         """Write a checkpoint that training can go on from and a seat can play; the path of its ``.json``."""
@@ -135,20 +131,14 @@ class Training:
 
     def restore(self, path: Path) -> None:
         """Go on from a checkpoint of :meth:`save`. Raises :class:`CheckpointError`."""
-        tensors, about = load_checkpoint(path)
-        network_of(tensors, about, str(path))  # that it is one of this build
+        weights = load_checkpoint(path)
+        shape, about = weights.network().shape, weights.about  # it is one of this build
         device = torch.device(self.config.training.device)
-        tensors = {name: value.to(device) for name, value in tensors.items()}
-        self.learner.restore(
-            {name: v for name, v in tensors.items() if not name.startswith("past.")}, about["counters"]
-        )
+        tensors = {name: value.to(device) for name, value in weights.tensors.items()}
+        self.learner.restore(tensors, about["counters"])
         self.games, self.decisions_before = about["counters"]["games"], self.learner.decisions
-        self.past = []
-        for number in range(about["past"]):
-            own = f"past.{number}."
-            network = PolicyNetwork(self.learner.network.shape, seed=None).to(device)
-            network.load_state_dict({name[len(own) :]: v for name, v in tensors.items() if name.startswith(own)})
-            self.past.append(NetworkPartner(network))
+        selves = (part_of(tensors, f"past.{number}.") for number in range(about["past"]))
+        self.past = [NetworkPartner(with_weights(shape, own, device)) for own in selves]
 
 
 def begin(config: TrainConfig, *, anew: bool = True) -> Training:
@@ -163,20 +153,12 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
         raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
     torch.set_num_threads(told.threads)
     start = told if anew else told.model_copy(update={"init_from": None})
-    network = first_network(start, config.env, hints=config.hints.mode != "none", seed=told.seed).to(told.device)
-    learner = Learner(network, told.learner(told.num_train_steps), told.seed, reference_for(told, network))
+    network = start.first_network(config.env, hints=config.hints.mode != "none", seed=told.seed).to(told.device)
+    learner = Learner(network, told.learner(told.num_train_steps), told.seed, copy_of(network) if told.kl else None)
     source, partner = config.env.open_source(), seat_occupant(config.env.partner)
     env = config.env
     known = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
     return Training(config, source, partner, learner, schedule_of(config.hints), references=known)
-
-
-def schedule_of(hints: HintsConfig) -> HintSchedule | None:
-    """Who whispers to the learner while it learns, ``None`` for nobody."""
-    hinter = hinter_of(hints)
-    if hinter is None:
-        return None
-    return HintSchedule(hinter, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
@@ -210,13 +192,9 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
     settings = path / SETTINGS
     if settings.is_file():
         stored = parse(settings.read_text(encoding="utf-8"), str(settings), TrainConfig)
-        changed = differences(_portable(stored), _portable(config or stored))
-        if changed:
-            lines = "\n  ".join(changed)
-            raise RunError(
-                f"{path} was started with other settings:\n  {lines}\nresume it with its own (--resume {path} without "
-                f"--config), or start a new run without --resume"
-            )
+        refused = other_settings(path, stored.portable(), (config or stored).portable())
+        if refused is not None:
+            raise RunError(refused)
         config = config or stored
     elif config is None:
         raise RunError(f"{path}: the run was stopped before it began; start one with --config")
@@ -231,10 +209,3 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
         except CheckpointError as error:
             watcher.warned(f"{error}; going on from the checkpoint before it")
     return begin(config) if checkpoints else training
-
-
-def _portable(config: TrainConfig) -> TrainConfig:
-    """The settings without what changes no weight: where things lie and what is logged beside them."""
-    env = config.env.model_copy(update={"data_dir": None, "render_mode": None})
-    kept = type(config.logging)(save_every=config.logging.save_every)
-    return config.model_copy(update={"env": env, "logging": kept})

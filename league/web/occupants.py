@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -16,6 +17,8 @@ from league.settings.training import HintMode, HintsConfig
 from league.web.league.follower import Follower, RunViewError
 
 HINT_MODES: tuple[str, ...] = get_args(HintMode)
+WRITTEN = "written"  # the key of somebody who is described in words
+MOST_RUNS = 12  # whose members are listed: those that were written last
 UNSEATABLE = ("human",)  # who would have to be asked elsewhere
 # Who is offered first, in words for somebody who has never heard of them.
 FEATURED = {
@@ -65,6 +68,44 @@ def members_of(run: Path) -> tuple[Candidate, ...]:
         return tuple(Candidate(name, told, run) for name, told in follower.described())
 
 
+class People:
+    """Everybody who may be chosen, by key, and how they are listed by heading."""
+
+    def __init__(self, runs: Sequence[Path]) -> None:
+        self.known: dict[str, Candidate] = {}
+        self.listed: dict[str, dict[str, str]] = {"Built in": {}}
+        for one in built_in():
+            self.known[one.name] = one
+            self.listed["Built in"][one.name] = one.name
+        for number, run in enumerate(runs[:MOST_RUNS]):
+            try:
+                members = members_of(run)
+            except MISTAKES:  # it cannot be read, or has not begun: the league page says why
+                continue
+            group = self.listed[f"League {run.parent.name}/{run.name}"] = {}
+            for place, one in enumerate(members):
+                self.known[f"{number}/{place}"] = one
+                group[f"{number}/{place}"] = one.name
+        self.listed["Anybody else"] = {WRITTEN: "as written below"}
+
+    def candidate(self, key: str, written: str) -> Candidate:
+        """Whom a choice names."""
+        return Candidate(written.strip(), "") if key == WRITTEN else self.known[key]
+
+    def knows(self, key: str) -> bool:
+        """Whether a key names somebody; browsers may send anything."""
+        return key == WRITTEN or key in self.known
+
+    def sentence(self, key: str) -> str:
+        """Who that is."""
+        return self.known[key].sentence if key in self.known else ""
+
+    def named(self, name: str) -> Candidate:
+        """Whom a recorded name means: an occupant that can be written so, or a member of a known league."""
+        members = [one for one in self.known.values() if one.run is not None and one.name == name]
+        return members[0] if members else Candidate(name, "")
+
+
 def seat(candidate: Candidate) -> tuple[Partner, str]:
     """The occupant and the name that it is recorded under. Raises one of ``MISTAKES``."""
     if candidate.run is None:
@@ -87,7 +128,7 @@ def whisper(mode: str) -> Whisper | None:
         raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {mode!r}")
     if mode == "none":
         return None
-    from league.training.training import schedule_of  # PyTorch is loaded only where somebody is advised
+    from league.tasks.hinters import schedule_of  # PyTorch is loaded only where somebody is advised
 
     return schedule_of(HintsConfig.model_validate({"mode": mode}))
 

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, spec_name
-from partners.network.saved import HOW_TO_TEACH, expert_path, read_network, refusals_refuse
+from partners.network.saved import HOW_TO_TEACH, expert_path, refusals_refuse
 
 if TYPE_CHECKING:
-    from league.settings.hyperparameters import Hyperparameters
-    from league.settings.sections import EnvConfig
+    from dond_marl.game import Disagree
     from partners.network.network import NetworkShape, PolicyNetwork
 
 
@@ -51,56 +50,45 @@ def init_name(given: object) -> str:
     )
 
 
-def first_network(told: Hyperparameters, env: EnvConfig, *, hints: bool, seed: int) -> PolicyNetwork:
-    """The network that a learner of this game starts with; ``hints``: whether it is ever told any.
+def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disagree, seed: int) -> PolicyNetwork:
+    """The network of this shape that a learner starts with, in a game where DISAGREE means ``disagree``.
 
-    Weights that were taught without hints get room for them: none of the new inputs counts yet. Weights that were
-    taught by people hardly ever walk away where DISAGREE ends the game (:func:`partners.network.partner.reluctant`).
-    Raises :class:`FirstWeightsError`.
+    Weights that were taught without hints get room for them where ``shape`` has it: none of the new inputs counts yet.
+    Weights that were taught by people hardly ever walk away where DISAGREE ends the game
+    (:func:`partners.network.partner.reluctant`). ``seed`` draws the weights where ``init_from`` is ``None``. Raises
+    :class:`FirstWeightsError`.
     """
-    from partners.network.checkpoint import CheckpointError
+    from partners.network.checkpoint import CheckpointError, load_checkpoint
     from partners.network.network import PolicyNetwork
     from partners.network.partner import under
 
-    shape = told.shape(env, hints)
-    if told.init_from is None:
+    if init_from is None:
         return PolicyNetwork(shape, seed=seed)
-    path = _path(told.init_from)
+    path = _path(init_from)
     try:
-        network, about = read_network(path)
+        weights = load_checkpoint(path)
+        network = weights.network()
     except CheckpointError as error:
         advice = f". {HOW_TO_TEACH}" if path == expert_path(kind="supervised") else ""
-        raise FirstWeightsError(f"init_from={told.init_from}: {error}{advice}") from None
-    if hints and not network.shape.hints:
+        raise FirstWeightsError(f"init_from={init_from}: {error}{advice}") from None
+    if shape.hints and not network.shape.hints:
         network = with_room_for_hints(network)
-    _check(network.shape, shape, told.init_from)
-    return under(network, env.disagree) if refusals_refuse(about) else network
-
-
-def reference_for(told: Hyperparameters, network: PolicyNetwork) -> PolicyNetwork | None:
-    """A copy of the network that a learner starts with, for its pull (``kl``); ``None`` where it has none."""
-    from partners.network.network import PolicyNetwork
-
-    if not told.kl:
-        return None
-    copy = PolicyNetwork(network.shape, seed=None).to(network.device)
-    copy.load_state_dict(network.state_dict())
-    return copy
+    _check(network.shape, shape, init_from)
+    return under(network, disagree) if refusals_refuse(weights.about) else network
 
 
 def with_room_for_hints(network: PolicyNetwork) -> PolicyNetwork:
     """The same policy, with inputs for hints whose weights are zero."""
     from torch.nn.functional import pad
 
-    from partners.network.network import PolicyNetwork
+    from partners.network.network import with_weights
 
-    made = PolicyNetwork(replace(network.shape, hints=True), seed=None).to(network.device)
+    wide = replace(network.shape, hints=True)
     weights = dict(network.state_dict())
     # A network reads what it spells out first, then the other features in order, of which the hints' are the last.
     first = "trunk.0.weight"
-    weights[first] = pad(weights[first], (0, made.state_dict()[first].shape[1] - weights[first].shape[1]))
-    made.load_state_dict(weights)
-    return made
+    weights[first] = pad(weights[first], (0, wide.adapter.width - network.adapter.width))
+    return with_weights(wide, weights, network.device)
 
 
 def _path(given: str) -> Path:

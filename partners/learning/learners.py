@@ -25,6 +25,7 @@ from partners.learning.losses import (
     policy_gradient,
     value_loss,
 )
+from partners.network.checkpoint import NETWORK, part_of
 from partners.network.network import PolicyNetwork, with_weights
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
@@ -84,7 +85,7 @@ class Learner:
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
         """Everything that the next update depends on: tensors by name, and counters."""
-        tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        tensors = {f"{NETWORK}{name}": value for name, value in self.network.state_dict().items()}
         for number, parameter in enumerate(self.network.parameters()):
             for name, value in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"optimizer.{number}.{name}"] = value
@@ -94,17 +95,14 @@ class Learner:
 
     def restore(self, tensors: dict[str, Tensor], counters: dict[str, int]) -> None:
         """Go on from :meth:`state`."""
-        own = "network."
-        self.network.load_state_dict(
-            {name[len(own) :]: value for name, value in tensors.items() if name.startswith(own)}
-        )
+        self.network.load_state_dict(part_of(tensors, NETWORK))
         parameters = list(self.network.parameters())
         self.optimizer.state.clear()
         for name, value in tensors.items():
             kind, number, *rest = name.split(".")
             if kind == "optimizer":
                 self.optimizer.state[parameters[int(number)]][rest[0]] = value.clone()
-        pull = {name[len(REFERENCE) :]: value for name, value in tensors.items() if name.startswith(REFERENCE)}
+        pull = part_of(tensors, REFERENCE)
         if pull and self.settings.kl:
             self.reference = with_weights(self.network.shape, pull, self.network.device)
         self.updates, self.decisions = counters["updates"], counters["decisions"]

@@ -1,7 +1,9 @@
-"""Weights on disk: tensors in safetensors, what they are in JSON beside them, both verified by SHA-256 before use.
+"""Weights as bytes: tensors in safetensors, with what was noted of them. One reader for both of their containers.
 
-``NAME.json`` names the checksum of ``NAME.safetensors``, which waits under another name until that is on disk: whatever
-interrupts a save leaves the old checkpoint or the new one, whole. Nothing is unpickled.
+A checkpoint is a pair of files for people to keep: ``NAME.json`` holds the note and the checksum of
+``NAME.safetensors``, which waits under another name until that is on disk: whatever interrupts a save leaves the old
+checkpoint or the new one, whole. A packed blob is one piece, the note in safetensors' own header, for a league to name
+by its content. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import safetensors.torch
 import torch
@@ -19,13 +21,49 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from dond_marl.errors import InputError
+from dond_marl.records.files import write_durably
 from partners.network.network import NetworkShape, PolicyNetwork
 
 FORMAT = 1  # raised whenever an older reader would misread a checkpoint
+ABOUT = "about"  # the key of a blob's note in safetensors' header
+NETWORK = "network."  # before the names of the network's tensors
 
 
 class CheckpointError(InputError):
     """A checkpoint that is missing, damaged, or made for other features. The message says which and what to do."""
+
+
+class Weights(NamedTuple):
+    """Tensors by name (CPU), what was noted of them, and where they were read from."""
+
+    tensors: dict[str, Tensor]
+    about: dict[str, Any]
+    where: str  # names them in a message
+
+    def network(self) -> PolicyNetwork:
+        """The network that they hold. Raises :class:`CheckpointError`, also where its features have changed meaning."""
+        where = self.where
+        try:
+            noted = dict(self.about["network"])
+            shape = NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])})
+            if not isinstance(shape.sorted_items, bool):
+                raise TypeError(f"sorted_items={shape.sorted_items!r}")
+            made, layout = shape.adapter.name, self.about.get("layout")
+            if layout != made:
+                raise CheckpointError(f"{where}: reads features {layout!r}, this build makes {made!r}; train it anew")
+            network = PolicyNetwork(shape, seed=None)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, CheckpointError):
+                raise
+            raise CheckpointError(f"{where}: describes no network of this build ({error!r}); train it anew") from None
+        own = part_of(self.tensors, NETWORK)
+        try:
+            network.load_state_dict(own)
+        except RuntimeError as error:
+            raise CheckpointError(f"{where}: its weights do not fit the network that it describes: {error}") from None
+        if not all(torch.isfinite(value).all() for value in own.values()):
+            raise CheckpointError(f"{where}: holds weights that are not finite; take an earlier checkpoint")
+        return network
 
 
 def save_checkpoint(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
@@ -34,14 +72,18 @@ def save_checkpoint(path: Path, tensors: Mapping[str, Tensor], about: Mapping[st
     note = {**about, "format": FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
     note["note_sha256"] = _digest_of_note(note)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write(_waiting(path), content)
-    _write(path, (json.dumps(note, indent=2, sort_keys=True) + "\n").encode())
+    for file, written in (
+        (_waiting(path), content),
+        (path, (json.dumps(note, indent=2, sort_keys=True) + "\n").encode()),
+    ):
+        write_durably(file, written)
+        _sync(path.parent)
     _waiting(path).replace(_tensors_of(path))
     _sync(path.parent)
 
 
-def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors, on the CPU, and what was noted of them. Raises :class:`CheckpointError`."""
+def load_checkpoint(path: Path) -> Weights:
+    """What :func:`save_checkpoint` wrote. Raises :class:`CheckpointError`."""
     try:
         about = json.loads(path.read_bytes())
     except FileNotFoundError as error:
@@ -49,19 +91,33 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: cannot be read ({error}); restore a copy or take another one") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        found = about.get("format") if isinstance(about, dict) else about
-        raise CheckpointError(f"{path}: checkpoint format {found!r}, this build reads {FORMAT}; train it anew")
+        version = about.get("format") if isinstance(about, dict) else about
+        raise CheckpointError(f"{path}: checkpoint format {version!r}, this build reads {FORMAT}; train it anew")
     if about.get("note_sha256", _digest_of_note(about)) != _digest_of_note(about):  # absent from one written by hand
         raise CheckpointError(f"{path}: damaged: its SHA-256 is not the one that it names; restore a copy")
-    content = _content(path, about.get("sha256"))
-    try:
-        return safetensors.torch.load(content), about
-    except (SafetensorError, ValueError) as error:
-        raise CheckpointError(f"{_tensors_of(path)}: cannot be read ({error}); restore a copy") from None
+    return Weights(_tensors_in(_content(path, about.get("sha256")), _tensors_of(path)), about, str(path))
+
+
+def pack(tensors: Mapping[str, Tensor], about: Mapping[str, Any] | None = None) -> bytes:
+    """Tensors and what is noted of them in one piece, the same bytes for the same tensors."""
+    note = {ABOUT: json.dumps(about or {}, sort_keys=True)}
+    return safetensors.torch.save({name: tensor.contiguous() for name, tensor in tensors.items()}, note)
+
+
+def unpack(content: bytes, path: Path) -> Weights:
+    """What :func:`pack` packed; ``path`` is where it was read. Raises :class:`CheckpointError`."""
+    tensors = _tensors_in(content, path)
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])  # its length, then JSON
+    return Weights(tensors, json.loads(header["__metadata__"][ABOUT]), str(path))
+
+
+def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Those whose names begin with ``prefix``, by the rest of their names."""
+    return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
 
 
 def describe(network: PolicyNetwork) -> dict[str, Any]:
-    """What must be noted of a network so that :func:`load_network` can build it again."""
+    """What must be noted of a network so that :meth:`Weights.network` can build it again."""
     shape = network.shape
     return {
         "layout": shape.adapter.name,
@@ -74,39 +130,6 @@ def describe(network: PolicyNetwork) -> dict[str, Any]:
             "sorted_items": shape.sorted_items,
         },
     }
-
-
-def load_network(path: Path) -> PolicyNetwork:
-    """The network of a checkpoint. Raises :class:`CheckpointError`, also where its features mean something else now."""
-    tensors, about = load_checkpoint(path)
-    return network_of(tensors, about, str(path))
-
-
-def network_of(tensors: Mapping[str, Tensor], about: Mapping[str, Any], where: str) -> PolicyNetwork:
-    """The network in a checkpoint's tensors; ``where`` names it in a message."""
-    try:
-        noted = dict(about["network"])
-        shape = NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])})
-        if not isinstance(shape.sorted_items, bool):
-            raise TypeError(f"sorted_items={shape.sorted_items!r}")
-        made = shape.adapter.name
-        if about.get("layout") != made:
-            raise CheckpointError(
-                f"{where}: reads features {about.get('layout')!r}, this build makes {made!r}; train it anew"
-            )
-        network = PolicyNetwork(shape, seed=None)
-    except CheckpointError:
-        raise
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise CheckpointError(f"{where}: describes no network of this build ({error!r}); train it anew") from None
-    weights = {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
-    try:
-        network.load_state_dict(weights)
-    except RuntimeError as error:
-        raise CheckpointError(f"{where}: its weights do not fit the network that it describes: {error}") from None
-    if not all(torch.isfinite(value).all() for value in weights.values()):
-        raise CheckpointError(f"{where}: holds weights that are not finite; take an earlier checkpoint")
-    return network
 
 
 def _content(path: Path, sha256: object) -> bytes:
@@ -124,6 +147,13 @@ def _content(path: Path, sha256: object) -> bytes:
     raise CheckpointError(f"{tensors}: damaged: its SHA-256 is not the one in {path.name}; restore a copy")
 
 
+def _tensors_in(content: bytes, path: Path) -> dict[str, Tensor]:
+    try:
+        return safetensors.torch.load(content)
+    except (SafetensorError, ValueError) as error:
+        raise CheckpointError(f"{path}: cannot be read ({error}); restore a copy") from None
+
+
 def _tensors_of(path: Path) -> Path:
     return path.with_suffix(".safetensors")
 
@@ -135,19 +165,6 @@ def _waiting(path: Path) -> Path:
 def _digest_of_note(note: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in note.items() if name != "note_sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _sync(folder: Path) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.seats import Cause, Decisions, Partner, Traits, Turns, constant
-
-if TYPE_CHECKING:
-    from partners.network.network import PolicyNetwork
 
 EXPERT = Path(__file__).parents[1] / "experts" / "ppo.json"
 KINDS = ("ppo", "supervised")
@@ -31,10 +28,11 @@ def checkpoint(path: str, greedy: bool = False) -> Partner:
     :func:`partners.network.partner.reluctant`. Source: this project. Raises
     :class:`partners.network.checkpoint.CheckpointError`.
     """
+    from partners.network.checkpoint import load_checkpoint
     from partners.network.partner import Clone, NetworkPartner
 
-    network, about = read_network(Path(path).expanduser())
-    return (Clone if refusals_refuse(about) else NetworkPartner)(network, greedy=greedy)
+    weights = load_checkpoint(Path(path).expanduser())
+    return (Clone if refusals_refuse(weights.about) else NetworkPartner)(weights.network(), greedy=greedy)
 
 
 class StandIn:
@@ -90,14 +88,6 @@ def supervised_path() -> Path:
     # The XDG base directory specification: a path that is not absolute is ignored.
     cache = Path(given) if Path(given).is_absolute() else Path("~/.cache").expanduser()
     return cache / "dond-marl" / "supervised.json"
-
-
-def read_network(path: Path) -> tuple[PolicyNetwork, dict[str, Any]]:
-    """The network of a checkpoint and its note. Raises :class:`partners.network.checkpoint.CheckpointError`."""
-    from partners.network.checkpoint import load_checkpoint, network_of
-
-    tensors, about = load_checkpoint(path)
-    return network_of(tensors, about, str(path)), about
 
 
 def refusals_refuse(about: dict[str, Any]) -> bool:

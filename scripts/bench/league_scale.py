@@ -13,7 +13,7 @@ from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import load_config
 from league.standings.history import History
 from league.standings.meta_game import Game, max_welfare_cce, nash_bargaining_cce
-from league.tasks.blobs import read_content, read_network, write_blob
+from league.tasks.blobs import read_blob, read_content, write_blob
 from league.tasks.practice import first_state
 from league.tasks.values import Leg, Member, Place, block_scenarios, play
 from scripts.bench.league_path import DEFAULT
@@ -56,7 +56,7 @@ def rows(repeats: int, _seconds: float) -> Iterator[Row]:
         def snapshot() -> None:
             """Into another folder each time: what is there already is not written again."""
             name = write_blob(Path(folder) / f"copy {next(number)}", contents[0])
-            read_network(place.blobs, name)
+            read_blob(place.blobs, name).network()
 
         assert read_content(place.blobs, states[config.learners[0].name].blob) == contents[0]
         yield _limit(

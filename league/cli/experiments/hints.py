@@ -21,7 +21,6 @@ from league.experiments.hints.figure import draw
 from league.experiments.hints.findings import markdown, write_marks
 from league.ledger.run_directory import SETTINGS, new_run
 from league.settings.read import dump, load_config
-from league.tasks.hint_report import privileged_note
 
 FIGURE, TABLE, MARKS = "learning_curves.png", "table.md", "marks.csv"
 
@@ -63,7 +62,7 @@ def _run(console: Console, config: ExperimentConfig, plot: Path | None) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             draw(path, found)
     _print(console, text)
-    seeds, note = config.experiment.seeds, privileged_note(config.hints)
+    seeds, note = config.experiment.seeds, config.hints.privileged_note
     console.print(
         Text(
             f"shares of what the exact best response to {config.env.partner} earns ({found.best:.2f} points of ten) on "

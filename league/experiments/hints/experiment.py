@@ -22,8 +22,7 @@ from league.evaluation.matches import Result, score
 from league.ledger.run_directory import RunError
 from league.settings.sections import EnvConfig, PathText, Section, wrong
 from league.settings.training import HintMode, HintsConfig, TrainConfig, TrainingConfig
-from league.tasks.hint_report import all_failed
-from league.tasks.hinters import hinter_of, make_ready
+from league.tasks.hinters import all_failed, hinter_of, make_ready
 from league.training.training import Training, begin
 from partners.network.partner import NetworkPartner
 
@@ -43,8 +42,8 @@ class ExperimentSection(Section):
     dropouts: Annotated[tuple[float, ...], BeforeValidator(_as_tuple)] = Field(
         default=(0.0, 0.5), description="a list of numbers in 0..1: shares of hints withheld while learning"
     )
-    seeds: int = Field(default=5, ge=1, le=1000, description="an integer in 1..1000")
-    every: int = Field(default=5_000, ge=1, description="an integer above 0, own decisions between measurements")
+    seeds: int = Field(default=5, ge=1, le=1000)
+    every: int = Field(default=5_000, ge=1, description="own decisions between measurements")
     shares: Annotated[tuple[float, ...], BeforeValidator(_as_tuple)] = Field(
         default=(0.7, 0.8, 0.9), description="a list of numbers in 0..1, of the exact best response"
     )

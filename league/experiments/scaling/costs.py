@@ -24,10 +24,23 @@ from league.ledger.ledger import Ledger
 from league.rounds.planner import Plan, block_of, members_of, plan_round
 from league.settings.read import Config, MemberConfig
 from league.standings.history import History
-from league.tasks.blobs import SUFFIX, read_network, write_blob
-from league.tasks.practice import Meeting, TrainResult, TrainTask, first_state, train
-from league.tasks.rounds import Round
-from league.tasks.values import FACTS, LearnerState, Leg, MatchResult, Member, Place, Seated, block_scenarios, play
+from league.tasks.blobs import SUFFIX, read_blob, write_blob
+from league.tasks.practice import first_state, train
+from league.tasks.values import (
+    FACTS,
+    LearnerState,
+    Leg,
+    MatchResult,
+    Meeting,
+    Member,
+    Place,
+    Round,
+    Seated,
+    TrainResult,
+    TrainTask,
+    block_scenarios,
+    play,
+)
 
 MATCHES = 24  # that are played for the clock, spread over the first round
 SIZES = ((25, 2), (50, 4), (100, 8), (200, 16))  # members and learners of the leagues that are planned
@@ -58,7 +71,7 @@ def measured(config: Config, tell: Callable[[str], None] = lambda _: None) -> tu
             tell(f"the practice of {task.learner.name}")
             practice.append(_practice(task, place))
         blob = states[config.learners[0].name].blob
-        load = _shortest(lambda: read_network(place.blobs, blob))
+        load = _shortest(lambda: read_blob(place.blobs, blob).network())
         size = (place.blobs / (blob + SUFFIX)).stat().st_size
         tell("folding and committing")
         fold, commit = _rounds(config, Path(folder), first, result)

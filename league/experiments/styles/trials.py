@@ -27,10 +27,10 @@ from partners.judges.episodes import worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import RewardModel
 from partners.judges.styles import Style, StyleReward, shows
-from partners.learning.first_weights import first_network, reference_for
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice
 from partners.learning.rewards import Own, Reward, for_seat, reward_of
+from partners.network.network import copy_of
 from partners.network.partner import NetworkPartner
 
 FIGURES = ("points", "joint", "deals", "turns", *map(str, Style))  # of held-out play, per game
@@ -103,8 +103,8 @@ def run(trial: Trial) -> TrialResult:
     counted = _counted(reward)
     watched = None if trial.style is None else Watched(reward, trial.style)
     plan = replace(told.practice(config.env, source, seed), reward=reward if watched is None else watched)
-    network = first_network(told, config.env, hints=False, seed=seed)
-    learner = Learner(network, told.learner(told.num_train_steps), seed, reference_for(told, network))
+    network = told.first_network(config.env, hints=False, seed=seed)
+    learner = Learner(network, told.learner(told.num_train_steps), seed, copy_of(network) if told.kl else None)
     games = 0
     while learner.decisions < told.num_train_steps:
         experience, score = practice(

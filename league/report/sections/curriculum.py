@@ -8,8 +8,7 @@ from league.report.blocks import Figure, Row, Section, Table, figure
 from league.rounds.curriculum import describe
 from league.settings.read import Config
 from league.standings.crossplay import Standing
-from league.tasks.rounds import Decision
-from league.tasks.values import LearnerState, Member
+from league.tasks.values import Decision, LearnerState, Member
 
 Decided = Sequence[tuple[int, Decision]]  # by round
 
@@ -25,7 +24,7 @@ def curriculum(config: Config, stages: Sequence[int], decided: Decided) -> Secti
         when = (
             f"{played[0] + 1} to {played[-1] + 1}" if played else "not yet" if place > max(stages, default=-1) else ""
         )
-        over = len(stages) >= config.rounds
+        over = len(stages) >= config.rounds_in_all
         going = "with the league" if over else "still on"
         ended = f"after round {ends[place][0] + 1}" if place in ends else going if played else ""
         why = ends[place][1].reason if place in ends else ""

@@ -20,7 +20,7 @@ import numpy as np
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import one_line
 from hints.providers import HinterError
-from league.ledger.read_ledger import ReadLedger
+from league.ledger.ledger import ReadLedger
 from league.report.blocks import Figure, Row, Section, Table
 from league.report.replay import orders, played_again
 from league.settings.read import Config
@@ -89,13 +89,11 @@ def _decisions(counted: dict[str, _Counted], confidence: float) -> Table:
 
 
 def _share(happened: int, of: int, confidence: float) -> Figure | None:
-    """With Wilson's interval (Wilson 1927), as if decisions were independent."""
+    """With its interval, as if decisions were independent."""
     if not of:
         return None
-    from scipy.stats import binomtest  # slow to import, and only needed here
-
-    bounds = binomtest(happened, of).proportion_ci(confidence, "wilson")
-    return Figure(happened / of, float(bounds.low), float(bounds.high), of, "share")
+    share = rate(happened, of, confidence)
+    return Figure(share.mean, max(share.low, 0.0), min(share.high, 1.0), of, "share")
 
 
 def _count(number: float) -> Figure:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from league.ledger.read_ledger import ReadLedger
-from league.ledger.run_directory import machine
+from league.ledger.ledger import ReadLedger
 from league.ledger.schema import SCHEMA_VERSION
 from league.report.blocks import Figure, Row, Section, Table, Text
 from league.settings.read import Config
 from league.tasks.blobs import BlobError, read_content
+from league.tasks.values import machine
 
 
 def provenance(
@@ -23,7 +23,7 @@ def provenance(
         Row("seed", (str(config.league.seed),)),
         Row("scenarios", (meta["source"],)),
         Row("ledger", (f"schema {SCHEMA_VERSION}; SHA-256 of all rows {ledger.fingerprint()}",)),
-        Row("seals", (broken or f"all {ledger.next_round + 1} hold; the last is {ledger.seal()}",)),
+        Row("seals", (broken or f"all {ledger.next_round + 1} hold; the last is {ledger.last_seal()}",)),
         *([Row("weights", (_weights(ledger, blobs),))] if config.learners else []),
         *(Row(name, (f"SHA-256 {digest}",)) for name, digest in sha256.items()),
         *(Row(name, (told,)) for name, told in _versions(notes.get("machine", "{}"))),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import defaultdict
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -17,20 +16,16 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
-from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles, Partner
-from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
-from league.ledger.ledger import LedgerError
-from league.ledger.read_ledger import ReadLedger
-from league.ledger.run_directory import BLOBS, LEDGER
+from league.ledger.ledger import LedgerError, ReadLedger
+from league.ledger.run_directory import BLOBS, LEDGER, runs_in
 from league.rounds.curriculum import describe
 from league.settings.read import Config, ConfigError, parse
 from league.standings.crossplay import Responses, Standing
-from league.standings.curves import YARDSTICK, CurvePoint
-from league.standings.history import History
+from league.standings.curves import YARDSTICK, CurvePoint, round_curves
+from league.standings.history import History, read_round
 from league.standings.references import known_responses
-from league.tasks.rounds import Decision
-from league.tasks.values import LearnerState, Leg, Member, Place, Seated, seated
+from league.tasks.values import Decision, LearnerState, Member, Place, Seated, seated
 
 
 class RunViewError(InputError):
@@ -149,21 +144,14 @@ class Follower:
             self._responses = known_responses(self._config)
             self._history = History(ledger.members(), self._config.league.decay)
         members = ledger.members()
+        learners = [member.name for member in members if member.live]
         for number in range(self._history.round, min(committed, self._history.round + most)):
-            self._read(number, self._config, self._history, members)
+            read_round(self._history, ledger, members, self._config)
+            if learners:
+                self._curves += round_curves(ledger, number, learners, self._config.league.confidence)
+            self._decisions = [*((number, decision) for decision in ledger.decisions(number)), *self._decisions]
             news = True
         return news
-
-    def _read(self, number: int, config: Config, history: History, members: tuple[Member, ...]) -> None:
-        """Add a committed round, as :func:`league.standings.history.history_of` does."""
-        ledger = self._ledger
-        scenarios, legs = ledger.scenarios(number), list(ledger.legs(number))
-        if number:
-            history.admit(member for member in members if member.born == number)
-        measured = config.learners != () and number + 1 == config.rounds
-        history.add_round(ledger.stage(number), scenarios, legs, ledger.at_fault(number), measured)
-        self._curves += curve_points(number, scenarios, legs, ledger.states(number - 1), config.league.confidence)
-        self._decisions = [*((number, one) for one in ledger.decisions(number)), *self._decisions]
 
     def _picture(self, config: Config, history: History) -> Picture:
         confidence, cross = config.league.confidence, history.cross
@@ -174,9 +162,9 @@ class Follower:
         return Picture(
             self.folder,
             history.round,
-            config.rounds,
+            config.rounds_in_all,
             cross.total_games,
-            self._ledger.seconds(),
+            self._ledger.clock()[0],
             confidence,
             tuple(standings),
             tuple(tuple(means[i, j] for j in order) for i in order),
@@ -189,30 +177,55 @@ class Follower:
         )
 
 
+class Leagues:
+    """The runs under a folder, or under folders in it, and one that was named."""
+
+    def __init__(self, folder: Path, named: Path | None) -> None:
+        self._folder, self._named = folder, named
+        self._followers: dict[Path, Follower] = {}
+        self._pictures: dict[Path, Picture | None] = {}
+        self._lock = threading.Lock()
+
+    def known(self) -> list[Path]:
+        """Every run that can be shown, the named one first, then those that were written last."""
+        inside = sorted(path for path in self._folder.iterdir() if path.is_dir()) if self._folder.is_dir() else []
+        places = [place for place in (self._folder, *inside) if not place.name.isdigit()]
+        found = [run for place in places for run in runs_in(place) if (run / LEDGER).is_file()]
+        found.sort(key=lambda run: -(run / LEDGER).stat().st_mtime)
+        return found if self._named is None else [self._named, *(run for run in found if run != self._named)]
+
+    def look(self, run: Path) -> Picture | None:
+        """The run as it stands now, ``None`` before it has begun. Slow where much is new; raises RunViewError.
+
+        The same object comes back while nothing is new.
+        """
+        with self._lock:
+            follower = self._followers.get(run)
+            if follower is None:
+                follower = self._followers[run] = Follower(run)
+            try:
+                if follower.refresh() or run not in self._pictures:
+                    self._pictures[run] = follower.picture()
+            except RunViewError:
+                self._followers.pop(run).close()
+                self._pictures.pop(run, None)
+                raise
+            return self._pictures[run]
+
+
+def named_run(path: Path) -> Path:
+    """The folder of a run that was named: itself, or the newest under it."""
+    path = path.expanduser()
+    if not (path / LEDGER).is_file():
+        inside = [run for run in runs_in(path) if (run / LEDGER).is_file()]
+        if inside:
+            return max(inside, key=lambda run: int(run.name))
+    return path
+
+
 @lru_cache(maxsize=64)
 def _parsed(text: str, label: str) -> Config:
     return parse(text, label)
-
-
-def curve_points(
-    number: int, scenarios: Scenarios, legs: list[Leg], before: dict[str, LearnerState], confidence: float
-) -> list[CurvePoint]:
-    """What every learner scored against the yardstick in a round, as :func:`league.standings.curves.learning_curves` says it."""
-    groups, wholes = scenario_groups(scenarios), scenarios.wholes
-    cells: dict[str, list[tuple[Doubles, Doubles]]] = defaultdict(list)
-    counted = np.bincount(groups, minlength=GROUPS).astype(np.float64)
-    for leg in legs:
-        for seat in (0, 1):
-            name = leg.seats[seat]
-            if name in before and leg.seats[1 - seat] == YARDSTICK:
-                earned = points_of_ten(leg.facts["scores"], wholes)[:, seat]
-                sums = np.bincount(groups, weights=earned, minlength=GROUPS).astype(np.float64)
-                cells[name].append((sums, counted))
-    found = []
-    for name, parts in cells.items():
-        sums, games = (np.stack(part) for part in zip(*parts, strict=True))
-        found.append(CurvePoint(number, name, before[name].decisions, mean_of_cells(sums, games, confidence)))
-    return found
 
 
 def sentence(member: Member, state: LearnerState | None) -> str:

@@ -8,16 +8,23 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from league.settings.learner import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig
 from league.tasks.blobs import write_blob
-from league.tasks.values import Block, LearnerState, MatchResult, MatchTask, Member, Place, Seated
-
-if TYPE_CHECKING:
-    from league.tasks.practice import TrainResult, TrainTask
+from league.tasks.values import (
+    Block,
+    LearnerState,
+    MatchResult,
+    MatchTask,
+    Meeting,
+    Member,
+    Place,
+    Seated,
+    TrainResult,
+    TrainTask,
+)
 
 ENV = EnvConfig(scenarios="lewis", split="train")
 SEED = 5
@@ -90,7 +97,7 @@ def match(one: Seated, other: Seated, size: int = 16, number: int = 0) -> MatchT
 
 def practice(place: Place, opponents: Sequence[str], number: int = 0, name: str = "main") -> TrainTask:
     """A learner's first round; its weights are in ``place``."""
-    from league.tasks.practice import Meeting, TrainTask, first_state  # loads PyTorch, which most tests do not need
+    from league.tasks.practice import first_state  # loads PyTorch, which most tests do not need
 
     learner = LEARNER.model_copy(update={"name": name})
     state, content = first_state(learner, ENV, hinted=False, seed=SEED)

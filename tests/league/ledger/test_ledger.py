@@ -18,8 +18,7 @@ from league.ledger.ledger import Ledger, LedgerError
 from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import Config, EnvConfig, LeagueConfig
 from league.standings.history import History
-from league.tasks.rounds import Decision, Round
-from league.tasks.values import Place, block_scenarios, play
+from league.tasks.values import Decision, Place, Round, block_scenarios, play
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = Config(

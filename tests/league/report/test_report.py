@@ -25,8 +25,7 @@ from league.cli import report as command
 from league.cli.doors import doors
 from league.cli.report import FORMATS, Request
 from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
-from league.ledger.ledger import Ledger, LedgerError
-from league.ledger.read_ledger import ReadLedger
+from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError
 from league.report import collect as facts
 from league.report.as_html import drawn

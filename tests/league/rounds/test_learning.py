@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from league.ledger.ledger import Ledger
-from league.tasks.blobs import BlobError, name_of, pack, read_blob, write_blob
+from league.tasks.blobs import BlobError, name_of, read_blob, write_blob
+from partners.network.checkpoint import pack
 from tests.killing import killed_and_resumed, run
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -163,7 +164,7 @@ def test_blobs_are_named_by_their_content_and_every_damage_shows(tmp_path):
     assert content == pack(dict(reversed(tensors.items())))
     name = write_blob(tmp_path, content)
     assert write_blob(tmp_path, content) == name == name_of(content)
-    assert all(torch.equal(tensors[key], value) for key, value in read_blob(tmp_path, name).items())
+    assert all(torch.equal(tensors[key], value) for key, value in read_blob(tmp_path, name).tensors.items())
     path, rng = tmp_path / f"{name}.safetensors", np.random.default_rng(0)
     for length in rng.integers(0, len(content), size=200):
         path.write_bytes(content[:length])

@@ -124,15 +124,15 @@ def test_stages_follow_each_other_and_say_why(ledger):
 
 
 def test_learners_features_hold_what_any_stage_shows(ledger, folder):
-    from league.tasks.blobs import read_network
+    from league.tasks.blobs import read_blob
 
-    shape = read_network(folder / "blobs", ledger.states(-1)["main"].blob).shape
+    shape = read_blob(folder / "blobs", ledger.states(-1)["main"].blob).network().shape
     assert (shape.max_turns, shape.partner_utilities, shape.hints) == (10, True, True)
 
 
 def test_the_ledger_folds_to_the_history_that_the_run_kept(ledger):
     config = ledger.config()
-    whole = history_of(ledger, config.league.decay, config.rounds)
+    whole = history_of(ledger, config)
     again = History(ledger.members(), config.league.decay)
     for number in range(ledger.next_round):
         if number:
@@ -364,12 +364,12 @@ def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path)
     done = run("--config", tmp_path / "league.yaml")
     assert done.returncode == 0, done.stderr
     from league.tasks.blobs import read_blob
-    from partners.network.checkpoint import load_network
+    from partners.network.checkpoint import load_checkpoint
 
-    shipped = load_network(expert).state_dict()
+    shipped = load_checkpoint(expert).network().state_dict()
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
         blobs = [ledger.states(number)["main"].blob for number in (-1, 1)]
-    first, last = (read_blob(tmp_path / "runs" / "0001" / "blobs", blob) for blob in blobs)
+    first, last = (read_blob(tmp_path / "runs" / "0001" / "blobs", blob).tensors for blob in blobs)
     for name, value in shipped.items():
         assert first[f"network.{name}"].equal(value) and last[f"reference.{name}"].equal(value)
     assert not last["network.head.weight"].equal(shipped["head.weight"])

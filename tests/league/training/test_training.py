@@ -22,7 +22,7 @@ from league.settings.training import TrainConfig
 from league.training.final_score import final_score
 from league.training.progress_log import COLUMNS
 from league.training.training import PAST_SELVES, Training, begin, train
-from partners.network.checkpoint import load_checkpoint, load_network
+from partners.network.checkpoint import load_checkpoint
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
@@ -204,7 +204,7 @@ def test_every_checkpoint_can_sit_in_a_seat(tmp_path):
     run_until(settings(tmp_path, "training.past_selves=0.5"), folder)
     for path in checkpoints(folder):
         assert seat_occupant({"kind": "checkpoint", "path": str(path)}).traits.learned
-        assert load_network(path).shape.hidden == (8,)
+        assert load_checkpoint(path).network().shape.hidden == (8,)
 
 
 # -- settings --------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def test_training_on_cuda_learns_and_resumes(tmp_path):
     config = settings(tmp_path, "training.device=cuda", "training.past_selves=0.5")
     run_until(config, tmp_path / "run", 5)
     run_until(config, tmp_path / "run")
-    assert load_network(checkpoints(tmp_path / "run")[-1]).device.type == "cpu"
+    assert load_checkpoint(checkpoints(tmp_path / "run")[-1]).network().device.type == "cpu"
 
 
 def test_what_cannot_be_resumed_is_one_clear_error(tmp_path, capsys):

@@ -18,12 +18,10 @@ from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import ConfigError, load_config
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
-from league.training.training import Training, train
+from league.training.training import Training, begin, train
 from partners.learning.first_weights import (
     FirstWeightsError,
-    first_network,
     init_name,
-    reference_for,
     with_room_for_hints,
 )
 from partners.learning.learners import Learner, LearnerSettings
@@ -36,6 +34,7 @@ from partners.network.saved import EXPERT, PEOPLE
 
 torch.set_num_threads(1)
 SMALL = NetworkShape(hidden=(8,))
+GAME = EnvConfig()
 SETTINGS = """
 env: {scenarios: lewis, split: train}
 training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 2, hidden: [8], num_train_steps: 300, seed: 3}
@@ -53,8 +52,9 @@ def saved(path: Path, shape: NetworkShape = SMALL, seed: int = 7, **about) -> Po
     return network
 
 
-def told(init_from: str | None, **others) -> Hyperparameters:
-    return Hyperparameters(init_from=init_from, **{"hidden": (8,), **others})
+def first(init_from: str | None, env: EnvConfig = GAME, hints: bool = False, **others) -> PolicyNetwork:
+    """The network that a learner of these settings starts with."""
+    return Hyperparameters(init_from=init_from, **{"hidden": (8,), **others}).first_network(env, hints=hints, seed=1)
 
 
 def same(one: PolicyNetwork, other: PolicyNetwork) -> bool:
@@ -68,16 +68,16 @@ def same(one: PolicyNetwork, other: PolicyNetwork) -> bool:
 def test_it_starts_with_a_checkpoint_an_expert_or_its_seed(tmp_path):
     network = saved(tmp_path / "mine.json")
     for given in (str(tmp_path / "mine.json"), f"checkpoint(path='{tmp_path / 'mine.json'}')"):
-        assert same(first_network(told(given), EnvConfig(), hints=False, seed=1), network)
-    expert = first_network(told("expert", hidden=(256, 256)), EnvConfig(), hints=False, seed=1)
+        assert same(first(given), network)
+    expert = first("expert", hidden=(256, 256))
     assert expert.shape.hidden == (256, 256)
-    assert same(first_network(told(None), EnvConfig(), hints=False, seed=1), PolicyNetwork(SMALL, seed=1))
+    assert same(first(None), PolicyNetwork(SMALL, seed=1))
 
 
 def test_people_hardly_walk_away_where_that_ends_the_game(tmp_path):
     network = saved(tmp_path / "people.json", taught_by=PEOPLE, disagree="rejects")
-    talks = first_network(told(str(tmp_path / "people.json")), EnvConfig(disagree="rejects"), hints=False, seed=1)
-    ends = first_network(told(str(tmp_path / "people.json")), EnvConfig(), hints=False, seed=1)
+    talks = first(str(tmp_path / "people.json"), EnvConfig(disagree="rejects"))
+    ends = first(str(tmp_path / "people.json"))
     assert same(talks, network)
     less = network.head.bias - ends.head.bias
     assert less[Act.DISAGREE].item() == pytest.approx(RELUCTANCE) and less.abs().sum().item() == pytest.approx(
@@ -87,7 +87,7 @@ def test_people_hardly_walk_away_where_that_ends_the_game(tmp_path):
 
 def test_room_for_hints_changes_no_answer_while_there_are_none(tmp_path):
     network = saved(tmp_path / "mine.json")
-    wide = first_network(told(str(tmp_path / "mine.json")), EnvConfig(), hints=True, seed=1)
+    wide = first(str(tmp_path / "mine.json"), hints=True)
     features = torch.rand(64, network.adapter.width)
     told_nothing = torch.cat([features, torch.zeros(64, wide.adapter.width - network.adapter.width)], dim=1)
     for ours, theirs in zip(wide(told_nothing), network(features), strict=True):
@@ -110,15 +110,15 @@ def test_room_for_hints_changes_no_answer_while_there_are_none(tmp_path):
 def test_weights_of_another_network_are_refused_with_what_to_set(tmp_path, shape, words):
     saved(tmp_path / "mine.json", shape)
     with pytest.raises(FirstWeightsError, match=words):
-        first_network(told(str(tmp_path / "mine.json")), EnvConfig(), hints=False, seed=1)
+        first(str(tmp_path / "mine.json"))
 
 
 def test_missing_weights_are_told_and_the_supervised_ones_with_how_to_make_them(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(FirstWeightsError, match=r"none\.json: no such checkpoint"):
-        first_network(told("none.json"), EnvConfig(), hints=False, seed=1)
+        first("none.json")
     with pytest.raises(FirstWeightsError, match=r"--algo bc --config configs/bc_config\.yaml"):
-        first_network(told("expert(kind=supervised)"), EnvConfig(), hints=False, seed=1)
+        first("expert(kind=supervised)")
 
 
 @pytest.mark.parametrize(
@@ -196,13 +196,6 @@ def test_the_state_of_a_pulled_learner_brings_its_reference(tmp_path):
     assert same(whole.network, again.network) and same(again.reference, reference)
 
 
-def test_the_reference_is_a_copy_of_what_it_starts_with():
-    network = PolicyNetwork(SMALL, seed=1)
-    assert reference_for(told(None), network) is None
-    copied = reference_for(told("expert", kl=0.1), network)
-    assert same(copied, network) and copied.head.weight is not network.head.weight
-
-
 # -- a whole training -------------------------------------------------------------------------------------------------
 
 
@@ -232,6 +225,14 @@ def settings(tmp_path: Path, *overrides: str) -> TrainConfig:
     return load_config(path, overrides, TrainConfig)
 
 
+def test_the_reference_is_a_copy_of_what_it_starts_with(tmp_path):
+    network = saved(tmp_path / "start.json")
+    start = f"training.init_from={tmp_path / 'start.json'}"
+    assert begin(settings(tmp_path, start)).learner.reference is None
+    learner = begin(settings(tmp_path, start, "training.kl=0.1")).learner
+    assert same(learner.reference, network) and learner.reference.head.weight is not learner.network.head.weight
+
+
 @pytest.mark.parametrize("algo", ["ppo", "reinforce"])
 def test_a_run_goes_on_to_the_same_bits_when_what_it_started_from_is_gone(tmp_path, algo):
     start = tmp_path / "start.json"
@@ -246,7 +247,7 @@ def test_a_run_goes_on_to_the_same_bits_when_what_it_started_from_is_gone(tmp_pa
                 start.with_suffix(".safetensors").unlink(missing_ok=True)
             train(config, RunDirectory(tmp_path / name), Watching(stop))
         states.append(load_checkpoint(sorted((tmp_path / name / "checkpoints").glob("step_*.json"))[-1]))
-    (one, about), (other, again) = states
+    (one, about, _), (other, again, _) = states
     assert about["counters"] == again["counters"] and any(name.startswith("reference.") for name in one)
     assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
     assert "reference_kl" in (tmp_path / "whole" / "progress.csv").read_text().splitlines()[0]
@@ -274,8 +275,6 @@ def test_settings_that_cannot_be_meant_are_refused(tmp_path, override):
 
 
 def test_the_expert_that_whispers_can_be_chosen_and_a_missing_one_hints_greedily(tmp_path, monkeypatch):
-    from league.training.training import begin
-
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for expert, missing in (("expert", 0), ("expert(kind=supervised)", 1), ("boulware", 0)):
         training = begin(settings(tmp_path, "hints.mode=expert", f"hints.expert={expert}"))

@@ -21,9 +21,8 @@ from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, Rand
 from league.cli.train import main
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.training import HintsConfig, TrainConfig
-from league.tasks.hint_report import all_failed, summary, told
-from league.tasks.hinters import hinter_of, llm_spec
-from league.training.training import begin, schedule_of
+from league.tasks.hinters import all_failed, hinter_of, in_words, llm_spec, schedule_of, summary
+from league.training.training import begin
 from partners.llm.client import SetupError
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import load_template
@@ -184,12 +183,12 @@ def test_the_settings_name_the_occupant_that_is_asked(monkeypatch):
     hints = HintsConfig(mode="llm", options={"history_cap": 4, "temperature": 0.5})
     asked = {"kind": "llm", "model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
     assert llm_spec(hints) == {**asked, "provider": "hf"}
-    assert told(hints) == "llm (hf: the project's own model), every 1"
+    assert in_words(hints) == "llm (hf: the project's own model), every 1"
     partner = hinter_of(hints).partner
     assert isinstance(partner, LLMPartner) and partner.history_cap == 4
     monkeypatch.setenv("GROQ_API_KEY", KEY)
     assert llm_spec(hints) == {**asked, "provider": "groq", "model": "openai/gpt-oss-20b"}
-    assert told(hints) == "llm (groq: openai/gpt-oss-20b), every 1"
+    assert in_words(hints) == "llm (groq: openai/gpt-oss-20b), every 1"
     config = TrainConfig(hints=hints)
     assert parse(dump(config), "again", TrainConfig) == config and KEY not in dump(config)
 

@@ -20,11 +20,12 @@ from torch import Tensor
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from partners.network.checkpoint import (
     CheckpointError,
+    Weights,
     describe,
     load_checkpoint,
-    load_network,
-    network_of,
+    pack,
     save_checkpoint,
+    unpack,
 )
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
@@ -53,15 +54,25 @@ def same_weights(one: PolicyNetwork, other: PolicyNetwork) -> bool:
     return all(torch.equal(mine, theirs) for mine, theirs in pairs)
 
 
+def test_both_containers_hold_the_same_weights_and_note(tmp_path):
+    tensors, about = tensors_of(network()), {**describe(network()), "card": "good"}
+    save_checkpoint(tmp_path / "policy.json", tensors, about)
+    pair, piece = load_checkpoint(tmp_path / "policy.json"), unpack(pack(tensors, about), tmp_path / "a.safetensors")
+    assert same_weights(pair.network(), network()) and same_weights(piece.network(), network())
+    assert piece.about == about == {key: pair.about[key] for key in about}
+    with pytest.raises(CheckpointError, match=r"a\.safetensors: cannot be read"):
+        unpack(b"{}", tmp_path / "a.safetensors")
+
+
 @pytest.fixture
 def saved(tmp_path) -> Path:
     return write(tmp_path / "policy.json")
 
 
 def test_what_is_saved_is_loaded_to_the_bit(saved):
-    loaded = load_network(saved)
+    loaded = load_checkpoint(saved).network()
     assert loaded.shape == SHAPE and same_weights(loaded, network())
-    assert load_checkpoint(saved)[1]["counters"] == {"updates": 3}
+    assert load_checkpoint(saved).about["counters"] == {"updates": 3}
     assert sorted(path.name for path in saved.parent.iterdir()) == ["policy.json", "policy.safetensors"]
 
 
@@ -77,11 +88,11 @@ def test_the_same_weights_make_the_same_files(saved, tmp_path):
 
 
 def test_what_was_loaded_may_be_saved_again_with_other_tensors_and_more_to_say(saved):
-    tensors, about = load_checkpoint(saved)
+    tensors, about, _ = load_checkpoint(saved)
     other = tensors_of(network(2))
     save_checkpoint(saved, {**tensors, **other}, {**about, "card": "better"})  # ``about`` holds the old checksums
-    assert same_weights(load_network(saved), network(2))
-    assert load_checkpoint(saved)[1]["card"] == "better"
+    assert same_weights(load_checkpoint(saved).network(), network(2))
+    assert load_checkpoint(saved).about["card"] == "better"
 
 
 def test_a_checkpoint_sits_in_a_seat_by_its_name(saved):
@@ -93,7 +104,7 @@ def test_a_checkpoint_sits_in_a_seat_by_its_name(saved):
 
 def test_names_may_hold_dots_and_blanks_and_folders_are_made(tmp_path):
     path = write(tmp_path / "a b" / "v1.2 best.json")
-    assert same_weights(load_network(path), network())
+    assert same_weights(load_checkpoint(path).network(), network())
 
 
 @pytest.mark.parametrize("gone", ["policy.json", "policy.safetensors"])
@@ -133,7 +144,7 @@ def test_no_flipped_bit_changes_what_is_loaded(saved, name, flips):
         at, bit = draw.randrange(len(content)), draw.randrange(8)
         path.write_bytes(content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :])
         try:
-            tensors, about = load_checkpoint(saved)
+            tensors, about, _ = load_checkpoint(saved)
         except CheckpointError:
             refused += 1
             continue
@@ -179,7 +190,7 @@ def shape(**changes: object) -> dict[str, object]:
 )
 def test_an_edited_note_is_refused_with_what_is_wrong(saved, changes, told):
     with pytest.raises(CheckpointError, match=told):
-        load_network(noted(saved, **changes))
+        load_checkpoint(noted(saved, **changes)).network()
 
 
 def test_a_note_edited_behind_its_own_checksum_is_refused(saved):
@@ -192,7 +203,7 @@ def test_a_note_edited_behind_its_own_checksum_is_refused(saved):
 def test_a_note_that_is_none_is_refused(saved, text):
     saved.write_text(text)
     with pytest.raises(CheckpointError):
-        load_network(saved)
+        load_checkpoint(saved).network()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -201,15 +212,15 @@ def test_weights_that_are_not_finite_are_refused(tmp_path, value):
     with torch.no_grad():
         made.head.weight[0, 0] = value
     with pytest.raises(CheckpointError, match="not finite; take an earlier checkpoint"):
-        load_network(write(tmp_path / "broken.json", made))
+        load_checkpoint(write(tmp_path / "broken.json", made)).network()
 
 
 def test_weights_that_are_missing_or_too_many_are_refused(saved):
-    tensors, about = load_checkpoint(saved)
+    tensors, about, _ = load_checkpoint(saved)
     fewer = dict(list(tensors.items())[1:])
     for wrong in (fewer, {**tensors, "network.more": torch.zeros(1)}, {}):
         with pytest.raises(CheckpointError, match="do not fit the network"):
-            network_of(wrong, about, "here")
+            Weights(wrong, about, "here").network()
 
 
 class Bomb:
@@ -228,12 +239,12 @@ def test_a_pickle_is_refused_and_not_executed(saved, tmp_path):
         content = (saved.parent / name).read_bytes()
         (saved.parent / name).write_bytes(armed)
         with pytest.raises(CheckpointError):
-            load_network(saved)
+            load_checkpoint(saved).network()
         (saved.parent / name).write_bytes(content)
     # ... also where its checksum is right.
     saved.with_suffix(".safetensors").write_bytes(armed)
     with pytest.raises(CheckpointError, match="cannot be read"):
-        load_network(noted(saved, sha256=hashlib.sha256(armed).hexdigest()))
+        load_checkpoint(noted(saved, sha256=hashlib.sha256(armed).hexdigest())).network()
     assert not (tmp_path / "gone off").exists()
     pickle.loads(armed)
     assert (tmp_path / "gone off").exists()  # the bomb was a live one
@@ -245,7 +256,7 @@ KILLED = """
     sys.path.insert(0, sys.argv[1])
     import torch
     torch.set_num_threads(1)
-    from partners import checkpoint
+    from partners.network import checkpoint
     from partners.network.network import NetworkShape, PolicyNetwork
 
     def save(folder, steps):
@@ -281,9 +292,9 @@ def test_a_save_killed_at_any_step_leaves_the_old_one_or_the_new_one_whole(tmp_p
     assert killed >= 5 and codes == [-signal.SIGKILL] * killed + [0] * (20 - killed)
     new = []
     for folder in folders:
-        loaded = load_network(folder / "policy.json")
+        loaded = load_checkpoint(folder / "policy.json").network()
         new.append(same_weights(loaded, network(2)))
         assert new[-1] or same_weights(loaded, network(1))
         write(folder / "policy.json")  # whatever was left behind is in nobody's way
-        assert same_weights(load_network(folder / "policy.json"), network(1))
+        assert same_weights(load_checkpoint(folder / "policy.json").network(), network(1))
     assert new == sorted(new) and not new[0] and new[killed - 1] and new[-1], "the last kill comes after the note"

@@ -21,7 +21,7 @@ from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.yardsticks.metrics import points_of_ten
 from league.settings.training import TrainConfig
 from league.training.training import begin
-from partners.network.checkpoint import CheckpointError, describe, load_network, network_of, save_checkpoint
+from partners.network.checkpoint import CheckpointError, Weights, describe, load_checkpoint, save_checkpoint
 from partners.network.item_order import PIECES, ItemOrder, given_back
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
@@ -223,7 +223,7 @@ def saved(folder: Path, made: PolicyNetwork) -> Path:
 @pytest.mark.parametrize("sorts", [False, True])
 def test_a_checkpoint_knows_whether_its_network_sorts(tmp_path, sorts):
     made = network(sorted_items=sorts)
-    loaded = load_network(saved(tmp_path, made))
+    loaded = load_checkpoint(saved(tmp_path, made)).network()
     features = drawn(made, 64, 13)
     assert loaded.shape == made.shape and loaded.shape.sorted_items is sorts
     assert torch.equal(loaded(features)[0], made(features)[0])
@@ -234,7 +234,7 @@ def test_a_checkpoint_from_before_there_was_a_choice_does_not_sort(tmp_path):
     note = json.loads(path.read_text())
     del note["network"]["sorted_items"], note["note_sha256"]
     path.write_text(json.dumps(note))
-    assert load_network(path).shape == network(sorted_items=False).shape
+    assert load_checkpoint(path).network().shape == network(sorted_items=False).shape
 
 
 @pytest.mark.parametrize("told", ["yes", 1, None])
@@ -244,7 +244,7 @@ def test_a_note_that_says_neither_true_nor_false_is_refused(told):
     about["network"]["sorted_items"] = told
     tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
     with pytest.raises(CheckpointError, match=r"here: describes no network.*sorted_items"):
-        network_of(tensors, about, "here")
+        Weights(tensors, about, "here").network()
 
 
 def test_a_training_that_sorts_says_so_and_goes_on_from_a_checkpoint_to_the_same_bits(tmp_path):
