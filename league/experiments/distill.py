@@ -1,16 +1,30 @@
-"""The settings of a local language model (``scripts/distill.py``); the defaults make the project's own one."""
+"""Making a local language model out of a teacher: the settings, and how well the student imitates it.
+
+The defaults make the project's own model. Teacher and student are compared seat by seat, in the same games, on
+scenarios that the student never saw.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated
+import time
+from dataclasses import asdict, dataclass
+from typing import Annotated, NamedTuple
 
+import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from dond_marl.scenarios.sources import ScenarioError, SourceName, check_split
+from dond_marl.batch import Table
+from dond_marl.game import Act, Rules
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import ScenarioError, ScenarioSource, SourceName, check_split, open_source
+from dond_marl.seats import Decisions, Partner, Traits, Turns
+from league.evaluation.matches import Result, score
 from league.settings.sections import Occupant, PathText, Section, wrong
+from partners.llm.partner import LocalLLMPartner
 from partners.llm.student.recipe import GAMES, ITSELF, Games, Recipe, StudentSettings
 
+IN_FLIGHT = 64  # games that are asked about at once
+_ROUNDS = 20  # of them
 _STUDENT, _RECIPE = StudentSettings(), Recipe()
 
 
@@ -18,12 +32,10 @@ class GamesConfig(Section):
     """Some of the games that are learned from."""
 
     against: Occupant | None = Field(default=None, description="an occupant; left out: the teacher itself")
-    strays: float = Field(default=0.0, ge=0, lt=1, description="a number in 0..1: share of acts that are not its own")
+    strays: float = Field(default=0.0, ge=0, lt=1, description="share of acts that are not its own")
     scenarios: SourceName = "lewis"
-    split: str | None = Field(default=None, description="text, or left out")
-    number: int | None = Field(
-        default=None, ge=1, le=10**6, description="an integer above 0; left out: every scenario once"
-    )
+    split: str | None = Field(default=None, description="text")
+    number: int | None = Field(default=None, ge=1, le=10**6, description="left out: every scenario once")
 
     @model_validator(mode="after")
     def _can_be_played(self) -> GamesConfig:
@@ -44,15 +56,15 @@ class GamesConfig(Section):
 class StudentConfig(Section):
     """How large the model is, and how it is taught."""
 
-    width: int = Field(default=_STUDENT.width, ge=8, le=1024, description="an integer in 8..1024")
-    layers: int = Field(default=_STUDENT.layers, ge=1, le=24, description="an integer in 1..24")
-    heads: int = Field(default=_STUDENT.heads, ge=1, le=64, description="an integer in 1..64 that divides the width")
-    inner: int = Field(default=_STUDENT.inner, ge=8, le=8192, description="an integer in 8..8192")
-    steps: int = Field(default=_STUDENT.steps, ge=1, le=10**7, description="an integer above 0")
-    batch: int = Field(default=_STUDENT.batch, ge=1, le=65_536, description="an integer above 0, lessons per step")
-    lr: float = Field(default=_STUDENT.lr, gt=0, le=1, description="a number above 0, up to 1")
-    decay: float = Field(default=_STUDENT.decay, ge=0, le=1, description="a number in 0..1")
-    grad_norm: float = Field(default=_STUDENT.grad_norm, gt=0, le=1000, description="a number above 0")
+    width: int = Field(default=_STUDENT.width, ge=8, le=1024)
+    layers: int = Field(default=_STUDENT.layers, ge=1, le=24)
+    heads: int = Field(default=_STUDENT.heads, ge=1, le=64, description="which divides the width")
+    inner: int = Field(default=_STUDENT.inner, ge=8, le=8192)
+    steps: int = Field(default=_STUDENT.steps, ge=1, le=10**7)
+    batch: int = Field(default=_STUDENT.batch, ge=1, le=65_536, description="lessons per step")
+    lr: float = Field(default=_STUDENT.lr, gt=0, le=1)
+    decay: float = Field(default=_STUDENT.decay, ge=0, le=1)
+    grad_norm: float = Field(default=_STUDENT.grad_norm, gt=0, le=1000)
 
     @model_validator(mode="after")
     def _divides(self) -> StudentConfig:
@@ -81,13 +93,13 @@ class DistillConfig(Section):
         description="a list of games, each with against: and what else differs from the defaults",
     )
     history_cap: int | None = Field(
-        default=None, ge=0, le=100, description="an integer in 0..100, acts; left out: none if the teacher forgets"
+        default=None, ge=0, le=100, description="acts; left out: none if the teacher forgets"
     )
-    max_turns: int = Field(default=_RECIPE.max_turns, ge=1, le=100, description="an integer in 1..100")
+    max_turns: int = Field(default=_RECIPE.max_turns, ge=1, le=100)
     prompt_path: PathText | None = Field(default=None, description="a prompt file; left out: the shipped prompt")
     student: StudentConfig = Field(default_factory=StudentConfig)
-    seed: int = Field(default=0, ge=0, lt=2**63, description="an integer in 0..2**63 - 1")
-    threads: int = Field(default=_RECIPE.threads, ge=1, le=256, description="an integer in 1..256, of the arithmetic")
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    threads: int = Field(default=_RECIPE.threads, ge=1, le=256, description="of the arithmetic")
 
     def recipe(self) -> Recipe:
         """As :func:`partners.llm.student.distill.distill` takes it."""
@@ -100,3 +112,78 @@ class DistillConfig(Section):
             seed=self.seed,
             threads=self.threads,
         )
+
+
+class Imitation(NamedTuple):
+    """The teacher and its student against the same partner, and how alike they are."""
+
+    teacher: Result
+    student: Result
+    acts: float  # share of the teacher's decisions in which the student says the same act
+    whole: float  # the same act, and the same split where it is an offer
+    decisions: int  # that they were compared on
+    moves: float  # per second, with 64 games in flight, none of them remembered
+
+    @property
+    def agreement(self) -> float:
+        """The student's share of deals, as a share of the teacher's."""
+        return self.student.deals / self.teacher.deals if self.teacher.deals else float("nan")
+
+    @property
+    def score(self) -> float:
+        """The student's points, as a share of the teacher's."""
+        return self.student.points.mean / self.teacher.points.mean if self.teacher.points.mean else float("nan")
+
+
+def imitation(
+    student: LocalLLMPartner, teacher: Partner, against: Partner, source: ScenarioSource, rules: Rules, seed: int
+) -> Imitation:
+    """Play every scenario of ``source``, in each seat; it must be one that can be listed."""
+    assert source.table is not None
+    table = source.table
+    results = [score(who, against, table, rules, seed=seed, prior=source.prior) for who in (teacher, student)]
+    shadow = _Shadow(teacher, student)
+    for seat in (0, 1):
+        players = (shadow, against) if seat == 0 else (against, shadow)
+        rollout(players, table, rules, seed=seed, index=(seat,), prior=source.prior)
+    compared = np.concatenate(shadow.alike, axis=1)
+    return Imitation(
+        results[0], results[1], float(compared[0].mean()), float(compared[1].mean()), compared.shape[1],
+        moves_per_second(student),
+    )  # fmt: skip
+
+
+def moves_per_second(student: LocalLLMPartner, in_flight: int = IN_FLIGHT) -> float:
+    """Moves of new positions, ``in_flight`` at a time, whole decisions from turns to acts."""
+    scenarios = open_source("uniform").block(1, 0, in_flight * (_ROUNDS + 1))  # hardly two are alike
+    turns = Table(scenarios, Rules()).turns()
+    blocks = [turns.rows(np.arange(start, start + in_flight)) for start in range(0, turns.size, in_flight)]
+    student.act(blocks[0])
+    began = time.perf_counter()
+    for block in blocks[1:]:
+        student.act(block)
+    return in_flight * _ROUNDS / (time.perf_counter() - began)
+
+
+@dataclass
+class _Shadow:
+    """The teacher, while its student is asked the same."""
+
+    teacher: Partner
+    student: Partner
+
+    def __post_init__(self) -> None:
+        self.alike: list[np.ndarray] = []  # [2, B] each: the same act, and the same decision
+
+    @property
+    def traits(self) -> Traits:
+        """Those of the teacher."""
+        return self.teacher.traits
+
+    def act(self, turns: Turns) -> Decisions:
+        """What the teacher says."""
+        said, echoed = self.teacher.act(turns), self.student.act(turns)
+        act = said.act_type == echoed.act_type
+        offer = said.act_type <= Act.INSIST
+        self.alike.append(np.array([act, act & (~offer | (said.oA == echoed.oA).all(axis=1))]))
+        return said

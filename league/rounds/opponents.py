@@ -21,11 +21,10 @@ from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History
 from league.standings.payoffs import best_replies, bounds, complete, shrink
-from league.tasks.values import Member, Seated
+from league.tasks.values import Meeting, Member, Seated
 
 if TYPE_CHECKING:
     from league.settings.sections import MetaSolver
-    from league.tasks.practice import Meeting
 
 NEVER = 1e-12  # a probability that is none, and a weight
 BOUNDS = 0.95  # of what is reachable; not league.confidence, which only says how figures are shown
@@ -52,8 +51,6 @@ def meetings_of(
     config: Config, learner: LearnerConfig, history: History, seats: Mapping[str, Seated]
 ) -> tuple[Meeting, ...]:
     """The practice of ``learner`` in the next round, likeliest first; ``seats``: everybody as they are now."""
-    from league.tasks.practice import Meeting
-
     members = history.members
     branches = branches_of(learner.matchmaking)
     opponents = [place for place, member in enumerate(members) if _may_meet(learner, member, members)]

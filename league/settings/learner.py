@@ -82,14 +82,14 @@ class Gate(Section):
 
     kind: GateKind = "points"
     # Points of ten more than the last snapshot, at least; and how sure, one-sided, that it is more at all.
-    delta: float = Field(default=0.25, ge=0, le=10, description="a number in 0..10, points of ten")
-    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
+    delta: float = Field(default=0.25, ge=0, le=10, description="points of ten")
+    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
     # Points of ten fewer against one opponent that are one too many, at the same confidence.
-    forgetting: float = Field(default=0.5, ge=0, le=10, description="a number in 0..10, points of ten")
+    forgetting: float = Field(default=0.5, ge=0, le=10, description="points of ten")
     # Of the games against each opponent; used by "win_rate" alone.
-    win_rate: float = Field(default=0.7, gt=0, le=1, description="a number above 0, up to 1")
+    win_rate: float = Field(default=0.7, gt=0, le=1)
     # Rounds since the last snapshot after which there is one anyway.
-    timeout: int = Field(default=20, ge=1, le=100_000, description="an integer in 1..100000, rounds")
+    timeout: int = Field(default=20, ge=1, le=100_000, description="rounds")
 
 
 class LearnerConfig(Hyperparameters):
@@ -103,10 +103,10 @@ class LearnerConfig(Hyperparameters):
         min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
     )
     role: LearnerRole = "main"
-    decisions: int = Field(default=50_000, ge=1, le=10**9, description="an integer above 0, own decisions per round")
-    snapshot_every: int = Field(default=5, ge=0, le=100_000, description="an integer of at least 0, rounds; 0: never")
+    decisions: int = Field(default=50_000, ge=1, le=10**9, description="own decisions per round")
+    snapshot_every: int = Field(default=5, ge=0, le=100_000, description="rounds; 0: never")
     gate: Gate | None = None
-    reset: float = Field(default=0.0, ge=0, le=1, description="a number in 0..1, probability")
+    reset: float = Field(default=0.0, ge=0, le=1, description="probability")
     matchmaking: Matchmaking = Field(default_factory=dict)
 
     @model_validator(mode="before")

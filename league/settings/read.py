@@ -8,9 +8,11 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, get_args
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from dond_marl.errors import InputError
@@ -44,6 +46,7 @@ __all__ = [
     "differences",
     "dump",
     "load_config",
+    "other_settings",
     "parse",
 ]
 
@@ -53,8 +56,10 @@ def _as_tuple(given: object) -> object:
 
 
 Settings = TypeVar("Settings", bound=BaseModel)
-
-
+Phase = Literal["practice", "last", "measures"]
+UNUSED = ("partner", "render_mode")  # keys of env that a league has no use for
+SHOWN = ("confidence", "responses", "evaluate")  # keys of league that say what is shown of it
+BOUNDS = ("ge", "gt", "le", "lt")
 Roster = Annotated[tuple[MemberConfig, ...], BeforeValidator(roster_given), AfterValidator(unrepeated)]
 
 
@@ -135,9 +140,26 @@ class Config(Section):
         return any(stage.hinted for stage in self.curriculum)
 
     @property
-    def rounds(self) -> int:
-        """Rounds in all: where somebody learns, the last one only measures what has been learned."""
+    def rounds_in_all(self) -> int:
+        """Rounds in all: where somebody learns, one more than ``league.rounds``, which only measures."""
         return self.league.rounds + bool(self.learners)
+
+    def portable(self) -> Config:
+        """The settings without what changes nothing in a ledger: where things lie, who plays, how figures are shown."""
+        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", *UNUSED)}
+        shown = {key: LeagueConfig.model_fields[key].default for key in SHOWN}
+        sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=shown)}
+        return self.model_copy(update={**sections, "logging": LoggingConfig(), "backend": BackendConfig()})
+
+    def phase(self, number: int) -> Phase:
+        """Which kind of round ``number`` (from 0) is.
+
+        In the ``last`` round of practice nobody joins and no stage ends; a round that only ``measures`` has no
+        practice, and what learners scored before it counts for nothing.
+        """
+        if number >= self.league.rounds:
+            return "measures"
+        return "last" if number + 1 == self.league.rounds else "practice"
 
 
 class ConfigError(InputError):
@@ -192,6 +214,17 @@ def differences(old: BaseModel, new: BaseModel) -> list[str]:
         if not lines and names[0] != names[1]:
             lines.append(f"{roster}: another order, {', '.join(names[0])} -> {', '.join(names[1])}")
     return lines
+
+
+def other_settings(run: os.PathLike[str], started: BaseModel, now: BaseModel) -> str | None:
+    """Why a run that was ``started`` with other settings cannot be resumed with those of ``now``; ``None``: it can."""
+    changed = "\n  ".join(differences(started, now))
+    if not changed:
+        return None
+    return (
+        f"{run} was started with other settings:\n  {changed}\nresume it with its own (--resume {run} without "
+        f"--config), or start a new run without --resume"
+    )
 
 
 def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
@@ -280,9 +313,48 @@ def _told(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
     if details["type"] == "extra_forbidden":
         return path, f"unknown key{_near(key, fields)}; known: {', '.join(fields)}"
     field = fields.get(key)
-    choices = [str(choice) for choice in get_args(field.annotation)] if field else []
-    expected = field.description if field and field.description else f"one of {', '.join(choices)}"
-    return path, f"must be {expected}; got {shown(given)}{_near(given, choices)}"
+    choices = _choices(field) if field else []
+    return path, f"must be {_allowed(field) if field else 'left out'}; got {shown(given)}{_near(given, choices)}"
+
+
+def _kinds(field: FieldInfo) -> tuple[Any, ...]:
+    """The alternatives that a field's type names."""
+    union = get_origin(field.annotation) in (Union, UnionType)
+    return get_args(field.annotation) if union else (field.annotation,)
+
+
+def _choices(field: FieldInfo) -> list[str]:
+    """The names that a field takes, if it takes only some."""
+    return [str(name) for kind in _kinds(field) if get_origin(kind) is Literal for name in get_args(kind)]
+
+
+def _allowed(field: FieldInfo) -> str:
+    """What a field takes, in words: from its type and its bounds, then its description, such as a unit."""
+    kinds, choices, text = _kinds(field), _choices(field), field.description or ""
+    if choices:
+        text = f"one of {', '.join(choices)}"
+    elif bool in kinds:
+        text = f"true or false{text and f': {text}'}"
+    elif int in kinds or float in kinds:
+        separator = "; " if text.startswith("left out") else " " if text.startswith(("or ", "which ")) else ", "
+        text = f"{_range(field, int in kinds)}{text and separator + text}"
+    text = text or "a section of keys and values"
+    return f"{text}, or left out" if type(None) in kinds and "left out" not in text and "null" not in text else text
+
+
+def _range(field: FieldInfo, whole: bool) -> str:
+    """The bounds of a number in words."""
+    bound = {name: getattr(part, name) for part in field.metadata for name in BOUNDS if hasattr(part, name)}
+    noun, low, high = "an integer" if whole else "a number", bound.get("ge"), bound.get("le")
+    if whole and "lt" in bound:
+        high = bound["lt"] - 1
+    if low is not None and high is not None:
+        return f"{noun} in {low}..{'2**63 - 1' if high == 2**63 - 1 else high}"
+    if "gt" in bound and "lt" in bound:
+        return f"{noun} between {bound['gt']} and {bound['lt']}"
+    start = f"above {bound['gt']}" if "gt" in bound else "above 0" if low == 1 else f"of at least {low}"
+    end = f", up to {high}" if high is not None else f", below {bound['lt']}" if "lt" in bound else ""
+    return f"{noun} {start}{end}"
 
 
 def _sections(model: type[BaseModel]) -> tuple[str, ...]:
@@ -290,7 +362,7 @@ def _sections(model: type[BaseModel]) -> tuple[str, ...]:
     return tuple(name for name, field in model.model_fields.items() if isinstance(field.annotation, type(BaseModel)))
 
 
-def _fields(path: Path, model: Any) -> dict[str, Any]:
+def _fields(path: Path, model: Any) -> dict[str, FieldInfo]:
     """The fields of the section at ``path``."""
     for step in path:
         if isinstance(step, int):  # an item of a list

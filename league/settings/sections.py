@@ -1,4 +1,4 @@
-"""What may be set: one tree of frozen models, each a section of ``configs/*.yaml``; :mod:`league.settings.read` reads them.
+"""What may be set: one tree of frozen models, each a section of ``configs/*.yaml``, which league.settings.read reads.
 
 Occupants are seated once while the models are built: an unknown name or parameter is found before anything is played.
 """
@@ -73,21 +73,19 @@ class EnvConfig(Section):
 
     id: Literal["DealOrNoDialog-v0"] = "DealOrNoDialog-v0"
     partner: Occupant = "heuristic"
-    max_turns: int = Field(default=10, ge=1, le=100, description="an integer in 1..100")
+    max_turns: int = Field(default=10, ge=1, le=100)
     disagree: Disagree = "ends"
     scenarios: SourceName = "uniform"
-    use_dataset: bool = Field(default=False, description="true or false")
+    use_dataset: bool = False
     dataset: Literal["self_play", "dialogues"] = "self_play"
-    split: str | None = Field(default=None, description="text, or left out")
-    data_dir: PathText | None = Field(default=None, description="the path of a folder, or left out")
-    normalize: bool = Field(default=False, description="true or false")
-    points_budget: int = Field(
-        default=10, ge=1, le=3 * MAX_COUNT * MAX_VALUE, description=f"an integer in 1..{3 * MAX_COUNT * MAX_VALUE}"
-    )
-    max_count: int = Field(default=4, ge=1, le=MAX_COUNT, description=f"an integer in 1..{MAX_COUNT}")
-    reveal_partner_utilities: bool = Field(default=False, description="true or false")
-    illegal: Literal["raise", "forfeit"] | None = Field(default=None, description="raise or forfeit, or left out")
-    render_mode: Literal["human", "ansi"] | None = Field(default=None, description="human or ansi, or left out")
+    split: str | None = Field(default=None, description="text")
+    data_dir: PathText | None = Field(default=None, description="the path of a folder")
+    normalize: bool = False
+    points_budget: int = Field(default=10, ge=1, le=3 * MAX_COUNT * MAX_VALUE)
+    max_count: int = Field(default=4, ge=1, le=MAX_COUNT)
+    reveal_partner_utilities: bool = False
+    illegal: Literal["raise", "forfeit"] | None = None
+    render_mode: Literal["human", "ansi"] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -115,7 +113,10 @@ class EnvConfig(Section):
         return self
 
     def open_source(self) -> ScenarioSource:
-        """The scenarios. Raises :class:`dond_marl.scenarios.sources.ScenarioError` or :class:`dond_marl.scenarios.data.DataError`."""
+        """The scenarios.
+
+        Raises :class:`dond_marl.scenarios.sources.ScenarioError` or :class:`dond_marl.scenarios.data.DataError`.
+        """
         return open_source(
             self.scenarios,
             use_dataset=self.use_dataset,
@@ -135,24 +136,17 @@ class EnvConfig(Section):
 class LeagueConfig(Section):
     """How much is played, and how sure the figures are."""
 
-    seed: int = Field(default=0, ge=0, lt=2**63, description="an integer in 0..2**63 - 1")
-    rounds: int = Field(default=10, ge=1, le=100_000, description="an integer in 1..100000")
-    block_size: int = Field(default=512, ge=1, le=65_536, description="an integer in 1..65536, scenarios per match")
-    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
-    decay: float = Field(
-        default=0.5, ge=0, le=1, description="a number in 0..1: what a round weighs less where a learner has changed"
-    )
-    floor: float = Field(default=0.1, gt=0, le=1, description="a number above 0, up to 1: of practice spread evenly")
-    opponents: int = Field(default=64, ge=1, le=10_000, description="an integer above 0, matches of a learner a round")
-    pairs: int = Field(default=64, ge=0, le=1_000_000, description="an integer of at least 0, other matches a round")
-    costly: int = Field(
-        default=4,
-        ge=0,
-        le=10_000,
-        description="an integer of at least 0, matches a round with members that cost something",
-    )
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    rounds: int = Field(default=10, ge=1, le=100_000)
+    block_size: int = Field(default=512, ge=1, le=65_536, description="scenarios per match")
+    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
+    decay: float = Field(default=0.5, ge=0, le=1, description="what a round weighs less where a learner has changed")
+    floor: float = Field(default=0.1, gt=0, le=1, description="of practice spread evenly")
+    opponents: int = Field(default=64, ge=1, le=10_000, description="matches of a learner a round")
+    pairs: int = Field(default=64, ge=0, le=1_000_000, description="other matches a round")
+    costly: int = Field(default=4, ge=0, le=10_000, description="matches a round with members that cost something")
     meta_solver: MetaSolver = "max_welfare"
-    evaluate: bool = Field(default=True, description="true or false: the mains on held-out scenarios at the end")
+    evaluate: bool = Field(default=True, description="the mains on held-out scenarios at the end")
     responses: Literal["known", "exact"] = Field(
         default="known",
         description="known (best responses that were computed once and are stored) or exact (computed as well: seconds "
@@ -191,7 +185,7 @@ class LoggingConfig(Section):
     """Where a run is kept."""
 
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
-    tensorboard: bool = Field(default=True, description="true or false: events for TensorBoard, where somebody learns")
+    tensorboard: bool = Field(default=True, description="events for TensorBoard, where somebody learns")
 
 
 class BackendConfig(Section):
@@ -201,12 +195,10 @@ class BackendConfig(Section):
         default=None,
         description="local, process or ray, or left out: process where workers are set, ray where its address is",
     )
-    workers: int | None = Field(
-        default=None, ge=1, le=4096, description="an integer in 1..4096, or left out: one for every core"
-    )
+    workers: int | None = Field(default=None, ge=1, le=4096, description="left out: one for every core")
     # Seconds that a task may take before it is looked at for a member that hangs; "local" keeps none.
-    deadline: float | None = Field(default=600.0, gt=0, le=1e6, description="a number above 0, seconds, or left out")
-    ray_address: PathText | None = Field(default=None, description="HOST:PORT or auto, or left out")
+    deadline: float | None = Field(default=600.0, gt=0, le=1_000_000, description="seconds")
+    ray_address: PathText | None = Field(default=None, description="HOST:PORT or auto")
 
     @model_validator(mode="after")
     def _of_one_mind(self) -> BackendConfig:

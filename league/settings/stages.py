@@ -25,11 +25,11 @@ Metric = Literal["points", "deals", "of_nash"]
 class StageEnv(Section):
     """What a stage changes of the league's ``env``; what is left out stays."""
 
-    max_turns: int | None = Field(default=None, ge=1, le=100, description="an integer in 1..100")
+    max_turns: int | None = Field(default=None, ge=1, le=100)
     disagree: Disagree | None = None
     scenarios: SourceName | None = None
-    split: str | None = Field(default=None, description="text, or left out")
-    reveal_partner_utilities: bool | None = Field(default=None, description="true or false")
+    split: str | None = Field(default=None, description="text")
+    reveal_partner_utilities: bool | None = None
 
     def over(self, env: EnvConfig) -> EnvConfig:
         """The environment of the stage. Raises what a contradiction raises."""
@@ -46,10 +46,10 @@ class StageEnv(Section):
 class StageLearner(Section):
     """What a stage changes of one learner; what is left out stays."""
 
-    learns: bool = Field(default=True, description="true or false: one that does not learn stays as it is")
+    learns: bool = Field(default=True, description="one that does not learn stays as it is")
     matchmaking: Matchmaking | None = None
     reward: RewardName | None = None
-    decisions: int | None = Field(default=None, ge=1, le=10**9, description="an integer above 0, per round")
+    decisions: int | None = Field(default=None, ge=1, le=10**9, description="per round")
     hints: HintsConfig | None = None
 
     def over(self, learner: LearnerConfig) -> LearnerConfig:
@@ -64,16 +64,16 @@ class Until(Section):
     metric: Metric = "points"
     member: str | None = Field(default=None, description="the name of a learner; left out: the first")
     against: str = Field(default="all", description="all, or the name of a member")
-    at_least: float = Field(ge=0, le=10, description="a number in 0..10")
-    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999, description="a number between 0.5 and 0.9999")
-    games: int = Field(default=1_000, ge=1, description="an integer above 0, the fewest that count")
+    at_least: float = Field(ge=0, le=10)
+    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
+    games: int = Field(default=1_000, ge=1, description="the fewest that count")
 
 
 class StageConfig(Section):
     """One stage: it lasts until its figure is reached, and ``rounds`` at the longest."""
 
     name: str = Field(min_length=1, max_length=60, description="text")
-    rounds: int | None = Field(default=None, ge=1, le=100_000, description="an integer above 0; left out: to the end")
+    rounds: int | None = Field(default=None, ge=1, le=100_000, description="left out: to the end")
     until: Until | None = None
     env: StageEnv = Field(default_factory=StageEnv)
     hints: HintsConfig = Field(default_factory=HintsConfig)

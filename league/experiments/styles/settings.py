@@ -56,18 +56,16 @@ class ComparisonConfig(Section):
     judge: Annotated[str, AfterValidator(_judge)] = Field(
         default="local_judge", description="a judge, such as local_judge"
     )
-    examples: int = Field(default=3, ge=2, le=20, description="an integer in 2..20, labelled episodes")
-    seeds: int = Field(default=3, ge=1, le=100, description="an integer in 1..100, learners of each kind")
-    seed: int = Field(default=0, ge=0, lt=2**31 - 1000, description="an integer in 0..2**31 - 1001")
-    episodes: int = Field(
-        default=392, ge=10, le=100_000, description="an integer in 10..100000, on which a judge is compared"
-    )
+    examples: int = Field(default=3, ge=2, le=20, description="labelled episodes")
+    seeds: int = Field(default=3, ge=1, le=100, description="learners of each kind")
+    seed: int = Field(default=0, ge=0, lt=2**31 - 1000)
+    episodes: int = Field(default=392, ge=10, le=100_000, description="on which a judge is compared")
 
 
 class StyleTraining(Hyperparameters):
     """How every learner learns, and for how long."""
 
-    num_train_steps: int = Field(default=200_000, ge=1, description="an integer above 0, own decisions")
+    num_train_steps: int = Field(default=200_000, ge=1, description="own decisions")
 
     @model_validator(mode="after")
     def _paid_by_the_comparison(self) -> StyleTraining:
