@@ -13,11 +13,11 @@ from rich.text import Text
 
 from league.rounds.curriculum import describe
 from league.rounds.matches import asks_for_pay
-from league.rounds.planner import Plan, members_of, plan_round
+from league.rounds.planner import Plan, first_states, members_of, plan_round
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
-from league.tasks.values import LearnerState, Place, TrainTask, play
+from league.tasks.values import Place, TrainTask, play
 from partners.llm.service import chosen
 
 WHOLE_MATCHES = 3  # played for the clock, spread over the first round
@@ -60,7 +60,7 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
     """What a league costs, and its first round."""
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder))
-        states = _first_states(config, place)
+        states = first_states(config, place.blobs)
         first = plan_round(config, History(members_of(config), config.league.decay), states)
         per_game = _seconds_per_game(first, place)
         practice = sum(_seconds(task, place) for task in first.training)
@@ -72,19 +72,6 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
     decisions = sum(task.learner.decisions for task in first.training) * config.league.rounds
     games = matches * legs
     return Cost(matches, games, decisions, snapshots, games * per_game + practice * config.league.rounds), first
-
-
-def _first_states(config: Config, place: Place) -> dict[str, LearnerState]:
-    if not config.learners:
-        return {}
-    from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
-    from league.tasks.practice import first_state
-
-    states = {}
-    for learner in config.learners:
-        states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
-        write_blob(place.blobs, content)
-    return states
 
 
 def _seconds_per_game(first: Plan, place: Place) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from league.rounds.curriculum import stage_now
@@ -34,6 +35,23 @@ def members_of(config: Config) -> tuple[Member, ...]:
     fixed = tuple(Member(member.name, member.spec) for member in config.members)
     gate = tuple(Member(member.name, member.spec, split="gate") for member in config.gate)
     return learners + fixed + gate + tuple(Member(m.name, m.spec, split="heldout") for m in config.heldout)
+
+
+def first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
+    """Where the learners stand before the first round; their weights are written into the folder ``blobs``.
+
+    Raises :class:`partners.learning.first_weights.FirstWeightsError`.
+    """
+    if not config.learners:
+        return {}
+    from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
+    from league.tasks.practice import first_state
+
+    states = {}
+    for learner in config.learners:
+        states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
+        write_blob(blobs, content)
+    return states
 
 
 def plan_round(config: Config, history: History, states: Mapping[str, LearnerState]) -> Plan:

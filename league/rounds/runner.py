@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_whole
@@ -14,7 +13,7 @@ from league.ledger.integrity import mend
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError
 from league.rounds.curriculum import ended
-from league.rounds.planner import members_of, plan_round
+from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.snapshots import births
 from league.rounds.tensorboard import LeagueLog
 from league.rounds.watching import Pace, Watcher
@@ -26,7 +25,6 @@ from league.standings.findings import Findings, findings_of
 from league.standings.history import History, history_of
 from league.standings.references import known_responses, responses_of
 from league.tasks.values import (
-    LearnerState,
     MatchResult,
     Place,
     Round,
@@ -109,7 +107,7 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
             raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
         notes = {"config": dump(config), "machine": machine()}
         meta = {"settings": dump(config.portable()), "source": _drawn_from(config)}
-        ledger.begin(meta, notes, members_of(config), _first_states(config, directory.blobs))
+        ledger.begin(meta, notes, members_of(config), first_states(config, directory.blobs))
         return config
     meta, notes = ledger.meta(), ledger.notes()
     if config is None:
@@ -139,20 +137,6 @@ def _tell_unused(config: Config, watcher: Watcher) -> None:
 def _drawn_from(config: Config) -> str:
     source = open_source(config.env)
     return f"{source.label}: {source.digest()}"
-
-
-def _first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
-    """Where the learners stand before the first round, their weights on disk."""
-    if not config.learners:
-        return {}
-    from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
-    from league.tasks.practice import first_state
-
-    states = {}
-    for learner in config.learners:
-        states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
-        write_blob(blobs, content)
-    return states
 
 
 def _first_weights(config: Config) -> dict[str, bytes]:

@@ -52,7 +52,7 @@ def file_layer(path: str) -> Layer:
     """What a file says."""
     start = Place(0, 0, path)
     try:
-        with open(path, "rb") as file:  # the message shows the path as it was given
+        with open(path, "rb") as file:  # noqa: PTH123  # the message shows the path as it was given
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return Layer(start, complaints=[Complaint(start, "no such file")])

@@ -71,7 +71,7 @@ class _Alias(yaml.Node):
 class _Loader(yaml.SafeLoader):
     """PyYAML's composer under the core schema, bounded in depth and number of nodes. It constructs nothing."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # PyYAML's own way to declare them
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -95,9 +95,9 @@ class _Loader(yaml.SafeLoader):
 class _Dumper(yaml.SafeDumper):
     """Writes what :class:`_Loader` reads back as the same values."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # PyYAML's own way to declare them
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
 
-    def ignore_aliases(self, data: Any) -> bool:  # PyYAML's signature
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
         """Write every value out."""
         return True
 

@@ -21,11 +21,11 @@ import numpy as np
 from dond_marl.randomness import generator
 from league.experiments.scaling.simulation import Costs, Shape
 from league.ledger.ledger import Ledger
-from league.rounds.planner import Plan, block_of, members_of, plan_round
+from league.rounds.planner import Plan, block_of, first_states, members_of, plan_round
 from league.settings.read import Config, MemberConfig
 from league.standings.history import History
-from league.tasks.blobs import SUFFIX, read_blob, write_blob
-from league.tasks.practice import first_state, train
+from league.tasks.blobs import SUFFIX, read_blob
+from league.tasks.practice import train
 from league.tasks.values import (
     FACTS,
     LearnerState,
@@ -61,7 +61,7 @@ def measured(config: Config, tell: Callable[[str], None] = lambda _: None) -> tu
     assert config.learners, "a league in which nobody learns has nothing to wait for"
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder))
-        states = _first_states(config, place)
+        states = first_states(config, place.blobs)
         history = History(members_of(config), config.league.decay)
         first = plan_round(config, history, states)
         tell("matches")
@@ -99,14 +99,6 @@ def measured(config: Config, tell: Callable[[str], None] = lambda _: None) -> tu
         met=len(first.training),
     )
     return costs, shape
-
-
-def _first_states(config: Config, place: Place) -> dict[str, LearnerState]:
-    states = {}
-    for learner in config.learners:
-        states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
-        write_blob(place.blobs, content)
-    return states
 
 
 def _shortest(work: Callable[[], Timed]) -> float:
