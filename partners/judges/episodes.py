@@ -61,7 +61,7 @@ def rows(games: Games, index: Rows) -> Games:
     return games._replace(scenarios=games.scenarios.rows(index), **arrays)
 
 
-def told(games: Games, seat: int) -> list[str]:
+def descriptions(games: Games, seat: int) -> list[str]:
     """Each game in words, ``[N]``, with ``seat`` as Alice."""
     names = (JUDGED, OTHER) if seat == 0 else (OTHER, JUDGED)
     counts, utilities = games.scenarios.counts.tolist(), games.scenarios.utilities.tolist()

@@ -11,26 +11,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from dond_marl.batch import Games
 from dond_marl.seats import Int8s
-from partners.judges.episodes import JUDGED, OTHER, reason, told, worked_episodes
+from partners.judges.episodes import JUDGED, OTHER, descriptions, reason, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict, count_verdicts
 from partners.judges.styles import Style, style_named
 from partners.judges.yes_no_model import YesNoClient
-from partners.llm.budget import Budget, Cost, Limits, Price
+from partners.llm.budget import Cost, Limits
 from partners.llm.cache import CachedClient, Mode
-from partners.llm.client import Ask, Client, Failure, Reply
-from partners.llm.occupant import cached
+from partners.llm.client import Ask, Client, Failure, Reply, read_all
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.request import GROQ_MODEL, RemoteSettings
 from partners.llm.reply import Legal
+from partners.llm.service import ServiceSettings
 from partners.parameters import check_whole_number
 
 Provider = Literal["groq", "openai", "hf"]
@@ -58,10 +56,10 @@ def read_verdict(text: str) -> Verdict:
 
 
 def header(style: Style, examples: int = EXAMPLES, seed: int = 0) -> str:
-    """What every question of a style begins with: the task, and ``examples`` worked episodes."""
+    """The beginning of every question about a style: the task, and ``examples`` worked episodes."""
     worked = worked_episodes(style, examples, seed)
     parts = [TASK]
-    for game, text in enumerate(told(worked.games, worked.seat)):
+    for game, text in enumerate(descriptions(worked.games, worked.seat)):
         parts.append(f"{_asked(game + 1, text, style)}\nAnswer: {reason(style, worked.games, game, worked.seat)}")
     return "\n\n".join(parts)
 
@@ -89,37 +87,40 @@ class LLMJudge:
 
     @cached_property
     def client(self) -> Client:
-        """Whom it asks."""
         return self._open()
 
     @cached_property
     def header(self) -> str:
-        """What its questions begin with."""
         return header(self.style, self.examples, self.seed)
 
     @property
     def tally(self) -> Counter[str]:
         """Its own counts, and its client's once that was asked."""
-        opened = "client" in self.__dict__
-        return self._counted + (self.client.tally if opened else Counter())
+        return self._counted + (self.client.tally if "client" in self.__dict__ else Counter())
 
     @property
     def spent(self) -> Cost:
         """Requests, tokens and money since it was made; what a cache answered costs nothing."""
-        client = self.__dict__.get("client")
-        if isinstance(client, CachedClient):
-            client = client.client
+        client = _behind_cache(self.__dict__.get("client"))
         return client.budget.spent if isinstance(client, RemoteClient) else Cost()
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
         """A :class:`Verdict` for each game, ``[N]``. Raises what the client raises."""
-        prompts = [question(self.header, text, self.style, self.examples) for text in told(games, seat)]
-        once = list(dict.fromkeys(prompts))
-        answers = dict(zip(once, self._answers(once), strict=True))
-        found = [answers[prompt] for prompt in prompts]
-        self._counted.update(episodes=len(prompts), asked=len(once))
-        self._counted.update(f"unjudged_{each}" for each in found if isinstance(each, str))
-        verdicts = np.array([Verdict.NONE if isinstance(each, str) else each for each in found], dtype=np.int8)
+        prompts = [question(self.header, text, self.style, self.examples) for text in descriptions(games, seat)]
+        different = list(dict.fromkeys(prompts))
+        asks = [Ask(prompt, _NO_ACT) for prompt in different]
+        results = read_all(self.client, asks, _read, _reworded, re_asks=self.re_asks, tally=self._counted)
+        result_of = dict(zip(different, results, strict=True))
+        self._counted.update(episodes=len(prompts), asked=len(different))
+        verdicts = np.full(len(prompts), Verdict.NONE, dtype=np.int8)
+        for row, prompt in enumerate(prompts):
+            result = result_of[prompt]
+            if isinstance(result, Failure):
+                self._counted[f"unjudged_{result}"] += 1
+            elif result is Verdict.NONE:
+                self._counted["unjudged_unreadable"] += 1
+            else:
+                verdicts[row] = result
         count_verdicts(self._counted, verdicts)
         return verdicts
 
@@ -128,39 +129,9 @@ class LLMJudge:
         client = self.__dict__.pop("client", None)
         if isinstance(client, CachedClient):
             client.cache.close()
-            client = client.client
-        if isinstance(client, RemoteClient):
-            client.close()
-
-    def _answers(self, prompts: Sequence[str]) -> list[Verdict | str]:
-        """The verdict on each prompt, or the cause why there is none."""
-        answers = [_read(reply) for reply in self.client.complete([Ask(prompt, _NO_ACT) for prompt in prompts])]
-        for attempt in range(1, 1 + self.re_asks):
-            again = [row for row, answer in enumerate(answers) if answer == "unreadable"]
-            if not again:
-                break
-            self._counted["re_asked"] += len(again)
-            # As a sample of its own: the same question would get the same answer.
-            asks = [Ask(f"{prompts[row]}\n\n{NUDGE}", _NO_ACT, attempt) for row in again]
-            for row, reply in zip(again, self.client.complete(asks), strict=True):
-                answers[row] = _read(reply)
-        return answers
-
-
-@dataclass(frozen=True)
-class JudgeSettings(RemoteSettings):
-    """How a remote model is asked for a verdict: under the judge's own system message, in free text."""
-
-    def identity(self) -> dict[str, object]:
-        """What shapes the answers."""
-        return {**super().identity(), "system": SYSTEM, "structure": "text"}
-
-    def body(self, ask: Ask) -> dict[str, Any]:
-        """The request of ``ask``."""
-        body = super().body(ask)
-        body["messages"] = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ask.prompt}]
-        body.pop("response_format", None)
-        return body
+        service = _behind_cache(client)
+        if isinstance(service, RemoteClient):
+            service.close()
 
 
 def llm_judge(
@@ -201,46 +172,34 @@ def llm_judge(
     check_whole_number("re_asks", re_asks, 0, 10)
     if provider not in get_args(Provider):
         raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {provider!r}")
-    if (provider == "openai") != (base_url is not None):
-        raise ValueError(f"provider openai needs a base_url, and no other takes one; got {provider} with {base_url!r}")
+    service = ServiceSettings(
+        provider, model, base_url, key_env, 0.0, max_tokens, "text", None, in_flight, requests_per_minute,
+        tokens_per_minute, max_requests, max_total_tokens, max_usd, max_seconds, prompt_price, completion_price,
+        cache, cache_mode, SYSTEM,
+    )  # fmt: skip
     if provider == "hf" and model is None:
         raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
-    limits = Limits(max_requests, max_total_tokens, max_usd, max_seconds)
-    if provider == "hf" and limits != Limits():
+    if provider == "hf" and service.limits != Limits():
         raise ValueError("limits of what may be spent are for services; a model of provider hf costs time alone")
-    if max_usd is not None and (prompt_price is None or completion_price is None):
-        raise ValueError("max_usd needs prompt_price and completion_price, in US dollars per million tokens")
-    if cache_mode not in ("record", "replay", "off") or (cache_mode != "off" and not isinstance(cache, str)):
-        raise ValueError(
-            f"cache_mode must be off, or record or replay with a cache, the path of a file; got {cache_mode!r} with "
-            f"cache {cache!r}"
-        )
     local = YesNoClient("-" if model is None else model, SYSTEM, batch=batch, device=device)
-    settings = JudgeSettings(
-        model=GROQ_MODEL if model is None else model,
-        base_url=base_url,
-        key_env=key_env,
-        max_tokens=max_tokens,
-        in_flight=in_flight,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        price=Price(prompt_price or 0.0, completion_price or 0.0),
-    )
 
     def client() -> Client:
-        asked = local if provider == "hf" else RemoteClient(settings, budget=Budget(limits))
-        return cached(asked, cache, cache_mode)
+        return service.cached(local if service.local else RemoteClient(service))
 
     return JudgeReward(LLMJudge(asked_about, client, examples=examples, seed=seed, re_asks=re_asks))
+
+
+def _behind_cache(client: Client | None) -> Client | None:
+    return client.client if isinstance(client, CachedClient) else client
 
 
 def _asked(number: int, episode: str, style: Style) -> str:
     return f"Episode {number}\n{episode}\nQuestion: Is {JUDGED} a {style.word} negotiator?"
 
 
-def _read(reply: Reply) -> Verdict | str:
-    """What a reply says, or why it says nothing."""
-    if isinstance(reply.failure, Failure):
-        return reply.failure.value
-    verdict = read_verdict(reply.text)
-    return "unreadable" if verdict is Verdict.NONE else verdict
+def _read(_ask: Ask, reply: Reply) -> Verdict | Failure:
+    return reply.failure or read_verdict(reply.text)
+
+
+def _reworded(prompt: str, result: Verdict | Failure) -> str | None:
+    return f"{prompt}\n\n{NUDGE}" if result is Verdict.NONE else None

@@ -6,7 +6,6 @@ question is asked, and nothing is sent anywhere.
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -103,18 +102,9 @@ class YesNoClient:
         """The probability of yes against no after each prompt, ``[B]``."""
         import torch
 
+        from partners.llm.local.decoding import Reading
+
         _, yes, no = self._answers
-        model, width = self._read.model, max(map(len, prompts))
-        tokens, read = np.zeros((2, len(prompts), width), dtype=np.int64)  # prompts stand at the right
-        for row, prompt in enumerate(prompts):
-            tokens[row, width - len(prompt) :] = prompt
-            read[row, width - len(prompt) :] = 1
-        places = np.maximum(read.cumsum(axis=1) - 1, 0)
-        given = {"input_ids": tokens, "attention_mask": read, "position_ids": places}
-        takes = inspect.signature(model.forward).parameters
-        with torch.inference_mode():
-            arrays = {name: torch.from_numpy(each).to(model.device) for name, each in given.items() if name in takes}
-            only_last = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
-            logits = model(**arrays, **only_last, use_cache=False).logits[:, -1, [yes, no]].double()
-            odds: Doubles = torch.softmax(logits, dim=1)[:, 0].cpu().numpy()
-        return odds
+        logits = Reading(self._read.model).go_on(prompts)[:, [yes, no]]
+        likely: Doubles = torch.softmax(logits.double(), dim=1)[:, 0].cpu().numpy()
+        return likely

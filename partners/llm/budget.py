@@ -1,8 +1,7 @@
 """What may be spent on language models: checked before every request, with the most that it could cost.
 
 A request first reserves its worst case and is not sent if that does not fit; afterwards the reserve becomes what it
-really took. So a limit is never passed, however many requests are in flight. Budgets nest: a match within a task within
-a run; a request must fit into all of them.
+really took. So a limit is never passed, however many requests are in flight.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import NamedTuple, NoReturn
 
 from partners.parameters import check_number, check_whole_number
 
-_ENDLESS = 10**30  # more than anything adds up to
 _PICO = 10**12  # money is counted in whole millionths of a millionth of a dollar: sums of floats drift
 
 
@@ -47,15 +45,12 @@ class Cost(NamedTuple):
 
     @property
     def usd(self) -> float:
-        """In US dollars."""
         return self.pico_usd / _PICO
 
     def plus(self, other: Cost) -> Cost:
-        """Both together."""
         return Cost(self.requests + other.requests, self.tokens + other.tokens, self.pico_usd + other.pico_usd)
 
     def minus(self, other: Cost) -> Cost:
-        """This without the other."""
         return Cost(self.requests - other.requests, self.tokens - other.tokens, self.pico_usd - other.pico_usd)
 
 
@@ -81,68 +76,51 @@ class Limits:
 
 
 class Budget:
-    """Limits and what is left of them; safe to use from several threads. It lives in one process.
+    """Limits and what is left of them; safe to use from several threads. It lives in one process."""
 
-    ``within``: the larger budget that this one is a part of. ``refused`` counts requests that did not fit.
-    """
-
-    def __init__(
-        self, limits: Limits = Limits(), *, within: Budget | None = None, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.limits, self.within = limits, within
+    def __init__(self, limits: Limits = Limits(), *, now: Callable[[], float] = time.monotonic) -> None:
+        self.limits = limits
         self.spent = Cost()
-        self.refused = 0
         self._now = now
-        self._most = Cost(
-            _ENDLESS if limits.requests is None else limits.requests,
-            _ENDLESS if limits.tokens is None else limits.tokens,
-            _ENDLESS if limits.usd is None else round(limits.usd * _PICO),
-        )
+        pico_usd = None if limits.usd is None else round(limits.usd * _PICO)
+        self._most = tuple(inf if most is None else most for most in (limits.requests, limits.tokens, pico_usd))
         self._reserved = Cost()
         self._waited, self._waiting, self._since = 0.0, 0, 0.0
-        self._lock: threading.Lock = (
-            threading.Lock() if within is None else within._lock
-        )  # one for the family: all or nothing
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> NoReturn:
         """Two copies would each spend the whole."""
         raise TypeError("a budget lives in one process: give each process a part of it, by limits of its own")
 
     def reserve(self, worst: Cost) -> bool:
-        """Set ``worst`` aside here and in every larger budget; False, and nothing set aside, where it does not fit."""
+        """Set ``worst`` aside; False, and nothing set aside, where it does not fit."""
         with self._lock:
-            family = list(self._family())
-            fits = all(budget._fits(worst) for budget in family)
-            for budget in family:
-                if fits:
-                    budget._reserved = budget._reserved.plus(worst)
-                else:
-                    budget.refused += 1
+            after = self.spent.plus(self._reserved).plus(worst)
+            fits = self.seconds_left > 0 and all(amount <= most for amount, most in zip(after, self._most, strict=True))
+            if fits:
+                self._reserved = self._reserved.plus(worst)
             return fits
 
     def settle(self, worst: Cost, taken: Cost) -> None:
         """Replace what was set aside by what it really took."""
         with self._lock:
-            for budget in self._family():
-                budget._reserved = budget._reserved.minus(worst)
-                budget.spent = budget.spent.plus(taken)
+            self._reserved = self._reserved.minus(worst)
+            self.spent = self.spent.plus(taken)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """While somebody waits for a model: what runs within counts as ``seconds``."""
+        """While somebody waits for a model: the time in this block counts as ``seconds``, once for all threads."""
         with self._lock:
-            for budget in self._family():
-                if budget._waiting == 0:
-                    budget._since = budget._now()
-                budget._waiting += 1
+            if self._waiting == 0:
+                self._since = self._now()
+            self._waiting += 1
         try:
             yield
         finally:
             with self._lock:
-                for budget in self._family():
-                    budget._waiting -= 1
-                    if budget._waiting == 0:
-                        budget._waited += budget._now() - budget._since
+                self._waiting -= 1
+                if self._waiting == 0:
+                    self._waited += self._now() - self._since
 
     @property
     def seconds(self) -> float:
@@ -151,20 +129,5 @@ class Budget:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds that may still be waited, here and in every larger budget."""
-        return min(
-            inf if budget.limits.seconds is None else budget.limits.seconds - budget.seconds
-            for budget in self._family()
-        )
-
-    def _family(self) -> Iterator[Budget]:
-        budget: Budget | None = self
-        while budget is not None:
-            yield budget
-            budget = budget.within
-
-    def _fits(self, worst: Cost) -> bool:
-        if self.limits.seconds is not None and self.seconds >= self.limits.seconds:
-            return False
-        after = self.spent.plus(self._reserved).plus(worst)
-        return all(amount <= most for amount, most in zip(after, self._most, strict=True))
+        """Seconds that may still be waited; infinite without a limit."""
+        return (inf if self.limits.seconds is None else self.limits.seconds) - self.seconds

@@ -75,13 +75,11 @@ class Entry(NamedTuple):
 class ReplyCache:
     """The file at ``path``. Raises :class:`CacheError`.
 
-    ``writes=False`` leaves the file as it is and keeps new entries in memory, for :meth:`take_new`: worker processes
-    read, and whoever commits their results calls :meth:`add`.
+    With ``writes=False`` it is only read: it stays as it is, and need not be there.
     """
 
     def __init__(self, path: str | Path, *, writes: bool = True) -> None:
         self.path, self.writes = Path(path).expanduser(), writes
-        self._new: dict[tuple[str, int], Entry] = {}
         self._lock = threading.Lock()
         self._file: sqlite3.Connection | None = None
         if writes or self.path.exists():
@@ -103,23 +101,13 @@ class ReplyCache:
     def get(self, key: str, attempt: int) -> Entry | None:
         """What is known of one try of a question."""
         with self._lock:
-            if (key, attempt) in self._new:
-                return self._new[key, attempt]
             if self._file is None:
                 return None
             row = self._file.execute("SELECT * FROM replies WHERE key = ? AND try = ?", (key, attempt)).fetchone()
         return None if row is None else Entry(*row)
 
-    def put(self, entries: Sequence[Entry]) -> None:
-        """Keep what was just learned: in the file, all or nothing, or in memory."""
-        if self.writes:
-            self.add(entries)
-        else:
-            with self._lock:
-                self._new.update({(entry.key, entry.attempt): entry for entry in entries})
-
-    def add(self, entries: Iterable[Entry]) -> None:
-        """Write entries into the file, in one transaction. Raises :class:`CacheError`."""
+    def put(self, entries: Iterable[Entry]) -> None:
+        """Write entries into the file, all or nothing. Raises :class:`CacheError`."""
         if self._file is None or not self.writes:
             raise CacheError(f"the cache {self.path} was opened for reading alone")
         try:
@@ -128,13 +116,7 @@ class ReplyCache:
         except sqlite3.Error as error:
             raise CacheError(f"the cache {self.path} cannot be written ({error})") from None
 
-    def take_new(self) -> list[Entry]:
-        """The entries kept in memory, in the order of their keys; they are still known here."""
-        with self._lock:
-            return [self._new[key] for key in sorted(self._new)]
-
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -176,12 +158,10 @@ class CachedClient:
 
     @property
     def remote(self) -> bool:
-        """As its client."""
         return self.client.remote
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """As its client's."""
         return self.client.identity
 
     @property

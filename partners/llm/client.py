@@ -1,4 +1,4 @@
-"""How language models are asked: the contract that every client keeps, what can go wrong, and when to try again.
+"""How language models are asked: the contract that every client keeps, what can go wrong, and asking once more.
 
 A *client* answers many prompts at once: ``complete(asks) -> replies``, one each, in order. A service that fails is a
 value, not an exception: one row's time-out is no other row's business. Only what a person must mend, a wrong key or an
@@ -11,17 +11,15 @@ into the line that it answers, as the confidence.
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from hints.providers import HinterError
 from partners.llm.reply import Legal
-from partners.parameters import check_number, check_share, check_whole_number
+
+Result = TypeVar("Result")
 
 
 class Ask(NamedTuple):
@@ -89,75 +87,35 @@ class Client(Protocol):
         ...
 
 
-class Clock(Protocol):
-    """Time, handed to whoever waits."""
+def read_all(
+    client: Client,
+    asks: Sequence[Ask],
+    read: Callable[[Ask, Reply], Result],
+    reworded: Callable[[str, Result], str | None],
+    *,
+    re_asks: int,
+    tally: Counter[str],
+    samples: int = 1,
+) -> list[Result]:
+    """What ``read`` makes of the reply to each ask, in order; equal asks are made once.
 
-    def now(self) -> float:
-        """Seconds since some fixed moment; never goes back."""
-        ...
-
-    def wall(self) -> float:
-        """Seconds since 1970, as HTTP dates count."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Return ``seconds`` later."""
-        ...
-
-
-class SystemClock:
-    """The machine's own clock."""
-
-    def now(self) -> float:
-        """Seconds since some fixed moment."""
-        return time.monotonic()
-
-    def wall(self) -> float:
-        """Seconds since 1970."""
-        return time.time()
-
-    async def sleep(self, seconds: float) -> None:
-        """Return ``seconds`` later."""
-        await asyncio.sleep(seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """When to try again, and when to leave a service alone; times in seconds. Raises ``ValueError``.
-
-    Each of at most ``max_attempts`` requests of an ask may take ``timeout_s``, all of them with the waits between them
-    ``deadline_s`` (counted from when the ask first has a free slot). The wait after attempt n is ``first_wait_s`` times
-    2 to the n - 1, at most ``longest_wait_s``, less up to ``jitter`` of it so that many do not come back together; a
-    wait that the service asks for (Retry-After) is kept to exactly, and if the deadline comes first, the ask fails at
-    once. After ``breaker_after`` failures in a row the service rests for ``rest_s``, twice as long after each further
-    one up to ``longest_rest_s``: asks fail at once meanwhile, then one request tries alone.
+    Where ``reworded`` has another prompt for a result, that is asked instead, up to ``re_asks`` times, counted in
+    ``tally`` as ``re_asked``. It is a new sample beyond the ``samples`` in use: a cache tells it from the first ask.
+    Raises what the client raises.
     """
-
-    max_attempts: int = 4
-    timeout_s: float = 30.0
-    deadline_s: float = 60.0
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 8.0
-    jitter: float = 0.25
-    breaker_after: int = 5
-    rest_s: float = 30.0
-    longest_rest_s: float = 300.0
-
-    def __post_init__(self) -> None:
-        check_whole_number("max_attempts", self.max_attempts, 1, 100)
-        check_whole_number("breaker_after", self.breaker_after, 1, 1000)
-        for name in ("timeout_s", "deadline_s"):
-            check_number(name, getattr(self, name), 0, above=True)
-        for name in ("first_wait_s", "longest_wait_s", "rest_s", "longest_rest_s"):
-            check_number(name, getattr(self, name), 0)
-        check_share("jitter", self.jitter)
-
-    def wait(self, attempt: int, share: float) -> float:
-        """Seconds to wait after failed attempt number ``attempt``, from 1; ``share`` in [0, 1) of the jitter."""
-        full = min(self.first_wait_s * 2.0 ** (attempt - 1), self.longest_wait_s)
-        return full * (1 - self.jitter * share)
-
-    def rest(self, failures: int) -> float:
-        """Seconds that the service rests after ``failures`` in a row, 0 while that are not enough."""
-        beyond = failures - self.breaker_after
-        return 0.0 if beyond < 0 else min(self.rest_s * 2.0 ** min(beyond, 30), self.longest_rest_s)
+    results: dict[int, Result] = {}
+    open_asks = dict(enumerate(asks))
+    for attempt in range(1, re_asks + 2):
+        different = list(dict.fromkeys(open_asks.values()))
+        replies = dict(zip(different, client.complete(different), strict=True))
+        results |= {row: read(ask, replies[ask]) for row, ask in open_asks.items()}
+        prompts = {row: reworded(asks[row].prompt, results[row]) for row in open_asks}
+        open_asks = {
+            row: Ask(prompt, asks[row].legal, asks[row].sample + attempt * samples)
+            for row, prompt in prompts.items()
+            if prompt is not None
+        }
+        if not open_asks or attempt > re_asks:
+            break
+        tally["re_asked"] += len(open_asks)
+    return [results[row] for row in range(len(asks))]

@@ -14,15 +14,19 @@ from typing import Literal, get_args
 import numpy as np
 
 from dond_marl.game import Act
-from dond_marl.seats import Cause, Decisions, Int8s, Partner, Traits, Turns, constant, decide
-from partners.llm.client import Ask, Client, Failure, Reply
+from dond_marl.seats import Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, constant, decide
+from dond_marl.splits import action_count, action_index
+from partners.llm.client import Ask, Client, Failure, Reply, read_all
+from partners.llm.local.client import LocalClient
 from partners.llm.prompt import HISTORY_CAP, Template, load_template, nudged
-from partners.llm.reply import Reason, Said, legal_rows, read_reply
+from partners.llm.reply import LegalReply, Reason, legal_rows, read_reply
 from partners.parameters import check_whole_number
 from partners.scripted.greedy import Heuristic
 
 Fallback = Literal["greedy", "end", "forfeit"]
+Result = LegalReply | Reason | Failure  # what came of an ask
 _SAMPLE_NOISE = 4  # which of the turn's uniforms draws the sample
+_CAUSES: dict[Reason | Failure, Cause] = {Reason.ILLEGAL: Cause.ILLEGAL, Failure.BUDGET: Cause.BUDGET}
 
 
 class End:
@@ -31,7 +35,6 @@ class End:
     traits = Traits(deterministic=True, memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         return decide(constant(Act.END, np.int8, turns.size), constant(0, np.int8, turns.size, 3))
 
 
@@ -41,7 +44,6 @@ class Forfeit:
     traits = Traits(deterministic=True, memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         act = Act.DISAGREE if turns.rules.disagree == "ends" else Act.END
         return decide(constant(act, np.int8, turns.size), constant(0, np.int8, turns.size, 3))
 
@@ -90,65 +92,38 @@ class LLMPartner:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row, each legal. Raises what the client raises: what only a person can mend."""
-        said: list[Said | Cause] = self._said(turns) if turns.size else []
+        results = self._results(turns) if turns.size else []
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         confidence, cause = np.zeros(turns.size, dtype=np.float32), np.zeros(turns.size, dtype=np.int8)
-        for row, answer in enumerate(said):
-            if isinstance(answer, Cause):
-                cause[row] = answer
+        for row, result in enumerate(results):
+            if isinstance(result, LegalReply):
+                act[row], oA[row] = result.action
+                confidence[row] = result.confidence
             else:
-                act[row], oA[row] = answer.action
-                confidence[row] = answer.confidence
+                cause[row] = _CAUSES.get(result, Cause.UNPARSABLE if isinstance(result, Reason) else Cause.UNREACHABLE)
         fallen = np.flatnonzero(cause)
         if len(fallen):
-            stated = FALLBACKS[self.fallback].act(turns.rows(fallen))
-            act[fallen], oA[fallen], confidence[fallen] = stated.act_type, stated.oA, stated.confidence
+            played = FALLBACKS[self.fallback].act(turns.rows(fallen))
+            act[fallen], oA[fallen], confidence[fallen] = played.act_type, played.oA, played.confidence
         self._count(cause)
         return Decisions(act, oA, confidence, cause)
 
-    def _said(self, turns: Turns) -> list[Said | Cause]:
-        """What the model says in each row, or why it says nothing legal."""
+    def _results(self, turns: Turns) -> list[Result]:
+        """The model's reply in each row, or why there is none that can be played."""
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
         samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
-        said: list[Said | Cause] = []
         asks = [Ask(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
-        refused: dict[int, Reason] = {}
-        for row, answer in enumerate(self._asked(asks)):
-            said.append(self._outcome(answer, row, refused))
-        for tries in range(1, 1 + self.re_asks):
-            if not refused:
-                break
-            self.tally["re_asked"] += len(refused)
-            rows, reasons = list(refused), list(refused.values())
-            once_more = [  # as a sample of its own: the same question would get the same answer
-                asks[row]._replace(prompt=nudged(prompts[row], why), sample=asks[row].sample + tries * self.samples)
-                for row, why in zip(rows, reasons, strict=True)
-            ]
-            refused = {}
-            for row, answer in zip(rows, self._asked(once_more), strict=True):
-                said[row] = self._outcome(answer, row, refused)
-        return said
+        return read_all(
+            self.client, asks, self._read, _reworded, re_asks=self.re_asks, tally=self.tally, samples=self.samples
+        )
 
-    def _asked(self, asks: list[Ask]) -> list[Said | Reason | Failure]:
-        """What came of each ask; equal asks are made once."""
-        once = list(dict.fromkeys(asks))
-        replies: dict[Ask, Reply] = dict(zip(once, self.client.complete(once), strict=True))
-        found: list[Said | Reason | Failure] = []
-        for ask in asks:
-            reply = replies[ask]
-            found.append(reply.failure or read_reply(reply.text, ask.legal, finished=reply.finished))
-        return found
-
-    def _outcome(self, answer: Said | Reason | Failure, row: int, refused: dict[int, Reason]) -> Said | Cause:
-        """A legal reply, or the cause to state; counts it, and notes the rows that may be asked again."""
-        if isinstance(answer, Said):
-            return answer
-        if isinstance(answer, Failure):
-            self.tally[f"failed_{answer}"] += 1
-            return Cause.BUDGET if answer is Failure.BUDGET else Cause.UNREACHABLE
-        self.tally[f"rejected_{answer}"] += 1
-        refused[row] = answer
-        return Cause.ILLEGAL if answer is Reason.ILLEGAL else Cause.UNPARSABLE
+    def _read(self, ask: Ask, reply: Reply) -> Result:
+        result = reply.failure or read_reply(reply.text, ask.legal, finished=reply.finished)
+        if isinstance(result, Failure):
+            self.tally[f"failed_{result}"] += 1
+        elif isinstance(result, Reason):
+            self.tally[f"rejected_{result}"] += 1
+        return result
 
     def _count(self, cause: Int8s) -> None:
         self.tally["decisions"] += len(cause)
@@ -156,3 +131,48 @@ class LLMPartner:
             if times:
                 name = Cause(number).name.lower()
                 self.tally[name if number == Cause.FREE else f"fallback_{name}"] += times
+
+
+class LocalLLMPartner(LLMPartner):
+    """An :class:`LLMPartner` whose model is ``local``: it knows the probability of everything that it could reply.
+
+    ``client`` is ``local`` itself, or a cache before it. At temperature 0 it is deterministic. Above, it draws one of
+    ``samples`` answers by the turn's noise.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        local: LocalClient,
+        template: Template | None = None,
+        *,
+        history_cap: int = HISTORY_CAP,
+        fallback: Fallback = "greedy",
+        samples: int = 1,
+    ) -> None:
+        super().__init__(client, template, history_cap=history_cap, re_asks=0, fallback=fallback, samples=samples)
+        self.local = local
+
+    @property
+    def traits(self) -> Traits:
+        """With no more of the history than the last act, it has no memory; the rest is in the other variables."""
+        return Traits(deterministic=self.samples == 1, memoryless=self.history_cap <= 1, learned=True)
+
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
+        prompts = self.template.render(turns, self.history_cap)
+        asks = [Ask(prompt, legal) for prompt, legal in zip(prompts, legal_rows(turns), strict=True)]
+        different = list(dict.fromkeys(asks))
+        scores = dict(zip(different, self.local.scores(different), strict=True))
+        probs: Doubles = np.zeros((turns.size, action_count(max_count)))
+        for row, ask in enumerate(asks):
+            actions = list(ask.legal.actions())
+            act = np.array([action.act_type for action in actions], dtype=np.int8)
+            oA = np.array([action.oA for action in actions], dtype=np.int8)
+            probs[row, action_index(act, oA, max_count)] = scores[ask]
+        return probs
+
+
+def _reworded(prompt: str, result: Result) -> str | None:
+    """The prompt that asks for a better reply, where a reply came and was refused."""
+    return nudged(prompt, result) if isinstance(result, Reason) else None

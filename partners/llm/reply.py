@@ -54,7 +54,7 @@ class Legal(NamedTuple):
                 yield Action(act)
 
 
-class Said(NamedTuple):
+class LegalReply(NamedTuple):
     """A legal reply."""
 
     action: Action  # oA is zeros unless the act is an offer
@@ -72,7 +72,7 @@ def reply_line(action: Action, confidence: float) -> str:
     return json.dumps(dict(zip(KEYS, (int(action.act_type), list(action.oA), confidence), strict=True)))
 
 
-def read_reply(text: str, legal: Legal, *, finished: bool = True) -> Said | Reason:
+def read_reply(text: str, legal: Legal, *, finished: bool = True) -> LegalReply | Reason:
     """What ``text`` says, if that is ``legal``; ``finished`` is False where the model was cut off.
 
     White space at both ends is no reason to refuse. Takes time linear in the length; raises nothing.
@@ -91,10 +91,10 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True) -> Said | Reas
     if act not in legal.acts:
         return Reason.ILLEGAL
     if act > Act.INSIST:
-        return Said(Action(Act(act)), float(confidence))
+        return LegalReply(Action(Act(act)), float(confidence))
     if any(keep > count for keep, count in zip(oA, legal.counts, strict=True)):
         return Reason.ILLEGAL
-    return Said(Action(Act(act), (oA[0], oA[1], oA[2])), float(confidence))
+    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), float(confidence))
 
 
 def _fields(line: str) -> tuple[Any, Any, Any] | Reason:

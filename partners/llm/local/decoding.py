@@ -96,7 +96,7 @@ def _walk(
     if not paths:
         return
     texts: list[Sequence[int]] = [(*prompts[path.row], *path.branch.run) for path in paths]
-    reading, parents = _Reading(model), None
+    reading, parents = Reading(model), None
     while paths:
         logits = reading.go_on(texts, parents)
         asked = [place for place, path in enumerate(paths) if not path.ahead]
@@ -117,7 +117,7 @@ def _walk(
         paths = [path._replace(ahead=path.ahead[width:]) for _, path in ahead]
 
 
-class _Reading:
+class Reading:
     """What ``model`` has read so far, row by row."""
 
     def __init__(self, model: PreTrainedModel) -> None:

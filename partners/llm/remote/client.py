@@ -13,20 +13,24 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
+import weakref
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from partners.llm.budget import Budget, Cost
-from partners.llm.client import Ask, Clock, Failure, Reply, RetryPolicy, SetupError, SystemClock
-from partners.llm.loop_thread import LoopThread
+from partners.llm.client import Ask, Failure, Reply, SetupError
 from partners.llm.remote.answers import Answer, read_answer
-from partners.llm.remote.request import RemoteSettings
-from partners.llm.remote.retry import Gate, Pace, Paced, Trouble
+from partners.llm.remote.request import most_prompt_tokens, request_body
+from partners.llm.remote.retry import Clock, Gate, Pace, Paced, RetryPolicy, SystemClock, Trouble
+from partners.llm.service import ServiceSettings
 
 if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
     from groq import AsyncGroq
 
 _NO_KEY = "none"  # what a server that needs no key is sent
@@ -35,9 +39,13 @@ _IDLE = Cost(requests=1)  # a request that no model has worked on
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """What lives in the event loop."""
+    """What lives in an event loop in a thread of its own, so that many requests can be in flight.
 
-    thread: LoopThread
+    It keeps connections open from one batch to the next, and works where the caller runs in a loop too (notebooks).
+    """
+
+    portal: BlockingPortal  # the way into the loop
+    end: weakref.finalize[..., RemoteClient]  # at the latest when the client is collected or the interpreter ends
     sdk: AsyncGroq
     key: str = field(repr=False)
     slots: asyncio.Semaphore
@@ -56,15 +64,15 @@ class RemoteClient:
 
     def __init__(
         self,
-        settings: RemoteSettings | None = None,
+        settings: ServiceSettings | None = None,
         *,
         policy: RetryPolicy | None = None,
         budget: Budget | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.settings = RemoteSettings() if settings is None else settings
+        self.settings = ServiceSettings() if settings is None else settings
         self.policy = RetryPolicy() if policy is None else policy
-        self.budget = Budget() if budget is None else budget
+        self.budget = Budget(self.settings.limits) if budget is None else budget
         self.tally: Counter[str] = Counter()
         self._clock: Clock = SystemClock() if clock is None else clock
         self._session: _Session | None = None
@@ -82,7 +90,6 @@ class RemoteClient:
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """The model and every parameter that shapes its answers."""
         return self.settings.identity()
 
     @property
@@ -99,7 +106,12 @@ class RemoteClient:
         session = self._opened()
         try:
             with self.budget.waiting():
-                return session.thread.run(self._all(session, asks))
+                replies = session.portal.start_task_soon(self._all, session, asks)
+                try:
+                    return replies.result()
+                except BaseException:  # an interrupt of the wait ends the requests too
+                    replies.cancel()
+                    raise
         except SetupError as error:
             self._refused = str(error)
             raise
@@ -107,10 +119,11 @@ class RemoteClient:
     def close(self) -> None:
         """Close the connections; a later ask opens new ones."""
         if self._session is not None:
-            self._session.thread.close()
+            self._session.end()
             self._session = None
 
     def _opened(self) -> _Session:
+        """The session, begun with the first ask. Raises :class:`SetupError`."""
         if self._session is None:
             key = _read_key(self.settings.key_variable)
             try:
@@ -123,14 +136,20 @@ class RemoteClient:
                 max_retries=0,
                 http_client=groq.DefaultAsyncHttpxClient(follow_redirects=False),  # a POST that moved is a mistake
             )
-            told = self.settings
+            from anyio.from_thread import start_blocking_portal
+
+            loop = ExitStack()
+            portal = loop.enter_context(start_blocking_portal(name="language model"))
+            loop.callback(portal.call, _wind_up, portal, sdk)
+            settings = self.settings
             self._session = _Session(
-                thread=LoopThread("language model", at_close=sdk.close),
+                portal=portal,
+                end=weakref.finalize(self, _end, loop, portal.call(threading.get_ident)),
                 sdk=sdk,
                 key=key,
-                slots=asyncio.Semaphore(told.in_flight),
+                slots=asyncio.Semaphore(settings.in_flight),
                 gate=Gate(self.policy, self._clock),
-                pace=Pace(self._clock, told.requests_per_minute, told.tokens_per_minute),
+                pace=Pace(self._clock, settings.requests_per_minute, settings.tokens_per_minute),
             )
         return self._session
 
@@ -217,7 +236,7 @@ class RemoteClient:
                 taken = _IDLE
             read = read_answer(
                 answer,
-                model=self.settings.model,
+                model=self.settings.name,
                 key=f"${self.settings.key_variable}" if self.settings.key_variable else "key_env",
                 wall_s=self._clock.wall(),
             )
@@ -249,8 +268,8 @@ class RemoteClient:
         return Answer(response.status_code, headers, response.text)
 
     def _prepared(self, ask: Ask) -> _Request:
-        told, body = self.settings, self.settings.body(ask)
-        worst = told.price.cost(told.most_prompt_tokens(body), told.max_tokens)
+        body = request_body(self.settings, ask)
+        worst = self.settings.price.cost(most_prompt_tokens(body), self.settings.max_tokens)
         return _Request(body, worst, zlib.crc32(f"{ask.sample} {ask.prompt}".encode()))
 
 
@@ -265,6 +284,23 @@ class _Request:
     def share(self, attempt: int) -> float:
         """A number in [0, 1) for the jitter: spread over asks and attempts, and the same in every run."""
         return zlib.crc32(f"{self.number} {attempt}".encode()) / 2**32
+
+
+def _end(loop: ExitStack, thread: int) -> None:
+    """Leave the event loop that runs in ``thread``."""
+    if threading.get_ident() == thread:  # the client was collected by its own loop, which cannot wait for itself
+        threading.Thread(target=loop.close).start()
+    else:
+        loop.close()
+
+
+async def _wind_up(portal: BlockingPortal, sdk: AsyncGroq) -> None:
+    """Cancel what still runs, and close the connections."""
+    from anyio import CancelScope
+
+    with CancelScope(shield=True):
+        await portal.stop(cancel_remaining=True)
+        await sdk.close()
 
 
 def _without(key: str, text: str) -> str:

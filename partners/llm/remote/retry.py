@@ -1,18 +1,90 @@
-"""When requests may go out: rests that a service needs, one trial after each, and rates that it allows.
+"""When requests may go out: the waits between attempts, the rests that a service needs, and the rates that it allows.
 
-Both belong to one client and are used from its event loop alone.
+A gate and a pace belong to one client and are used from its event loop alone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
-from partners.llm.client import Clock, Failure, Reply, RetryPolicy
+from partners.llm.client import Failure, Reply
+from partners.parameters import check_number, check_share, check_whole_number
 
 _MINUTE = 60.0  # seconds; services count their rates per minute
+
+
+class Clock(Protocol):
+    """Time, handed to whoever waits."""
+
+    def now(self) -> float:
+        """Seconds since some fixed moment; never goes back."""
+        ...
+
+    def wall(self) -> float:
+        """Seconds since 1970, as HTTP dates count."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def wall(self) -> float:
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When to try again, and when to leave a service alone; times in seconds. Raises ``ValueError``.
+
+    Each of at most ``max_attempts`` requests of an ask may take ``timeout_s``, all of them with the waits between them
+    ``deadline_s`` (counted from when the ask first has a free slot). The wait after attempt n is ``first_wait_s`` times
+    2 to the n - 1, at most ``longest_wait_s``, less up to ``jitter`` of it so that many do not come back together; a
+    wait that the service asks for (Retry-After) is kept to exactly, and if the deadline comes first, the ask fails at
+    once. After ``breaker_after`` failures in a row the service rests for ``rest_s``, twice as long after each further
+    one up to ``longest_rest_s``: asks fail at once meanwhile, then one request tries alone.
+    """
+
+    max_attempts: int = 4
+    timeout_s: float = 30.0
+    deadline_s: float = 60.0
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 8.0
+    jitter: float = 0.25
+    breaker_after: int = 5
+    rest_s: float = 30.0
+    longest_rest_s: float = 300.0
+
+    def __post_init__(self) -> None:
+        check_whole_number("max_attempts", self.max_attempts, 1, 100)
+        check_whole_number("breaker_after", self.breaker_after, 1, 1000)
+        for name in ("timeout_s", "deadline_s"):
+            check_number(name, getattr(self, name), 0, above=True)
+        for name in ("first_wait_s", "longest_wait_s", "rest_s", "longest_rest_s"):
+            check_number(name, getattr(self, name), 0)
+        check_share("jitter", self.jitter)
+
+    def wait(self, attempt: int, share: float) -> float:
+        """Seconds to wait after failed attempt number ``attempt``, from 1; ``share`` in [0, 1) of the jitter."""
+        full = min(self.first_wait_s * 2.0 ** (attempt - 1), self.longest_wait_s)
+        return full * (1 - self.jitter * share)
+
+    def rest(self, failures: int) -> float:
+        """Seconds that the service rests after ``failures`` in a row, 0 while that are not enough."""
+        beyond = failures - self.breaker_after
+        return 0.0 if beyond < 0 else min(self.rest_s * 2.0 ** min(beyond, 30), self.longest_rest_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def distill(recipe: Recipe, template: Template, folder: Path, tell: Callable[[st
 
     began = time.monotonic()
     with _threads(recipe.threads):
-        cap = recipe.told()
+        cap = recipe.shown_acts()
         shown = lessons(
             recipe.teacher, recipe.games, template, history_cap=cap, rules=Rules(recipe.max_turns), seed=recipe.seed
         )

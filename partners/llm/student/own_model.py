@@ -70,7 +70,7 @@ def whole(folder: Path) -> bool:
     return (folder / CARD).is_file()
 
 
-def told_cap(folder: str | Path) -> int | None:
+def trained_cap(folder: str | Path) -> int | None:
     """How many acts of the history a distilled model was made for; ``None`` for any other model."""
     try:
         card = json.loads((Path(folder).expanduser() / CARD).read_text(encoding="utf-8"))

@@ -75,7 +75,7 @@ class Recipe:
             check_whole_number("history_cap", self.history_cap, 0, 100)
         check_whole_number("threads", self.threads, 1, 256)
 
-    def told(self) -> int:
+    def shown_acts(self) -> int:
         """How many acts of the history the prompts tell."""
         if self.history_cap is not None:
             return self.history_cap

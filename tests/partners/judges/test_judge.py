@@ -20,7 +20,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import points_of_ten
 from league.cli.train import main
-from partners.judges.episodes import reason, told, worked_episodes
+from partners.judges.episodes import descriptions, reason, worked_episodes
 from partners.judges.episodes import rows as some_rows
 from partners.judges.judge import JudgeError, JudgeReward, Verdict
 from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, header, llm_judge, read_verdict
@@ -65,7 +65,7 @@ def test_a_prompt_is_the_task_three_worked_episodes_with_reasons_and_the_questio
 def test_an_episode_tells_what_happened_and_what_was_paid():
     games = rollout((seat_occupant("tough"), seat_occupant("tough")), LEWIS.block(0, 4, 1), Rules(4), seed=0)
     assert not games.deal[0]
-    first, second = told(games, 0)[0].split("\n"), told(games, 1)[0].split("\n")
+    first, second = descriptions(games, 0)[0].split("\n"), descriptions(games, 1)[0].split("\n")
     assert [line.split(":")[0] for line in first] == [
         *("Pool", "Alice's values", "Bob's values", "Alice", "Bob", "Alice", "Bob", "Outcome"),
         *("Alice earns 0 of 10 points.", "Bob earns 0 of 10 points."),
@@ -79,7 +79,7 @@ def test_an_episode_tells_what_happened_and_what_was_paid():
 def test_nobody_is_told_points_that_were_not_paid():
     """The published code shows the points of selections that do not fit beside the word Disagreement."""
     games = some_games(400)
-    for text, deal, scores in zip(told(games, 1), games.deal, games.scores.tolist(), strict=True):
+    for text, deal, scores in zip(descriptions(games, 1), games.deal, games.scores.tolist(), strict=True):
         assert f"Alice earns {scores[1]} of" in text and f"Bob earns {scores[0]} of" in text
         assert ("Outcome: agreement." in text) == deal
         assert deal or ("Alice earns 0 of" in text and "Bob earns 0 of" in text)
@@ -142,7 +142,7 @@ def test_reading_a_verdict_raises_nothing(text):
 
 # -- a language model ------------------------------------------------------------------------------------------------
 
-TRUTH = {text: shows(Style.STUBBORN, some_games())[row, 0] for row, text in enumerate(told(some_games(), 0))}
+TRUTH = {text: shows(Style.STUBBORN, some_games())[row, 0] for row, text in enumerate(descriptions(some_games(), 0))}
 
 
 def episode_of(prompt: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from dond_marl.yardsticks.metrics import points_of_ten
-from partners.judges.episodes import played, told
+from partners.judges.episodes import descriptions, played
 from partners.judges.judge import Verdict
 from partners.judges.language_model import header, llm_judge, question, read_verdict
 from partners.judges.styles import Style
@@ -58,7 +58,7 @@ def folder(tmp_path_factory) -> Path:
 
 def asks(number: int = 12) -> list[Ask]:
     beginning = header(Style.STUBBORN, 1)
-    return [Ask(question(beginning, text, Style.STUBBORN, 1), LEGAL) for text in told(played(2, number), 0)]
+    return [Ask(question(beginning, text, Style.STUBBORN, 1), LEGAL) for text in descriptions(played(2, number), 0)]
 
 
 def yes_by_hand(client: YesNoClient, prompt: str) -> float:

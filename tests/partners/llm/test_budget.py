@@ -1,4 +1,4 @@
-"""Budgets: what does not fit is not spent, in any of the budgets that it belongs to."""
+"""Budgets: what does not fit is not spent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def test_nothing_is_limited_unless_it_is_said():
 def test_the_worst_case_must_fit_before_anything_is_sent(limits, fitting):
     budget = Budget(limits)
     assert [budget.reserve(ONE) for _ in range(12)] == [True] * fitting + [False] * (12 - fitting)
-    assert budget.refused == 12 - fitting
     assert budget.spent == Cost()
 
 
@@ -55,35 +54,23 @@ def test_money_is_counted_exactly():
     assert [budget.reserve(one) for _ in range(11)] == [True] * 10 + [False]
 
 
-def test_a_match_spends_from_its_task_and_from_its_run():
-    run = Budget(Limits(requests=5))
-    task = Budget(Limits(requests=3), within=run)
-    first, second = Budget(Limits(requests=2), within=task), Budget(Limits(requests=2), within=task)
-    assert [first.reserve(ONE) for _ in range(3)] == [True, True, False]
-    assert [second.reserve(ONE) for _ in range(3)] == [True, False, False]  # the task has no more
-    for budget in (first, first, second):
-        budget.settle(ONE, ONE)
-    assert [budget.spent.requests for budget in (first, second, task, run)] == [2, 1, 3, 3]
-    assert [run.reserve(ONE) for _ in range(3)] == [True, True, False]
-
-
 def test_seconds_are_those_in_which_anybody_waited():
     now = [0.0]
-    run = Budget(Limits(seconds=10), now=lambda: now[0])
-    task = Budget(Limits(seconds=8), within=run, now=lambda: now[0])
-    with task.waiting():
+    budget = Budget(Limits(seconds=8), now=lambda: now[0])
+    with budget.waiting():
         now[0] = 3
-        with task.waiting():  # two at a time are no more than one
+        with budget.waiting():  # two at a time are no more than one
             now[0] = 4
-    assert (task.seconds, run.seconds, task.seconds_left) == (4, 4, 4)
+    assert (budget.seconds, budget.seconds_left) == (4, 4)
     now[0] = 100
-    assert task.seconds == 4
-    with run.waiting():
+    assert budget.seconds == 4
+    with budget.waiting():
         now[0] = 103
-        assert task.seconds_left == 3  # the run has less left than the task
+        assert budget.seconds_left == 1
+        assert budget.reserve(ONE)
         now[0] = 106
-        assert not task.reserve(ONE)
-        assert task.reserve(ONE) is False
+        assert not budget.reserve(ONE)
+        assert budget.reserve(ONE) is False
 
 
 def test_many_threads_together_do_not_overshoot():
@@ -102,7 +89,6 @@ def test_many_threads_together_do_not_overshoot():
     for thread in threads:
         thread.join()
     assert len(sent) == 1000 == budget.spent.requests
-    assert budget.refused == 3000
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,10 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from partners.llm.cache import CachedClient, CacheError, CacheMiss, ReplyCache, question_key
 from partners.llm.client import Ask, Failure, Reply, Usage
-from partners.llm.occupant import cached
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.request import RemoteSettings
 from partners.llm.reply import Legal, reply_line
+from partners.llm.service import ServiceSettings
 from partners.scripted.greedy import Heuristic
 from tests.loopback import Page, Service, completion
 
@@ -78,11 +77,12 @@ def test_everything_that_shapes_an_answer_is_part_of_the_question():
     assert len(keys) == 6
     settings = [{}, {"temperature": 0.5}, {"max_tokens": 64}, {"structure": "json_object"}, {"extra": {"top_p": 0.5}}]
     identities = [
-        json.dumps(RemoteSettings("m", "http://h/v1", **given).identity(), sort_keys=True) for given in settings
+        json.dumps(ServiceSettings("openai", "m", "http://h/v1", **given).identity(), sort_keys=True)
+        for given in settings
     ]
     assert len(set(identities)) == len(settings)
     # Where it is served and how fast it may be asked shapes nothing, and is nobody else's business.
-    elsewhere = RemoteSettings("m", "https://other/v1", "SOME_KEY", in_flight=2, requests_per_minute=9)
+    elsewhere = ServiceSettings("openai", "m", "https://other/v1", "SOME_KEY", in_flight=2, requests_per_minute=9)
     assert json.dumps(elsewhere.identity(), sort_keys=True) == identities[0]
 
 
@@ -111,26 +111,17 @@ def test_a_failure_is_replayed_in_its_place_and_asked_again_in_a_new_recording(t
         assert CachedClient(Answering(counting), cache, "replay").complete([ASK]) == [Reply("now")]
 
 
-def test_workers_read_the_file_and_hand_over_what_is_new(tmp_path):
+def test_a_cache_that_is_only_read_stays_as_it_is(tmp_path):
     path = tmp_path / "c.db"
     with ReplyCache(path) as cache:
-        CachedClient(Answering(counting), cache).complete([ASK])
+        (reply,) = CachedClient(Answering(counting), cache).complete([ASK])
     before = path.read_bytes()
     with ReplyCache(path, writes=False) as cache:
-        model = Answering(counting)
-        client = CachedClient(model, cache)
-        client.complete([ASK, ASK._replace(prompt="New.")])
-        client.complete([ASK._replace(prompt="New.")])
-        assert len(model.asked) == 1
-        entries = pickle.loads(pickle.dumps(cache.take_new()))
+        client = CachedClient(Answering(counting), cache)
+        assert client.complete([ASK]) == [reply]
         with pytest.raises(CacheError, match="opened for reading alone"):
-            cache.add(entries)
+            client.complete([ASK._replace(prompt="New.")])
     assert path.read_bytes() == before
-    with ReplyCache(path) as cache:
-        cache.add(entries)
-        cache.add(entries)  # once more changes nothing
-        replies = CachedClient(model, cache, "replay").complete([ASK, ASK._replace(prompt="New.")])
-        assert [reply.text for reply in replies] == ["Your move. 0", "New. 0"]
     with ReplyCache(tmp_path / "none.db", writes=False) as cache:  # nothing recorded yet
         assert cache.get("key", 0) is None
     assert not (tmp_path / "none.db").exists()
@@ -164,13 +155,12 @@ def test_a_file_that_is_no_cache_is_left_alone_and_named(tmp_path):
 
 def test_modes_say_what_they_need(tmp_path):
     model = Answering(counting)
-    assert cached(model, None, "off") is model
-    with pytest.raises(ValueError, match="needs a cache"):
-        cached(model, None, "record")
-    with pytest.raises(ValueError, match="cache_mode must be record, replay or off"):
-        cached(model, "c.db", "both")
+    assert ServiceSettings().cached(model) is model
+    for mode, path in (("record", None), ("replay", 1), ("both", "c.db")):
+        with pytest.raises(ValueError, match="cache_mode must be off, or record or replay with a cache"):
+            ServiceSettings(cache=path, cache_mode=mode)
     with pytest.raises(CacheError, match=r"there is no cache .* to replay"):
-        cached(model, tmp_path / "c.db", "replay")
+        ServiceSettings(cache=tmp_path / "c.db", cache_mode="replay").cached(model)
     with ReplyCache(tmp_path / "c.db") as cache, pytest.raises(TypeError, match="lives in one process"):
         pickle.dumps(cache)
 
@@ -198,7 +188,7 @@ def test_a_league_of_failures_and_bad_replies_replays_to_the_same_transcripts_wi
     try:
         for mode in ("record", "replay", "replay"):
             with (
-                RemoteClient(RemoteSettings("m", service.url)) as remote,
+                RemoteClient(ServiceSettings("openai", "m", service.url)) as remote,
                 ReplyCache(tmp_path / "c.db", writes=mode == "record") as cache,
             ):
                 partner = LLMPartner(CachedClient(remote, cache, mode), samples=3)

@@ -30,10 +30,10 @@ from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.decoding import choose, score
 from partners.llm.local.legal_lines import Branch, TokenError, legal_lines
 from partners.llm.local.model import fingerprint, load_model
-from partners.llm.local.partner import LocalLLMPartner
 from partners.llm.occupant import llm
+from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import SYSTEM, Template, load_template
-from partners.llm.reply import Legal, Said, legal_rows, read_reply
+from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply
 from partners.llm.student.recipe import StudentSettings
 from partners.llm.student.tokens import prompt_tokenizer
 from partners.scripted.greedy import Heuristic
@@ -105,7 +105,7 @@ def test_the_tree_spells_every_legal_line_and_nothing_else(counts, may_agree):
         assert sorted(lines) == list(range(len(told.actions)))
         for number, tokens in lines.items():
             said = read_reply(tokenizer.decode(tokens) + "0.5}", legal)
-            assert isinstance(said, Said) and said.action == told.actions[number]
+            assert isinstance(said, LegalReply) and said.action == told.actions[number]
             assert len(tokens) == told.lengths[number]
 
 
@@ -255,7 +255,7 @@ def test_the_same_question_is_worked_on_once(folder):
         here, there = (json.loads(reply.text) for reply in (one, other))
         assert here["confidence"] == pytest.approx(there["confidence"], abs=2e-6), "rounding of another width"
         assert {**here, "confidence": 0} == {**there, "confidence": 0}
-    assert isinstance(read_reply(first[0].text, legal), Said)
+    assert isinstance(read_reply(first[0].text, legal), LegalReply)
 
 
 def test_a_pickle_holds_the_settings_and_answers_alike(folder):

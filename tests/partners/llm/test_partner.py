@@ -18,14 +18,14 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Cause, decide
 from hints import ExpertHinter
-from partners.llm.client import Failure, Reply, RetryPolicy, SetupError
-from partners.llm.figures import figures
+from partners.llm.client import Failure, Reply, SetupError
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import Template
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.request import RemoteSettings
+from partners.llm.remote.retry import RetryPolicy
 from partners.llm.reply import Legal, reply_line
+from partners.llm.service import ServiceSettings
 from partners.scripted.greedy import Heuristic, Tough
 from tests.loopback import FakeClock, Page, Service
 
@@ -203,15 +203,17 @@ def test_no_games_ask_nothing():
     assert (said.act_type.shape, model.asked) == ((0,), [])
 
 
-def test_the_four_figures_are_told_apart():
+def test_refused_replies_failed_asks_fallbacks_and_honest_no_deals_are_counted_apart():
     talk = iter([*["prose"] * 3, *[Reply(failure=Failure.SERVER)] * 2])
     partner = LLMPartner(Model(lambda ask: next(talk, None) or first_legal(ask)), re_asks=0)
     games = rollout((partner, Tough()), SCENARIOS, Rules(2), seed=0)
-    told = figures(partner.tally, games)
-    assert (told.decisions, told.parse_failures, told.transport_failures, told.fallbacks) == (30, 3, 2, 5)
-    assert told.games == 30
-    assert told.legal_no_deals == int((~games.deal)[5:].sum()) > 0
-    assert "3 replies refused, 2 without a reply, 5 by the fallback; 30 games" in str(told)
+    assert partner.tally == {
+        "decisions": 30, "free": 25, "rejected_unparsable": 3, "failed_server": 2,
+        "fallback_unparsable": 3, "fallback_unreachable": 2,
+    }  # fmt: skip
+    own = (games.cause == Cause.FREE).all(axis=1)
+    assert own.tolist() == [False] * 5 + [True] * 25
+    assert (~games.deal & own & (games.ending != Ending.ILLEGAL)).sum() == (~games.deal)[5:].sum() > 0
 
 
 def test_as_a_hinter_its_fallbacks_are_no_hints():
@@ -278,7 +280,9 @@ def test_a_storm_of_429s_costs_the_model_its_turns_and_nothing_else(monkeypatch)
     service = Service(lambda heard, number: Page(429))
     quiet = rollout((Heuristic(), Tough()), SCENARIOS, seed=1)
     try:
-        with RemoteClient(RemoteSettings("m", service.url), policy=RetryPolicy(), clock=FakeClock()) as client:
+        with RemoteClient(
+            ServiceSettings("openai", "m", service.url), policy=RetryPolicy(), clock=FakeClock()
+        ) as client:
             partner = LLMPartner(client)
             games = rollout((partner, Tough()), SCENARIOS, seed=1)
             assert len(service.heard) == 5
@@ -314,7 +318,7 @@ def test_a_refused_key_ends_the_run_in_one_line(monkeypatch):
         ({"provider": "openai"}, "needs a base_url"),
         ({"base_url": "http://h/v1"}, "no other takes one"),
         ({"max_usd": 1.0}, "needs prompt_price"),
-        ({"cache_mode": "record"}, "needs a cache"),
+        ({"cache_mode": "record"}, "record or replay with a cache"),
         ({"prompt_path": "nowhere.txt"}, "cannot be read"),
         ({"fallback": "none"}, "fallback must be"),
     ],

@@ -13,7 +13,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
 from partners.llm.prompt import VARIABLES, PromptError, Template, load_template, nudged, variables
-from partners.llm.reply import Legal, Reason, Said, read_reply
+from partners.llm.reply import Legal, LegalReply, Reason, read_reply
 
 # Specification, section 2.1, word for word.
 QUOTED = (
@@ -53,7 +53,7 @@ def test_the_worked_examples_are_legal_replies_and_the_first_agrees_to_the_full_
         if line.startswith('{"act_type"'):
             counts = tuple(int(digit) for digit in re.findall(r"\d", lines[number - 1])[:3])
             said.append(read_reply(line, Legal(counts, (0, 1, 2, 3, 4) if "proposes" in lines[number - 1] else (0, 1))))
-    assert said[0] == Said(Action(Act.AGREE), 0.99)
+    assert said[0] == LegalReply(Action(Act.AGREE), 0.99)
     assert [answer.action for answer in said[1:]] == [Action(Act.PROPOSE, (2, 1, 0)), Action(Act.PROPOSE, (0, 1, 1))]
 
 

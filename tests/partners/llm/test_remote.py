@@ -8,20 +8,23 @@ import pickle
 import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from partners.llm.budget import Budget, Limits, Price
-from partners.llm.client import Ask, Client, Failure, Reply, RetryPolicy, SetupError, SystemClock
+from partners.llm.budget import Budget, Limits
+from partners.llm.client import Ask, Client, Failure, Reply, SetupError
 from partners.llm.prompt import SYSTEM
 from partners.llm.remote.answers import retry_after
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.request import GROQ_MODEL, RemoteSettings, legal_schema
-from partners.llm.remote.retry import Gate, Pace, Trouble
+from partners.llm.remote.request import legal_schema, request_body
+from partners.llm.remote.retry import Gate, Pace, RetryPolicy, SystemClock, Trouble
 from partners.llm.reply import Legal
+from partners.llm.service import GROQ_MODEL, ServiceSettings
 from tests.loopback import OK_LINE, FakeClock, Page, Service, completion
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -48,8 +51,8 @@ def serve():
         pages = answer if callable(answer) else (lambda heard, number: answer[min(number, len(answer) - 1)])
         service = Service(pages)
         clock = FakeClock() if clock is None else clock
-        told = RemoteSettings(**{"model": "m", "base_url": service.url, **settings})
-        client = RemoteClient(told, policy=policy, budget=budget, clock=clock)
+        at_service = ServiceSettings("openai", "m", service.url, **settings)
+        client = RemoteClient(at_service, policy=policy, budget=budget, clock=clock)
         opened.extend([client, service])
         return service, client, clock
 
@@ -141,7 +144,7 @@ def test_a_refused_connection_is_tried_again_and_costs_no_tokens(serve):
     with socket.socket() as held:  # bound, and not listening: nobody answers there
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-        with RemoteClient(RemoteSettings("m", url), policy=PLAIN, clock=clock) as client:
+        with RemoteClient(ServiceSettings("openai", "m", url), policy=PLAIN, clock=clock) as client:
             assert client.complete([ASK]) == [Reply(failure=Failure.CONNECTION)]
             assert clock.slept == [0.5, 1, 2]
             assert client.budget.spent == (4, 0, 0)
@@ -307,22 +310,19 @@ def test_a_budget_is_never_overshot_however_many_are_in_flight(serve):
     service, client, _ = serve([completion()], budget=budget)
     replies = client.complete([Ask(f"{row}", LEGAL) for row in range(100)])
     assert len(service.heard) == 20 == budget.spent.requests
-    assert sum(reply.failure is Failure.BUDGET for reply in replies) == 80 == budget.refused
+    assert sum(reply.failure is Failure.BUDGET for reply in replies) == 80
 
 
 def test_tokens_and_money_are_not_overshot_when_answers_are_as_long_as_they_may_be(serve):
-    price = Price(0.15, 0.60)
-    limits = Limits(tokens=20_000, usd=0.01)
-    budget = Budget(limits)
-
     def longest(heard, number):
         return completion(usage=(900, 256))
 
-    _, client, _ = serve(longest, budget=budget, max_tokens=256, price=price)
+    spending = {"max_total_tokens": 20_000, "max_usd": 0.01, "prompt_price": 0.15, "completion_price": 0.60}
+    _, client, _ = serve(longest, max_tokens=256, **spending)
     for _ in range(4):
         client.complete([Ask(f"{row}", LEGAL) for row in range(64)])
-    assert 0.8 * 20_000 < budget.spent.tokens <= 20_000
-    assert budget.spent.usd <= 0.01
+    assert 0.8 * 20_000 < client.budget.spent.tokens <= 20_000
+    assert client.budget.spent.usd <= 0.01
 
 
 def test_a_reply_without_a_count_of_tokens_is_charged_the_worst_case(serve):
@@ -352,13 +352,13 @@ def test_the_request_is_what_an_openai_server_expects_and_groqs_has_the_legal_ac
         "max_tokens": 1024,
         "seed": 3,
     }
-    groq = RemoteSettings().body(ASK)
+    groq = request_body(ServiceSettings(), ASK)
     shape = groq["response_format"]["json_schema"]
     assert shape["strict"] is True
     assert shape["schema"]["properties"]["act_type"]["enum"] == [0, 1, 3, 4]
     assert shape["schema"]["properties"]["oA"]["enum"] == [[a, b, 0] for a in (0, 1) for b in (0, 1, 2)]
     assert (groq["model"], groq["max_completion_tokens"], groq["reasoning_effort"]) == (GROQ_MODEL, 1024, "low")
-    assert RemoteSettings("other").body(ASK)["response_format"] == {"type": "json_object"}
+    assert request_body(ServiceSettings(model="other"), ASK)["response_format"] == {"type": "json_object"}
     assert "enum" not in legal_schema(Legal((10, 10, 10), (0,)))["properties"]["oA"]
 
 
@@ -366,6 +366,7 @@ def test_the_request_is_what_an_openai_server_expects_and_groqs_has_the_legal_ac
     ("settings", "why"),
     [
         ({"model": " "}, "model must be the name"),
+        ({"provider": "groq", "base_url": "http://h/v1"}, "no other takes one"),
         ({"base_url": "127.0.0.1:8000"}, "http or https address"),
         ({"base_url": "ftp://host/v1"}, "http or https address"),
         ({"base_url": "http://"}, "http or https address"),
@@ -382,7 +383,7 @@ def test_the_request_is_what_an_openai_server_expects_and_groqs_has_the_legal_ac
 )
 def test_settings_that_cannot_be_are_refused_without_showing_a_key(settings, why):
     with pytest.raises(ValueError, match=why) as caught:
-        RemoteSettings(**settings)
+        ServiceSettings(**{"provider": "openai" if "base_url" in settings else "groq", **settings})
     assert SENTINEL not in str(caught.value)
 
 
@@ -458,6 +459,55 @@ def test_it_can_be_closed_or_collected_inside_a_running_loop(serve):
 
     asyncio.run(within())
     assert client.complete([ASK])[0].text == OK_LINE
+
+
+def loops() -> list[threading.Thread]:
+    """The threads in which clients run their event loops."""
+    return [thread for thread in threading.enumerate() if thread.name == "language model"]
+
+
+def test_a_client_may_be_asked_by_several_threads_and_has_one_loop(serve):
+    _, client, _ = serve(lambda heard, number: completion(heard.prompt))
+    client.complete([ASK])
+    with ThreadPoolExecutor(8) as pool:
+        texts = [
+            [reply.text for reply in replies]
+            for replies in pool.map(lambda n: client.complete([Ask(f"{n} {row}", LEGAL) for row in range(5)]), range(8))
+        ]
+    assert texts == [[f"{n} {row}" for row in range(5)] for n in range(8)]
+    assert len(loops()) == 1
+    client.close()
+    assert loops() == []
+
+
+def test_what_is_under_way_when_a_client_is_closed_is_cancelled(serve):
+    service, client, _ = serve([Page(delay=60)], clock=SystemClock())
+    with ThreadPoolExecutor(1) as pool:
+        replies = pool.submit(client.complete, [ASK._replace(prompt=f"{row}") for row in range(3)])
+        while not service.heard:
+            time.sleep(0.01)
+        client.close()
+        with pytest.raises(CancelledError):
+            replies.result(timeout=30)
+    assert loops() == []
+
+
+def test_a_client_that_nobody_holds_stops_its_loop(serve):
+    service, _, _ = serve([completion()])
+    assert RemoteClient(ServiceSettings("openai", "m", service.url)).complete([ASK])[0].text == OK_LINE
+    for thread in loops():
+        thread.join(timeout=30)
+    assert loops() == []
+
+
+def test_a_client_left_open_does_not_keep_the_interpreter(serve):
+    service, _, _ = serve([completion()])
+    code = "from partners.llm.client import Ask; from partners.llm.remote.client import RemoteClient; "
+    code += "from partners.llm.reply import Legal; from partners.llm.service import ServiceSettings; "
+    code += f"client = RemoteClient(ServiceSettings('openai', 'm', {service.url!r})); "
+    code += "print(client.complete([Ask('Your move.', Legal((1, 2, 0), (0, 1, 3, 4)))])[0].text)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, OK_LINE, "")
 
 
 def test_nothing_is_asked_for_nothing_and_the_client_is_one(serve):

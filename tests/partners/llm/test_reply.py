@@ -10,7 +10,7 @@ import pytest
 
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Scenario, State, apply, legal_actions
-from partners.llm.reply import Legal, Reason, Said, legal_rows, read_reply, reply_line
+from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply, reply_line
 
 ALL = (0, 1, 2, 3, 4)
 OPENING = Legal((2, 1, 0), (0, 1, 3, 4))  # the partner has made no offer: AGREE is closed
@@ -162,24 +162,24 @@ def test_a_bad_line_is_refused_for_its_reason(reason, line):
 
 @pytest.mark.parametrize("line", [GOOD, f" {GOOD}\n", f"\t{GOOD}\r\n", GOOD.replace(" ", ""), GOOD.replace(",", " ,")])
 def test_white_space_does_not_matter(line):
-    assert read_reply(line, OPENING) == Said(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
+    assert read_reply(line, OPENING) == LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
 
 
 def test_the_order_of_the_keys_does_not_matter_and_confidence_may_be_whole():
-    assert read_reply('{"confidence": 1, "oA": [0,0,0], "act_type": 1}', OPENING) == Said(Action(Act.INSIST), 1.0)
+    assert read_reply('{"confidence": 1, "oA": [0,0,0], "act_type": 1}', OPENING) == LegalReply(Action(Act.INSIST), 1.0)
 
 
 def test_oA_counts_for_offers_alone():
     for act in (Act.AGREE, Act.DISAGREE, Act.END):
         said = read_reply(f'{{"act_type": {int(act)}, "oA": [9, 9, 9], "confidence": 0}}', OFFERED)
-        assert said == Said(Action(act, (0, 0, 0)), 0.0)
+        assert said == LegalReply(Action(act, (0, 0, 0)), 0.0)
 
 
 def test_a_reply_that_was_cut_off_is_truncated_unless_it_is_whole():
     assert read_reply("", OPENING, finished=False) is Reason.TRUNCATED
     assert read_reply("Let me think about the", OPENING, finished=False) is Reason.TRUNCATED
     assert read_reply(GOOD[:20], OPENING, finished=False) is Reason.TRUNCATED
-    assert read_reply(GOOD, OPENING, finished=False) == Said(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
+    assert read_reply(GOOD, OPENING, finished=False) == LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
     assert read_reply(GOOD.replace("[2", "[3"), OPENING, finished=False) is Reason.ILLEGAL
 
 
@@ -193,15 +193,15 @@ def test_every_legal_action_of_every_pool_comes_back_from_its_line():
             actions = list(legal.actions())
             assert actions == list(legal_actions(state))
             for action in actions:
-                assert read_reply(reply_line(action, 0.25), legal) == Said(action, 0.25)
+                assert read_reply(reply_line(action, 0.25), legal) == LegalReply(action, 0.25)
 
 
 def test_the_largest_pool_comes_back_too():
     legal = Legal((10, 10, 10), ALL)
-    assert all(read_reply(reply_line(action, 1.0), legal) == Said(action, 1.0) for action in legal.actions())
+    assert all(read_reply(reply_line(action, 1.0), legal) == LegalReply(action, 1.0) for action in legal.actions())
 
 
-def is_legal(said: Said, legal: Legal) -> bool:
+def is_legal(said: LegalReply, legal: Legal) -> bool:
     act, oA = said.action
     within = all(0 <= keep <= count for keep, count in zip(oA, legal.counts, strict=True))
     return act in legal.acts and (within if act <= Act.INSIST else oA == (0, 0, 0)) and 0 <= said.confidence <= 1
@@ -218,7 +218,7 @@ def test_ten_thousand_mutated_lines_raise_nothing_and_let_nothing_illegal_in():
             piece = alphabet[rng.integers(len(alphabet))]
             line[place : place + int(kind > 0)] = [] if kind == 1 else [piece]
         seen.add(_checked("".join(line)))
-    assert seen == {*Reason, Said} - {Reason.EMPTY}
+    assert seen == {*Reason, LegalReply} - {Reason.EMPTY}
 
 
 def test_ten_thousand_made_up_objects_raise_nothing_and_let_nothing_illegal_in():
@@ -239,13 +239,13 @@ def test_ten_thousand_made_up_objects_raise_nothing_and_let_nothing_illegal_in()
             made[keys[rng.integers(4)]] = made.pop(keys[rng.integers(3)])
         line = json.dumps(made)
         seen.add(_checked(line[: rng.integers(len(line))] if rng.random() < 0.1 else line))
-    assert seen == {*Reason, Said}
+    assert seen == {*Reason, LegalReply}
 
 
-def _checked(line: str) -> Reason | type[Said]:
+def _checked(line: str) -> Reason | type[LegalReply]:
     kinds = set()
     for legal in (OPENING, OFFERED):
         read = read_reply(line, legal)
         assert isinstance(read, Reason) or is_legal(read, legal), line
-        kinds.add(read if isinstance(read, Reason) else Said)
+        kinds.add(read if isinstance(read, Reason) else LegalReply)
     return kinds.pop()

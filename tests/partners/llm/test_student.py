@@ -18,19 +18,18 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from league.cli.experiments.distill import main
-from league.experiments.distill import DistillConfig
-from league.experiments.distill_report import imitation, moves_per_second
+from league.experiments.distill import DistillConfig, imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.partner import LocalLLMPartner
 from partners.llm.occupant import chosen, llm
+from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
-from partners.llm.reply import Legal, Said, read_reply
+from partners.llm.reply import Legal, LegalReply, read_reply
 from partners.llm.student.distill import distill
 from partners.llm.student.lessons import Lesson, lessons
 from partners.llm.student.network import new_student, teach
-from partners.llm.student.own_model import cache_folder, local_model, told_cap, whole
+from partners.llm.student.own_model import cache_folder, local_model, trained_cap, whole
 from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
 from partners.llm.student.tokens import prompt_tokenizer
 from partners.scripted.greedy import Heuristic
@@ -59,7 +58,7 @@ def test_a_lesson_is_what_its_teacher_says_there(teacher):
     told = {lesson.prompt: lesson for lesson in shown(teacher)}
     for row, prompt in enumerate(TEMPLATE.render(turns)):
         read = read_reply(told[prompt].reply, Legal(tuple(turns.counts[row].tolist()), (0, 1, 3, 4)))
-        assert isinstance(read, Said)
+        assert isinstance(read, LegalReply)
         assert read.action.act_type == said.act_type[row]
         assert read.action.act_type > Act.INSIST or read.action.oA == tuple(said.oA[row].tolist())
         assert told[prompt].decides == (4 if said.act_type[row] <= Act.INSIST else 1)
@@ -79,9 +78,9 @@ def test_no_lesson_comes_from_the_held_out_scenarios_and_none_comes_twice():
 
 def test_the_history_is_told_as_far_as_is_asked():
     assert not any("1. you" in lesson.prompt or "1. partner" in lesson.prompt for lesson in shown(cap=0))
-    assert Recipe(teacher="expert").told() == 0, "its teacher has no memory"
-    assert Recipe(teacher="versatile").told() == 20
-    assert Recipe(teacher="versatile", history_cap=3).told() == 3
+    assert Recipe(teacher="expert").shown_acts() == 0, "its teacher has no memory"
+    assert Recipe(teacher="versatile").shown_acts() == 20
+    assert Recipe(teacher="versatile", history_cap=3).shown_acts() == 3
 
 
 def test_an_endless_source_needs_a_number():
@@ -170,7 +169,7 @@ def test_what_comes_out_is_an_ordinary_model_with_a_card(made, tmp_path):
     model = AutoModelForCausalLM.from_pretrained(made, local_files_only=True)
     assert model.config.model_type == "gpt2" and len(AutoTokenizer.from_pretrained(made)) == model.config.vocab_size
     card = json.loads((made / CARD).read_text())
-    assert card["teacher"] == "heuristic" and card["history_cap"] == told_cap(made) == 0
+    assert card["teacher"] == "heuristic" and card["history_cap"] == trained_cap(made) == 0
     assert card["parameters"] == sum(weight.numel() for weight in model.parameters())
     assert not list(made.glob("*.bin"))
     distill(TINY, TEMPLATE, tmp_path / "again", lambda line: None)

@@ -1,0 +1,189 @@
+"""How a language model is reached: which one, where, how fast, for how much, and from which cache.
+
+The occupant ``llm`` and the reward ``llm_judge`` are asked for with the same settings, and they are checked here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from partners.llm.budget import Limits, Price
+from partners.llm.cache import CachedClient, CacheError, Mode, ReplyCache
+from partners.llm.client import Client
+from partners.llm.prompt import SYSTEM
+from partners.parameters import check_number, check_whole_number
+
+GROQ_URL = "https://api.groq.com/openai/v1"
+GROQ_KEY = "GROQ_API_KEY"
+GROQ_MODEL = "openai/gpt-oss-20b"  # served in November 2026; Groq's Llama models were shut down in August
+STRICT = ("openai/gpt-oss-20b", "openai/gpt-oss-120b")  # models that Groq decodes under a schema
+_BRIEF = {"reasoning_effort": "low", "include_reasoning": False}  # or reasoning eats the tokens of the answer
+
+Provider = Literal["auto", "groq", "openai", "hf"]
+Structure = Literal["auto", "json_schema", "json_object", "text"]
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """Which model, where, how it is asked and what may be spent on it. Raises ``ValueError``.
+
+    ``provider``: ``groq``; ``openai``, any OpenAI-compatible server at ``base_url`` (up to and including its ``/v1``);
+    ``hf``, a model on this machine, for which only the fields about provider, model and cache count; or ``auto``,
+    ``groq`` if there is a key and otherwise ``hf``. ``key_env``: the environment variable with the key, by default
+    Groq's for Groq and none for other servers, so that no key goes to a server that it was not made for.
+    ``temperature``: of sampling, 0 for the likeliest answer. ``max_tokens``: of one answer, reasoning included.
+    ``structure``: how the shape of answers is enforced, by default what the model is known to support. ``extra``:
+    further fields of the request, by default those that keep a reasoning model brief. ``in_flight``: requests at a
+    time. ``max_requests``, ``max_total_tokens``, ``max_usd`` and ``max_seconds``: what may be spent. The prices are in
+    US dollars per million tokens. ``system``: the system message of every request.
+    """
+
+    provider: Provider = "groq"
+    model: str | None = None
+    base_url: str | None = None
+    key_env: str | None = None
+    temperature: float = 0.0
+    max_tokens: int = 1024
+    structure: Structure = "auto"
+    extra: Mapping[str, Any] | None = None
+    in_flight: int = 32
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    max_requests: int | None = None
+    max_total_tokens: int | None = None
+    max_usd: float | None = None
+    max_seconds: float | None = None
+    prompt_price: float | None = None
+    completion_price: float | None = None
+    cache: str | Path | None = None
+    cache_mode: Mode = "off"
+    system: str = SYSTEM
+
+    def __post_init__(self) -> None:
+        provider, url = self.provider, self.base_url
+        if provider not in get_args(Provider):
+            raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {provider!r}")
+        if (provider == "openai") != (url is not None):
+            raise ValueError(f"provider openai needs a base_url, and no other takes one; got {provider} with {url!r}")
+        if provider == "auto" and self.model is not None:
+            raise ValueError(f"model {self.model!r} needs a provider that it is of: groq, openai or hf")
+        if self.max_usd is not None and (self.prompt_price is None or self.completion_price is None):
+            raise ValueError("max_usd needs prompt_price and completion_price, in US dollars per million tokens")
+        with_file = isinstance(self.cache, str | Path)
+        if self.cache_mode not in get_args(Mode) or (self.cache_mode != "off" and not with_file):
+            raise ValueError(
+                f"cache_mode must be off, or record or replay with a cache, the path of a file; got "
+                f"{self.cache_mode!r} with cache {self.cache!r}"
+            )
+        if not self.local:
+            self._check_service()
+
+    def _check_service(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ValueError(f"model must be the name of a model, such as {GROQ_MODEL}; got {self.model!r}")
+        if self.base_url is not None:
+            _check_url(self.base_url)
+        if self.key_env is not None and not re.fullmatch(r"[A-Za-z_]\w*", self.key_env):
+            # A key given in place of a name must not be shown.
+            raise ValueError("key_env must be the name of an environment variable, not the key itself")
+        check_number("temperature", self.temperature, 0, 2)
+        check_whole_number("max_tokens", self.max_tokens, 16, 100_000)
+        check_whole_number("in_flight", self.in_flight, 1, 1000)
+        for name in ("requests_per_minute", "tokens_per_minute"):
+            if getattr(self, name) is not None:
+                check_whole_number(name, getattr(self, name), 1, 10**9)
+        if self.structure not in get_args(Structure):
+            raise ValueError(f"structure must be one of {', '.join(get_args(Structure))}; got {self.structure!r}")
+        _ = self.limits, self.price  # they check themselves
+
+    @property
+    def local(self) -> bool:
+        """Whether a model on this machine is asked, and no service."""
+        return chosen(self.provider) == "hf"
+
+    @property
+    def name(self) -> str:
+        """The model of a service."""
+        return GROQ_MODEL if self.model is None else self.model
+
+    @property
+    def groq(self) -> bool:
+        return self.base_url is None
+
+    @property
+    def url(self) -> str:
+        return GROQ_URL if self.base_url is None else self.base_url
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable that holds the key, ``None`` for a server that needs none."""
+        return self.key_env if self.key_env is not None or not self.groq else GROQ_KEY
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.max_requests, self.max_total_tokens, self.max_usd, self.max_seconds)
+
+    @property
+    def price(self) -> Price:
+        return Price(self.prompt_price or 0.0, self.completion_price or 0.0)
+
+    @property
+    def enforced(self) -> Structure:
+        """How the shape of answers is enforced, ``auto`` resolved."""
+        if self.structure != "auto":
+            return self.structure
+        if not self.groq:
+            return "text"  # servers differ; the reader is strict in any case
+        return "json_schema" if self.name in STRICT else "json_object"
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """The further fields of a request."""
+        if self.extra is not None:
+            return dict(self.extra)
+        return dict(_BRIEF) if self.groq and self.name in STRICT else {}
+
+    def identity(self) -> dict[str, object]:
+        """What shapes a service's answers: everything that is sent but the prompt, the legal acts and the sample."""
+        return {
+            "model": self.name,
+            "system": self.system,
+            "structure": self.enforced,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "extra": self.more,
+        }
+
+    def cached(self, client: Client) -> Client:
+        """``client`` behind the cache, if there is one. Raises :class:`CacheError`."""
+        if self.cache_mode == "off" or self.cache is None:
+            return client
+        if self.cache_mode == "replay" and not Path(self.cache).expanduser().is_file():
+            raise CacheError(f"there is no cache {self.cache} to replay; record one first")
+        return CachedClient(client, ReplyCache(self.cache, writes=self.cache_mode == "record"), self.cache_mode)
+
+
+def chosen(provider: Provider) -> Provider:
+    """``provider``, and for ``auto`` the one that it is here and now."""
+    if provider != "auto":
+        return provider
+    return "groq" if os.environ.get(GROQ_KEY) else "hf"
+
+
+def _check_url(url: str) -> None:
+    rule = "base_url must be an http or https address such as http://127.0.0.1:8000/v1"
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises where that is no number
+    except (ValueError, AttributeError):
+        raise ValueError(rule) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(rule)
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise ValueError(f"{rule}, without a user, a query or a fragment; keys belong into the environment")
