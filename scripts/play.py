@@ -16,7 +16,8 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 try:
     from dond_marl.scenarios.sources import SOURCES
     from league.cli.help_text import parser_of
-    from league.cli.play import RECORDS, Request, main
+    from league.cli.play import Request, main
+    from league.display.session import RECORDS
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 except KeyboardInterrupt:

@@ -14,7 +14,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from league.cli.help_text import parser_of
-    from league.cli.play import RECORDS
+    from league.display.session import RECORDS
     from league.cli.web import RUNS, Request, main
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")

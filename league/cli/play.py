@@ -18,15 +18,11 @@ from rich.console import Console
 from dond_marl.errors import InputError
 from dond_marl.game import Rules, Triple, rest
 from dond_marl.occupants import seat_occupant, spec_name
-from dond_marl.randomness import generator
-from dond_marl.records.record import GameRecord, RecordError, from_json, records, replay, to_line
-from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
-from dond_marl.seats import Cause, Partner
+from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
+from dond_marl.rollout import OccupantError
+from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.seats import Cause
 from dond_marl.splits import grid
-from dond_marl.yardsticks.belief_states import OutOfReach
-from dond_marl.yardsticks.best_response import exact_by_answers
-from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.solve import solve
 from league.cli.league import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
 from league.display.game import (
@@ -39,12 +35,10 @@ from league.display.game import (
     opening,
     values_table,
 )
+from league.display.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
 from league.display.typed import help_line
-from partners.best_response import BestResponse
 from partners.human import Human
 
-RECORDS = Path("runs/human/games.jsonl")
-NAME = "human"  # in records
 MOST_GAMES = 1000
 
 
@@ -64,20 +58,6 @@ class Request(NamedTuple):
     no_color: bool
 
 
-class Sitting(NamedTuple):
-    """What all games of a person at the table have in common."""
-
-    partner: Partner
-    name: str
-    source: ScenarioSource
-    rules: Rules
-    seed: int
-    games: int
-    seat: int | None  # None: drawn for each game
-    book: Path
-    screen: Terminal
-
-
 class UsageError(InputError):
     """Arguments that cannot be used, in one line."""
 
@@ -90,7 +70,8 @@ def main(given: Request) -> int:
     try:
         sitting = _checked(given)
         book = sitting.book
-        _play(sitting, played)
+        screen = Terminal(Console(highlight=False, color_system=None if given.no_color else "auto"))
+        _play(screen, sitting, given.games, played)
     except (*USER_ERRORS, UsageError) as error:
         return _failed(str(error), USAGE_ERROR)
     except LeftTheTable:
@@ -117,8 +98,7 @@ def _checked(given: Request) -> Sitting:
     seed = secrets.randbits(31) if given.seed is None else given.seed  # a person wants another game every time
     seat = None if given.seat == "random" else int(given.seat)
     book = _writable(given.record)
-    screen = Terminal(Console(highlight=False, color_system=None if given.no_color else "auto"))
-    return Sitting(partner, name, source, rules, seed, given.games, seat, book, screen)
+    return Sitting(partner, name, source, rules, seed, book, seat)
 
 
 def _writable(asked: Path | None) -> Path:
@@ -141,60 +121,32 @@ def _writable(asked: Path | None) -> Path:
     return path
 
 
-def _play(sitting: Sitting, played: list[GameRecord]) -> None:
+def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecord]) -> None:
     """Game after game; each is added to ``played`` once it is written down."""
-    screen, best = sitting.screen, _best_response(sitting)
     screen.say(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
     screen.say(help_line(sitting.rules))
-    points: list[tuple[float, float]] = []
-    for number in range(sitting.games):
-        drawn = int(generator(sitting.seed, "seat of the person", number).integers(2))
-        seat = drawn if sitting.seat is None else sitting.seat
+    seats = [sitting.seat_of(number) for number in range(games)]
+    for number, seat in enumerate(seats):
         screen.say("")
-        screen.say(opening(sitting.name, seat, sitting.rules, number + 1, sitting.games), "bold")
-        record = _one_game(sitting, Human(screen), seat, number)
-        _write_down(record, sitting.book)
+        screen.say(opening(sitting.name, seat, sitting.rules, number + 1, games), "bold")
+        record = play_game(sitting, Human(screen), seat, number)
+        _recorded(record, sitting.book)
         played.append(record)
-        points.append((_of_ten(record, seat), _of_ten(record, 1 - seat)))
         _show_end(screen, record, seat)
-        if best is not None:
-            _show_best(sitting, best, seat, number)
+        _show_best(screen, sitting, seat, number)
         screen.say(f"recorded in {sitting.book}", wrap=False)
-    if len(points) > 1:
-        mine, theirs = (sum(scores) / len(points) for scores in zip(*points, strict=True))
-        deals = sum(record.outcome.deal for record in played)
+    if games > 1:
+        _, deals, mine, theirs = tally(list(zip(played, seats, strict=True)))
         screen.say("")
-        screen.say(f"{len(points)} games, {deals} deals: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
+        screen.say(f"{games} games, {deals} deals: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
 
 
-def _one_game(sitting: Sitting, who: Partner, seat: int, number: int) -> GameRecord:
-    """Game ``number`` with ``who`` in ``seat``. Raises :class:`LeftTheTable` and :class:`OccupantError`."""
-    partner, label, names = sitting.partner, sitting.source.label, (NAME, sitting.name)
+def _recorded(record: GameRecord, book: Path) -> None:
     try:
-        games = rollout(
-            (who, partner) if seat == 0 else (partner, who),
-            sitting.source.block(sitting.seed, number, 1),
-            sitting.rules,
-            seed=sitting.seed,
-            index=(number,),
-            prior=sitting.source.prior,
-        )
-    except OccupantError as error:
-        if isinstance(error.__cause__, LeftTheTable):
-            raise LeftTheTable from None
-        if isinstance(error.__cause__, OSError) and error.seat == seat:
-            raise error.__cause__ from None  # the person's screen is gone: nobody's act is to blame
-        raise
-    return records(games, names if seat == 0 else names[::-1], source=label, seed=sitting.seed)[0]
-
-
-def _write_down(record: GameRecord, book: Path) -> None:
-    line = to_line(record)
-    try:
-        with book.open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
+        write_down(record, book)
     except OSError as error:
-        raise OSError(f"{book}: {error.strerror}; the game that could not be recorded: {line}") from error
+        message = f"{book}: {error.strerror}; the game that could not be recorded: {to_line(record)}"
+        raise OSError(message) from error
 
 
 def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
@@ -218,33 +170,15 @@ def _frontier(record: GameRecord, seat: int) -> list[Triple]:
     return firsts if seat == 0 else [rest(record.scenario.counts, first) for first in firsts]
 
 
-def _best_response(sitting: Sitting) -> BestResponse | None:
-    """Who does best against the partner, where that is known exactly: bounds and guesses are no yardstick of a game."""
-    if not exact_by_answers(sitting.partner, sitting.rules):
-        return None
-    try:
-        return BestResponse(sitting.partner)
-    except ValueError:  # it is only known in games as short as these, and this partner plays all kinds
-        return None
-
-
-def _show_best(sitting: Sitting, best: BestResponse, seat: int, number: int) -> None:
-    """What the best response gets in the same game; nothing where the scenarios are too rich to know it."""
-    try:
-        record = _one_game(sitting, best, seat, number)
-    except OccupantError as error:
-        if isinstance(error.__cause__, OutOfReach):
-            return
-        raise
+def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:
+    """The best response's points in the same game; nothing where it is not known exactly."""
+    record = best_response_game(sitting, seat, number)
+    if record is None:
+        return
     score, how = record.outcome.scores[seat], "" if record.outcome.deal else ", for want of a deal"
-    sitting.screen.say(
+    screen.say(
         f"\nThe best response to {sitting.name}, which knows how it answers but not its values, gets {score} here{how}."
     )
-
-
-def _of_ten(record: GameRecord, seat: int) -> float:
-    """The seat's score in points of ten."""
-    return record.outcome.scores[seat] * TEN / max(record.scenario.whole(seat), 1)
 
 
 def _farewell(played: list[GameRecord], book: Path | None) -> str:

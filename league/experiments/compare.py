@@ -13,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.scenarios.sources import open_source
+from dond_marl.yardsticks.metrics import Estimate, mean_of
+from league.display.figures import spelled
 from league.evaluation.evaluate import BOTH
 from league.evaluation.final import MemberEvaluation, final_evaluation
 from league.ledger.ledger import Ledger
@@ -38,13 +40,11 @@ class Trial(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How many more points one league's main earns than another's, over the same seeds."""
+    """How many more points one league's main earns than another's."""
 
     first: str
     second: str
-    mean: float
-    low: float  # nan where there are too few seeds
-    high: float
+    points: Estimate  # of ten, over the seeds that both have
 
 
 def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
@@ -59,26 +59,20 @@ def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
     main = seated(Seated(member, state.blob), Place(directory.blobs))
     source = open_source("lewis", split="heldout")
     opponents = {member.name: member.spec for member in config.heldout}
-    (found,) = final_evaluation(
-        {learner.name: main}, opponents, source, config.env.rules(), exploitability=False
-    ).members
-    return _trial(name, config, state.decisions, found)
+    rules = config.env.rules()
+    (evaluation,) = final_evaluation({learner.name: main}, opponents, source, rules, exploitability=False).members
+    return _trial(name, config, state.decisions, evaluation)
 
 
 def differences(trials: Sequence[Trial], confidence: float = 0.95) -> list[Difference]:
-    """Of the first league to every other, over the seeds that both have (Student's interval)."""
-    from scipy.special import stdtrit  # slow to import
-
+    """Of the first league to every other, seed by seed, with Student's interval."""
     names = list(dict.fromkeys(trial.league for trial in trials))
     points = {(trial.league, trial.seed): trial.points for trial in trials}
     found = []
     for other in names[1:]:
         both = [seed for league, seed in points if league == other and (names[0], seed) in points]
-        gaps = np.array([points[names[0], seed] - points[other, seed] for seed in both])
-        margin = math.nan
-        if len(gaps) > 1:
-            margin = float(stdtrit(len(gaps) - 1, 0.5 + confidence / 2) * gaps.std(ddof=1) / math.sqrt(len(gaps)))
-        found.append(Difference(names[0], other, float(gaps.mean()), gaps.mean() - margin, gaps.mean() + margin))
+        gaps = [points[names[0], seed] - points[other, seed] for seed in both]
+        found.append(Difference(names[0], other, mean_of(gaps, confidence)))
     return found
 
 
@@ -89,33 +83,33 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
         table.add_column(heading, overflow="fold")
     for heading in ("seed", "decisions", "points", "of response", "deals", "welfare", "self-play deals", "welfare"):
         table.add_column(heading, justify="right")
-    for one in trials:
-        shares = (one.proximity, one.deals, one.welfare, *one.alone)
-        figures = (str(one.seed), f"{one.decisions:,}", f"{one.points:.2f}", *(f"{share:.1%}" for share in shares))
-        table.add_row(Text(one.league), Text(one.reward), *figures)
+    for trial in trials:
+        shares = [spelled(share, "share") for share in (trial.proximity, trial.deals, trial.welfare, *trial.alone)]
+        columns = Text(trial.league), Text(trial.reward), str(trial.seed), f"{trial.decisions:,}"
+        table.add_row(*columns, spelled(trial.points), *shares)
     console.print(table)
-    for gap in differences(trials):
+    for first, second, gap in differences(trials):
         interval = "" if math.isnan(gap.low) else f" (95% interval over seeds {gap.low:+.2f} to {gap.high:+.2f})"
-        console.print(Text(f"{gap.first} earns {gap.mean:+.2f} points of ten more than {gap.second}{interval}"))
-    told = (
+        console.print(Text(f"{first} earns {gap.mean:+.2f} points of ten more than {second}{interval}"))
+    note = (
         "points of ten of the first learner against the held-out members on the 392 held-out scenarios, both seats; of "
         "response: interquartile mean of its shares of the strongest known response's points; deals and welfare there, "
         "then in self-play."
     )
-    console.print(Text(told), soft_wrap=True)
+    console.print(Text(note), soft_wrap=True)
 
 
-def _trial(name: str, config: Config, decisions: int, found: MemberEvaluation) -> Trial:
-    met = [meeting.played.figures[BOTH] for meeting in found.meetings]
-    alone = found.self_play.figures[BOTH]
+def _trial(name: str, config: Config, decisions: int, evaluation: MemberEvaluation) -> Trial:
+    met = [meeting.played.figures[BOTH] for meeting in evaluation.meetings]
+    alone = evaluation.self_play.figures[BOTH]
     return Trial(
         league=name,
         seed=config.league.seed,
         reward=config.learners[0].reward,
         decisions=decisions,
         points=float(np.mean([figures.points.mean for figures in met])),
-        proximity=float(found.proximity.middle.value),
-        deals=float(found.agreement.own.value),
-        welfare=float(found.welfare.own.value),
+        proximity=float(evaluation.proximity.middle.value),
+        deals=float(evaluation.agreement.own.value),
+        welfare=float(evaluation.welfare.own.value),
         alone=(alone.deals.mean, alone.welfare.mean),
     )

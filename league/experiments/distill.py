@@ -15,7 +15,6 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.batch import Table
 from dond_marl.game import Act, Rules
-from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioError, ScenarioSource, SourceName, check_split, open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.evaluation.matches import Result, score
@@ -29,7 +28,7 @@ _STUDENT, _RECIPE = StudentSettings(), Recipe()
 
 
 class GamesConfig(Section):
-    """Some of the games that are learned from."""
+    """A set of games to learn from."""
 
     against: Occupant | None = Field(default=None, description="an occupant; left out: the teacher itself")
     strays: float = Field(default=0.0, ge=0, lt=1, description="share of acts that are not its own")
@@ -48,13 +47,13 @@ class GamesConfig(Section):
         return self
 
     def games(self) -> Games:
-        """As the lessons are told."""
+        """For the recipe; raises where the scenarios have no such split."""
         split = check_split(self.scenarios, self.split)
         return Games(self.against or ITSELF, self.strays, self.scenarios, split, self.number)
 
 
 class StudentConfig(Section):
-    """How large the model is, and how it is taught."""
+    """How large the model is, and how it is trained."""
 
     width: int = Field(default=_STUDENT.width, ge=8, le=1024)
     layers: int = Field(default=_STUDENT.layers, ge=1, le=24)
@@ -74,14 +73,13 @@ class StudentConfig(Section):
 
 
 def _config(games: Games) -> GamesConfig:
-    told = asdict(games)
-    return GamesConfig.model_validate({**told, "against": None if games.against == ITSELF else games.against})
+    return GamesConfig.model_validate({**asdict(games), "against": None if games.against == ITSELF else games.against})
 
 
-def _rows(given: object) -> object:
-    if not isinstance(given, list | tuple) or not given:
+def _rows(value: object) -> object:
+    if not isinstance(value, list | tuple) or not value:
         raise wrong("games must be a list with at least one entry")
-    return tuple(given)
+    return tuple(value)
 
 
 class DistillConfig(Section):
@@ -102,7 +100,7 @@ class DistillConfig(Section):
     threads: int = Field(default=_RECIPE.threads, ge=1, le=256, description="of the arithmetic")
 
     def recipe(self) -> Recipe:
-        """As :func:`partners.llm.student.distill.distill` takes it."""
+        """The argument of :func:`partners.llm.student.distill.distill`."""
         return Recipe(
             teacher=self.teacher,
             games=tuple(row.games() for row in self.games),
@@ -141,16 +139,14 @@ def imitation(
     """Play every scenario of ``source``, in each seat; it must be one that can be listed."""
     assert source.table is not None
     table = source.table
-    results = [score(who, against, table, rules, seed=seed, prior=source.prior) for who in (teacher, student)]
     shadow = _Shadow(teacher, student)
-    for seat in (0, 1):
-        players = (shadow, against) if seat == 0 else (against, shadow)
-        rollout(players, table, rules, seed=seed, index=(seat,), prior=source.prior)
-    compared = np.concatenate(shadow.alike, axis=1)
+    as_teacher, as_student = (
+        score(player, against, table, rules, seed=seed, prior=source.prior) for player in (shadow, student)
+    )
+    acts, whole = np.concatenate(shadow.alike, axis=1)
     return Imitation(
-        results[0], results[1], float(compared[0].mean()), float(compared[1].mean()), compared.shape[1],
-        moves_per_second(student),
-    )  # fmt: skip
+        as_teacher, as_student, float(acts.mean()), float(whole.mean()), len(acts), moves_per_second(student)
+    )
 
 
 def moves_per_second(student: LocalLLMPartner, in_flight: int = IN_FLIGHT) -> float:
@@ -167,7 +163,7 @@ def moves_per_second(student: LocalLLMPartner, in_flight: int = IN_FLIGHT) -> fl
 
 @dataclass
 class _Shadow:
-    """The teacher, while its student is asked the same."""
+    """The teacher at play, while its student is asked about the same turns."""
 
     teacher: Partner
     student: Partner
@@ -177,13 +173,11 @@ class _Shadow:
 
     @property
     def traits(self) -> Traits:
-        """Those of the teacher."""
         return self.teacher.traits
 
     def act(self, turns: Turns) -> Decisions:
-        """What the teacher says."""
-        said, echoed = self.teacher.act(turns), self.student.act(turns)
-        act = said.act_type == echoed.act_type
-        offer = said.act_type <= Act.INSIST
-        self.alike.append(np.array([act, act & (~offer | (said.oA == echoed.oA).all(axis=1))]))
-        return said
+        teacher, student = self.teacher.act(turns), self.student.act(turns)
+        act = teacher.act_type == student.act_type
+        offer = teacher.act_type <= Act.INSIST
+        self.alike.append(np.array([act, act & (~offer | (teacher.oA == student.oA).all(axis=1))]))
+        return teacher

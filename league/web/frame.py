@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from nicegui import app, ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -31,6 +32,16 @@ function otherTheme() {
   localStorage.setItem("theme", root.dataset.theme);
 }
 </script>"""
+
+
+class Desk(NamedTuple):
+    """What all pages are given: where leagues and games lie, and how long a partner seems to think."""
+
+    runs: Callable[[], list[Path]]  # the known leagues' folders, the one written last first
+    book: Path  # a person's games are added here
+    games: Path  # the folder whose files of games may be replayed
+    data_dir: Path | None  # of the published files
+    pause: float  # seconds
 
 
 class Headers:

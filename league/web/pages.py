@@ -8,15 +8,15 @@ from pathlib import Path
 from nicegui import app, ui
 
 from league.web.arena.page import ArenaPage
-from league.web.desk import Desk
-from league.web.frame import page, prepare
+from league.web.frame import Desk, page, prepare
+from league.web.league.follower import Leagues
 from league.web.league.page import LeaguePage
 from league.web.occupants import warm_up
 from league.web.play.page import PlayPage
 from league.web.replay.page import ReplayPage
 
 
-def build(desk: Desk, run: Path | None) -> None:
+def build(desk: Desk, leagues: Leagues, run: Path | None) -> None:
     """Make every page; once, before the server starts. ``run``: the league that is shown first."""
     prepare()
 
@@ -28,7 +28,7 @@ def build(desk: Desk, run: Path | None) -> None:
     @ui.page("/league")
     def league() -> None:
         with page("League"):
-            LeaguePage(desk.leagues, run)
+            LeaguePage(leagues, run)
 
     @ui.page("/arena")
     def arena() -> None:

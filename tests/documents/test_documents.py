@@ -13,7 +13,7 @@ import pytest
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.occupants import catalogue
 from league.experiments.distill import DistillConfig
-from league.experiments.hints.experiment import ExperimentConfig
+from league.experiments.hints.settings import ExperimentConfig
 from league.experiments.styles.settings import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig

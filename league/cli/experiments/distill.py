@@ -15,12 +15,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people, figure
-from league.experiments.distill import DistillConfig
-from league.experiments.distill_report import Imitation, imitation
+from league.experiments.distill import DistillConfig, Imitation, imitation
 from league.settings.read import load_config
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.partner import LocalLLMPartner
+from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import PromptError, Template, load_template
 from partners.llm.student.distill import distill
 from partners.llm.student.own_model import local_model, whole
@@ -38,7 +37,7 @@ def main(config_path: Path | None, overrides: Sequence[str], out: Path | None) -
         teacher = seat_occupant(recipe.teacher)
         folder = _made(recipe, template, out, console)
         client = LocalClient(LocalSettings(str(folder), remembered=0))
-        student = LocalLLMPartner(client, client, template, history_cap=recipe.told())
+        student = LocalLLMPartner(client, client, template, history_cap=recipe.shown_acts())
         source = open_source("lewis", split="heldout")
         seen = imitation(student, teacher, seat_occupant(AGAINST), source, Rules(recipe.max_turns), recipe.seed)
         _print(console, recipe, seen, source.label)

@@ -16,9 +16,10 @@ from hints import HinterError
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
 from league.display.league import console_for_people
 from league.display.plane import PlotError, check_drawable
-from league.experiments.hints.experiment import ExperimentConfig, run
+from league.experiments.hints.experiment import run
 from league.experiments.hints.figure import draw
 from league.experiments.hints.findings import markdown, write_marks
+from league.experiments.hints.settings import ExperimentConfig
 from league.ledger.run_directory import SETTINGS, new_run
 from league.settings.read import dump, load_config
 

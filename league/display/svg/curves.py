@@ -7,15 +7,9 @@ from collections.abc import Sequence
 
 from league.display.svg.markup import Markup, element, joined, svg
 from league.standings.curves import CurvePoint
-from league.web.league.follower import Picture
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 640, 300, 40, 14, 20, 40
 HUES = 6  # different looks of a line; then they repeat
-
-
-def curves(picture: Picture) -> Markup:
-    """The curves of a picture."""
-    return curve_chart(picture.curves, picture.yardstick, picture.confidence)
 
 
 def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float) -> Markup:

@@ -12,8 +12,7 @@ from dond_marl.records.transcript import in_words
 from dond_marl.scenarios.sources import pack
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve, split_scores
-from league.display.svg.markup import Markup, element, joined, svg
-from league.web.play.view import points
+from league.display.svg.markup import Markup, element, joined, points, svg
 
 
 class Spot(NamedTuple):

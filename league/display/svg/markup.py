@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-__all__ = ["Markup", "element", "joined", "svg"]
+__all__ = ["Markup", "counted", "element", "joined", "points", "svg"]
 
 _EMPTY = frozenset(("br", "hr", "img", "input", "circle", "line", "path", "polyline", "rect", "use"))
 
@@ -31,6 +31,16 @@ def element(tag: str, /, *inside: object, **attributes: str | float | bool | Non
 def joined(parts: Iterable[object]) -> Markup:
     """Parts side by side, text among them escaped; ``None`` is nothing."""
     return Markup("").join(escape(part) for part in parts if part is not None)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 round``, ``3 rounds``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def points(number: int) -> str:
+    """``1 point``, ``7 points``."""
+    return counted(number, "point")
 
 
 def svg(width: float, height: float, label: str, *inside: object, class_: str = "chart") -> Markup:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Annotated, NamedTuple
-
-from pydantic import BeforeValidator, Field, model_validator
+from typing import NamedTuple
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
@@ -19,62 +17,24 @@ from dond_marl.seats import Hinter, Partner
 from hints import HintSchedule
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, score
+from league.experiments.hints.settings import ExperimentConfig, ExperimentSection
 from league.ledger.run_directory import RunError
-from league.settings.sections import EnvConfig, PathText, Section, wrong
-from league.settings.training import HintMode, HintsConfig, TrainConfig, TrainingConfig
+from league.settings.training import HintMode, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, make_ready
 from league.training.training import Training, begin
 from partners.network.partner import NetworkPartner
 
-UNTOLD = "none"
-
-
-def _as_tuple(given: object) -> object:
-    return tuple(given) if isinstance(given, list) else given
-
-
-class ExperimentSection(Section):
-    """What is compared, how often, and what is asked of it."""
-
-    modes: Annotated[tuple[HintMode, ...], BeforeValidator(_as_tuple)] = Field(
-        default=("none", "random", "expert", "llm"), description="a list of none, random, expert, llm"
-    )
-    dropouts: Annotated[tuple[float, ...], BeforeValidator(_as_tuple)] = Field(
-        default=(0.0, 0.5), description="a list of numbers in 0..1: shares of hints withheld while learning"
-    )
-    seeds: int = Field(default=5, ge=1, le=1000)
-    every: int = Field(default=5_000, ge=1, description="own decisions between measurements")
-    shares: Annotated[tuple[float, ...], BeforeValidator(_as_tuple)] = Field(
-        default=(0.7, 0.8, 0.9), description="a list of numbers in 0..1, of the exact best response"
-    )
-
-    @model_validator(mode="after")
-    def _in_range(self) -> ExperimentSection:
-        for key in ("dropouts", "shares"):
-            if not all(0 <= number <= 1 for number in getattr(self, key)) or not getattr(self, key):
-                raise wrong(f"{key} must be a list of numbers in 0..1", key)
-        return self
-
-
-class ExperimentConfig(Section):
-    """All settings of a hint experiment; ``hints.mode`` and ``hints.dropout`` are what it varies."""
-
-    env: EnvConfig = Field(default_factory=EnvConfig)
-    hints: HintsConfig = Field(default_factory=HintsConfig)
-    training: TrainingConfig = Field(default_factory=TrainingConfig)
-    experiment: ExperimentSection = Field(default_factory=ExperimentSection)
-    output_dir: PathText = Field(default="runs/hints", description="the path of a folder")
+NO_HINTS = "none"
 
 
 class Arm(NamedTuple):
-    """One way of being told."""
+    """A hinter and how much of it is withheld while the learner learns."""
 
     mode: HintMode
-    dropout: float
+    dropout: float  # share of hints withheld, 0..1
 
     @property
     def name(self) -> str:
-        """In words."""
         return self.mode + (f", {self.dropout:.0%} withheld" if self.dropout else "")
 
 
@@ -84,9 +44,9 @@ class Mark(NamedTuple):
     arm: Arm
     seed: int
     decisions: int
-    told: float  # with its hints
+    hinted: float  # with its hints
     alone: float  # without any
-    told_deals: float  # share of games
+    hinted_deals: float  # share of games
     alone_deals: float
 
 
@@ -101,41 +61,40 @@ class Experiment(NamedTuple):
 
 
 def arms(section: ExperimentSection) -> list[Arm]:
-    """Every mode with every dropout; nothing can be withheld from whoever is told nothing."""
+    """Every mode with every dropout; without hints there is nothing to withhold."""
     return [
-        Arm(mode, dropout) for mode in section.modes for dropout in (section.dropouts if mode != UNTOLD else (0.0,))
+        Arm(mode, dropout) for mode in section.modes for dropout in (section.dropouts if mode != NO_HINTS else (0.0,))
     ]
 
 
-def run(config: ExperimentConfig, tell: Callable[[str], None]) -> Experiment:
-    """Train and measure every arm with every seed; ``tell`` hears how it comes on.
+def run(config: ExperimentConfig, report: Callable[[str], None]) -> Experiment:
+    """Train and measure every arm with every seed; ``report`` gets a line of progress after each.
 
     Raises :class:`RunError` where no exact best response is known, and what training raises.
     """
     source = open_source("lewis", split="heldout") if config.env.scenarios == "lewis" else config.env.open_source()
     best = _best(config, source)
     hinters = {mode: _hinter(config, mode) for mode in config.experiment.modes}
-    found = Experiment([], {}, {}, best, source.label)
+    experiment = Experiment([], {}, {}, best, source.label)
     for mode, hinter in hinters.items():
-        asked = getattr(hinter, "partner", None)
-        if asked is not None:
-            found.hinters[mode] = _played(config, asked, source, None).points.mean / best
+        partner = getattr(hinter, "partner", None)
+        if partner is not None:
+            experiment.hinters[mode] = _played(config, partner, source, None).points.mean / best
     for arm in arms(config.experiment):
-        tally = found.tallies.setdefault(arm.name, Counter())
+        tally = experiment.tallies.setdefault(arm.name, Counter())
         for seed in range(config.experiment.seeds):
             training = _training(config, arm, hinters[arm.mode], seed)
-            found.marks.extend(_learn(config, arm, training, source, best))
-            last = found.marks[-1]
-            tell(
-                f"{arm.name}, seed {seed}: {last.told:.1%} of the best response after {last.decisions:,} own "
+            experiment.marks.extend(_learn(config, arm, training, source, best))
+            last = experiment.marks[-1]
+            report(
+                f"{arm.name}, seed {seed}: {last.hinted:.1%} of the best response after {last.decisions:,} own "
                 f"decisions, {last.alone:.1%} without hints"
             )
             if training.whisper is not None:
                 tally.update(training.whisper.tally)
-        failed = all_failed(tally)
-        if failed:
-            tell(f"warning: {arm.name}: {failed}")
-    return found
+        if failed := all_failed(tally):
+            report(f"warning: {arm.name}: {failed}")
+    return experiment
 
 
 def _learn(
@@ -150,9 +109,9 @@ def _learn(
             due += config.experiment.every * (1 + (decisions - due) // config.experiment.every)
             player = NetworkPartner(training.learner.network, greedy=True)
             alone = _played(config, player, source, None)
-            told = alone if whole is None else _played(config, player, source, whole)
-            shares = (told.points.mean / best, alone.points.mean / best)
-            yield Mark(arm, training.config.training.seed, decisions, *shares, told.deals, alone.deals)
+            hinted = alone if whole is None else _played(config, player, source, whole)
+            shares = (hinted.points.mean / best, alone.points.mean / best)
+            yield Mark(arm, training.config.training.seed, decisions, *shares, hinted.deals, alone.deals)
         if training.done:
             return
         training.step()
@@ -161,12 +120,12 @@ def _learn(
 def _training(config: ExperimentConfig, arm: Arm, hinter: Hinter | None, seed: int) -> Training:
     """One learner at its start; all that share a hinter share what it remembers."""
     privileged = config.hints.privileged and arm.mode == "llm"
-    told = config.hints.model_copy(update={"mode": arm.mode, "dropout": arm.dropout, "privileged": privileged})
+    hints = config.hints.model_copy(update={"mode": arm.mode, "dropout": arm.dropout, "privileged": privileged})
     training = begin(
-        TrainConfig(env=config.env, hints=told, training=config.training.model_copy(update={"seed": seed}))
+        TrainConfig(env=config.env, hints=hints, training=config.training.model_copy(update={"seed": seed}))
     )
     if hinter is not None:
-        training.whisper = HintSchedule(hinter, told.cadence_k, dropout=told.dropout, privileged=told.privileged)
+        training.whisper = HintSchedule(hinter, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
     return training
 
 
@@ -193,11 +152,11 @@ def _played(config: ExperimentConfig, player: Partner, source: ScenarioSource, w
 
 
 def _best(config: ExperimentConfig, source: ScenarioSource) -> float:
-    """What the exact best response earns on ``source``."""
+    """Points of ten of the exact best response on ``source``. Raises :class:`RunError` where none is known."""
     partner = config.env.partner
     if source.table is None or config.env.reveal_partner_utilities:
         raise RunError("the experiment needs scenarios that can be listed, such as lewis, and hidden values")
-    seen = evaluate(partner, partner, source, config.env.rules())
-    if seen.best is None or seen.values is None or not all(value.exact for value in seen.values):
+    evaluation = evaluate(partner, partner, source, config.env.rules())
+    if evaluation.best is None or evaluation.values is None or not all(value.exact for value in evaluation.values):
         raise RunError(f"no exact best response to {partner} is known; choose one without memory, such as heuristic")
-    return seen.best.figures[BOTH].points.mean
+    return evaluation.best.figures[BOTH].points.mean

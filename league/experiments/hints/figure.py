@@ -24,7 +24,7 @@ COLOURS = {"none": "#000000", "random": "#97a1ab", "expert": "#0072b2", "llm": "
 _LINES = ("-", (0, (4, 2)), (0, (1, 1.4)), "-.")  # by dropout, in the order of the experiment
 
 
-def draw(path: Path, found: Experiment) -> None:
+def draw(path: Path, experiment: Experiment) -> None:
     """Write the figure. Raises :class:`league.display.plane.PlotError`."""
     check_drawable(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
@@ -32,36 +32,36 @@ def draw(path: Path, found: Experiment) -> None:
 
     picture = Figure(figsize=SIZE, dpi=DOTS, facecolor=PAPER)
     FigureCanvasAgg(picture)
-    told, alone = picture.subplots(1, 2, sharey=True)
+    hinted, alone = picture.subplots(1, 2, sharey=True)
     picture.subplots_adjust(left=0.07, right=0.985, bottom=0.24, top=0.86, wspace=0.06)
-    _panel(told, found, lambda mark: mark.told, "with the hints it learned with")
-    _panel(alone, found, lambda mark: mark.alone, "the same learners, hints taken away")
-    told.set_ylabel("share of the exact best response", color=INK)
-    seeds = len({mark.seed for mark in found.marks})
+    _panel(hinted, experiment, lambda mark: mark.hinted, "with the hints it learned with")
+    _panel(alone, experiment, lambda mark: mark.alone, "the same learners, hints taken away")
+    hinted.set_ylabel("share of the exact best response", color=INK)
+    seeds = len({mark.seed for mark in experiment.marks})
     picture.suptitle(
-        f"What hints are worth: greedy play on {found.label}, mean of {seeds} seeds, bands {CONFIDENCE:.0%}",
+        f"What hints are worth: greedy play on {experiment.label}, mean of {seeds} seeds, bands {CONFIDENCE:.0%}",
         color=INK, fontsize=11, x=0.07, ha="left",
     )  # fmt: skip
-    handles, labels = told.get_legend_handles_labels()
+    handles, labels = hinted.get_legend_handles_labels()
     picture.legend(
         handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=9, labelcolor=INK, handlelength=3.2
     )
     picture.savefig(path)
 
 
-def _panel(axes: Axes, found: Experiment, value: Callable[[Mark], float], title: str) -> None:
-    arms = list(dict.fromkeys(mark.arm for mark in found.marks))
+def _panel(axes: Axes, experiment: Experiment, value: Callable[[Mark], float], title: str) -> None:
+    arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
     dropouts = sorted({arm.dropout for arm in arms})
     for arm in arms:
-        drawn = curve(found, arm, value)
-        mean = np.array([point.mean for point in drawn.spreads])
-        low, high = (np.array([getattr(point, end) for point in drawn.spreads]) for end in ("low", "high"))
+        drawn = curve(experiment, arm, value)
+        mean = np.array([point.mean for point in drawn.shares])
+        low, high = (np.array([getattr(point, end) for point in drawn.shares]) for end in ("low", "high"))
         colour, line = COLOURS[arm.mode], _LINES[dropouts.index(arm.dropout) % len(_LINES)]
         axes.fill_between(drawn.decisions, low, high, color=colour, alpha=0.13, linewidth=0)
         axes.plot(drawn.decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=_label(arm))
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     axes.set_xlabel("own decisions", color=INK)
-    axes.set_ylim(_floor(found), 1.0)
+    axes.set_ylim(_floor(experiment), 1.0)
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.xaxis.set_major_formatter(lambda number, _: f"{number / 1000:g}k")
@@ -74,11 +74,11 @@ def _panel(axes: Axes, found: Experiment, value: Callable[[Mark], float], title:
         axes.spines[side].set_color(GRID)
 
 
-def _floor(found: Experiment) -> float:
+def _floor(experiment: Experiment) -> float:
     """Where the axis begins: a tenth below the least of what was measured after the first tenth of the budget."""
-    last = max(mark.decisions for mark in found.marks)
-    late = [mark for mark in found.marks if mark.decisions >= 0.1 * last]
-    least = min(min(mark.told, mark.alone) for mark in late)
+    last = max(mark.decisions for mark in experiment.marks)
+    late = [mark for mark in experiment.marks if mark.decisions >= 0.1 * last]
+    least = min(min(mark.hinted, mark.alone) for mark in late)
     return max(0.0, math.floor(10 * least) / 10 - 0.1)
 
 

@@ -12,29 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.seats import Doubles
+from dond_marl.yardsticks.metrics import Estimate, mean_of
+from league.display.figures import spelled, with_half
 from league.experiments.hints.experiment import Arm, Experiment, Mark
 
 CONFIDENCE = 0.95
-
-
-class Spread(NamedTuple):
-    """A mean over seeds with Student's interval; ``nan`` bounds where there is but one."""
-
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def margin(self) -> float:
-        """Half the interval's width."""
-        return (self.high - self.low) / 2
 
 
 class Curve(NamedTuple):
     """One arm's learners while they learn."""
 
     decisions: Doubles  # [M] mean over seeds
-    spreads: list[Spread]  # [M]
+    shares: list[Estimate]  # [M] over seeds
 
 
 class Row(NamedTuple):
@@ -42,117 +31,102 @@ class Row(NamedTuple):
 
     arm: Arm
     available: float  # share of the hints asked for while it learned; nan where nobody was asked
-    reached: dict[float, tuple[Spread, int]]  # by share: decisions until it was, of as many seeds as got there
+    reached: dict[float, Estimate]  # by share: own decisions until it was earned, over the seeds that got there
     seeds: int
-    told: Spread  # share of the best response at the end, with hints
-    alone: Spread  # and without
-    told_deals: Spread
-    alone_deals: Spread
+    hinted: Estimate  # share of the best response at the end, with hints
+    alone: Estimate  # and without
+    hinted_deals: Estimate  # shares of games
+    alone_deals: Estimate
 
 
-def spread(values: Sequence[float]) -> Spread:
-    """The mean over seeds and its interval."""
-    from scipy.special import stdtrit  # slow to import
-
-    given = np.asarray(values, dtype=np.float64)
-    mean = float(given.mean()) if len(given) else math.nan
-    if len(given) < 2:
-        return Spread(mean, math.nan, math.nan)
-    margin = float(stdtrit(len(given) - 1, 0.5 + CONFIDENCE / 2) * given.std(ddof=1) / math.sqrt(len(given)))
-    return Spread(mean, mean - margin, mean + margin)
-
-
-def curve(found: Experiment, arm: Arm, value: Callable[[Mark], float]) -> Curve:
+def curve(experiment: Experiment, arm: Arm, value: Callable[[Mark], float]) -> Curve:
     """One figure of an arm over its own decisions; its seeds were measured equally often."""
-    learners = _learners(found, arm)
+    learners = _learners(experiment, arm)
     steps = list(zip(*learners, strict=True))
     decisions = np.array([np.mean([mark.decisions for mark in marks]) for marks in steps])
-    return Curve(decisions, [spread([value(mark) for mark in marks]) for marks in steps])
+    return Curve(decisions, [mean_of([value(mark) for mark in marks], CONFIDENCE) for marks in steps])
 
 
-def rows(found: Experiment, shares: Sequence[float]) -> list[Row]:
+def rows(experiment: Experiment, shares: Sequence[float]) -> list[Row]:
     """One row per arm, in the order in which they learned."""
-    return [_row(found, arm, shares) for arm in dict.fromkeys(mark.arm for mark in found.marks)]
+    return [_row(experiment, arm, shares) for arm in dict.fromkeys(mark.arm for mark in experiment.marks)]
 
 
 def first_reached(marks: Sequence[Mark], share: float) -> float | None:
-    """Own decisions until a learner, told what it is told, earned ``share`` of the best response for the first time.
+    """Own decisions until a learner with its hints first earned ``share`` of the best response.
 
-    Between two measurements the line through both says when.
+    Interpolated linearly between two measurements; ``None`` where it never did.
     """
     for before, after in zip([None, *marks], marks, strict=False):
-        if after.told >= share:
+        if after.hinted >= share:
             if before is None:
                 return float(after.decisions)
-            part = (share - before.told) / (after.told - before.told)
+            part = (share - before.hinted) / (after.hinted - before.hinted)
             return before.decisions + part * (after.decisions - before.decisions)
     return None
 
 
-def write_marks(path: Path, found: Experiment) -> None:
+def write_marks(path: Path, experiment: Experiment) -> None:
     """Every measurement as CSV."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["mode", "dropout", *Mark._fields[1:]])
-        for arm, *figures in found.marks:
+        writer.writerow(["mode", "dropout", "seed", "decisions", "told", "alone", "told_deals", "alone_deals"])
+        for arm, *figures in experiment.marks:
             writer.writerow([arm.mode, f"{arm.dropout:g}", *(f"{figure:.6g}" for figure in figures)])
 
 
-def markdown(found: Experiment, shares: Sequence[float]) -> str:
+def markdown(experiment: Experiment, shares: Sequence[float]) -> str:
     """The rows as a table of Markdown."""
     heads = (
         "hints", "came through", *(f"decisions to {share:.0%}" for share in shares), "at the end", "hints taken away",
         "deals", "deals, hints taken away", "the hinter's own play",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(['---'] * len(heads))}|"]
-    for row in rows(found, shares):
-        own = found.hinters.get(row.arm.mode)
+    for row in rows(experiment, shares):
+        own = experiment.hinters.get(row.arm.mode, math.nan)
         cells = (
             row.arm.name,
-            "-" if math.isnan(row.available) else f"{row.available:.1%}",
+            spelled(row.available, "share"),
             *(_decisions(row, share) for share in shares),
-            *(_percent(one) for one in (row.told, row.alone, row.told_deals, row.alone_deals)),
-            "-" if own is None else f"{own:.1%}",
+            *(with_half(share, "share") for share in (row.hinted, row.alone, row.hinted_deals, row.alone_deals)),
+            spelled(own, "share"),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def _row(found: Experiment, arm: Arm, shares: Sequence[float]) -> Row:
-    learners = _learners(found, arm)
+def _row(experiment: Experiment, arm: Arm, shares: Sequence[float]) -> Row:
+    learners = _learners(experiment, arm)
     ends = [marks[-1] for marks in learners]
     reached = {}
     for share in shares:
         firsts = [first for first in (first_reached(marks, share) for marks in learners) if first is not None]
-        reached[share] = (spread(firsts), len(firsts))
-    tally = found.tallies.get(arm.name, Counter())
+        reached[share] = mean_of(firsts, CONFIDENCE)
+    tally = experiment.tallies.get(arm.name, Counter())
     asked = tally["asked"]
     return Row(
         arm,
         tally["available"] / asked if asked else math.nan,
         reached,
         len(learners),
-        told=spread([mark.told for mark in ends]),
-        alone=spread([mark.alone for mark in ends]),
-        told_deals=spread([mark.told_deals for mark in ends]),
-        alone_deals=spread([mark.alone_deals for mark in ends]),
+        hinted=mean_of([mark.hinted for mark in ends], CONFIDENCE),
+        alone=mean_of([mark.alone for mark in ends], CONFIDENCE),
+        hinted_deals=mean_of([mark.hinted_deals for mark in ends], CONFIDENCE),
+        alone_deals=mean_of([mark.alone_deals for mark in ends], CONFIDENCE),
     )
 
 
-def _learners(found: Experiment, arm: Arm) -> list[list[Mark]]:
+def _learners(experiment: Experiment, arm: Arm) -> list[list[Mark]]:
     """The measurements of each seed, in order."""
-    seeds = dict.fromkeys(mark.seed for mark in found.marks if mark.arm == arm)
-    return [[mark for mark in found.marks if mark.arm == arm and mark.seed == seed] for seed in seeds]
+    seeds = dict.fromkeys(mark.seed for mark in experiment.marks if mark.arm == arm)
+    return [[mark for mark in experiment.marks if mark.arm == arm and mark.seed == seed] for seed in seeds]
 
 
 def _decisions(row: Row, share: float) -> str:
-    told, seeds = row.reached[share]
-    if not seeds:
+    """Thousands of own decisions, and of how many seeds, where some never got there."""
+    reached = row.reached[share]
+    if not reached.n:
         return "not reached"
-    margin = "" if math.isnan(told.margin) else f" ±{told.margin / 1000:.1f}k"
-    some = "" if seeds == row.seeds else f" ({seeds} of {row.seeds} seeds)"
-    return f"{told.mean / 1000:.1f}k{margin}{some}"
-
-
-def _percent(told: Spread) -> str:
-    return f"{told.mean:.1%}" + ("" if math.isnan(told.margin) else f" ±{told.margin:.1%}")
+    margin = "" if math.isnan(reached.margin) else f" ±{reached.margin / 1000:.1f}k"
+    some = "" if reached.n == row.seeds else f" ({reached.n} of {row.seeds} seeds)"
+    return f"{reached.mean / 1000:.1f}k{margin}{some}"

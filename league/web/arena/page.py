@@ -8,10 +8,9 @@ from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord
 from dond_marl.rollout import OccupantError
 from league.web.arena.view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
-from league.web.desk import Desk
 from league.web.elements import Tag, button, chosen, shown, typed
-from league.web.occupants import MISTAKES, rules_of, seat, source, source_choices
-from league.web.people import WRITTEN, People
+from league.web.frame import Desk
+from league.web.occupants import MISTAKES, WRITTEN, People, rules_of, seat, source, source_choices
 from league.web.play.setup_form import whole_number
 from league.web.replay.stepper import Stepper
 from league.web.replay.view import title
@@ -22,7 +21,7 @@ class ArenaPage:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._people = People(desk.leagues.known())
+        self._people = People(desk.runs())
         self._keys = ["expert", "heuristic"]
         self._written = ["", ""]
         self._source, self._size, self._seed = "lewis/train", str(SIZES[1]), "0"

@@ -8,12 +8,10 @@ from pathlib import Path
 
 from nicegui import ui
 
-from league.display.svg.curves import curves
 from league.display.svg.markup import Markup
 from league.web.elements import Tag, chosen, show, shown
-from league.web.league.follower import Picture, RunViewError
-from league.web.league.following import Leagues
-from league.web.league.view import curriculum, heat_map, ladder, lineage, summary
+from league.web.league.follower import Leagues, Picture, RunViewError
+from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
 
 EVERY = 1.0  # seconds
 PARTS: dict[str, Callable[[Picture], Markup]] = {

@@ -1,14 +1,14 @@
-"""What the league page shows of a :class:`~league.web.league.follower.Picture`: ladder, cross-play, curriculum, who is who."""
+"""The parts of the league page, drawn from a :class:`~league.web.league.follower.Picture`."""
 
 from __future__ import annotations
 
 import math
 
 from dond_marl.yardsticks.metrics import TEN, Estimate
-from league.display.svg.markup import Markup, element, joined
+from league.display.svg.curves import curve_chart
+from league.display.svg.markup import Markup, counted, element, joined
 from league.standings.crossplay import Standing
 from league.web.league.follower import Picture, sentence
-from league.web.play.view import counted
 
 ROLES = {
     "main": "learns",
@@ -80,6 +80,11 @@ def ladder(picture: Picture) -> Markup:
     )
     table = element("table", element("thead", head), element("tbody", *rows), class_="numbers ladder")
     return joined((note, table))
+
+
+def curves(picture: Picture) -> Markup:
+    """How the learners score against the yardstick, by their own decisions."""
+    return curve_chart(picture.curves, picture.yardstick, picture.confidence)
 
 
 def heat_map(picture: Picture) -> Markup:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from dond_marl.game import Triple, rest, worth
 from dond_marl.records.transcript import in_words
+from league.display.svg.markup import points
 from league.web.elements import Tag, button
-from league.web.play.view import Lane, lanes, points, whole
+from league.web.play.view import Lane, lanes, whole
 from partners.human import View
 
 

@@ -8,17 +8,16 @@ from urllib.parse import quote
 from nicegui import background_tasks, context, ui
 
 from dond_marl.game import Act, Action, State, apply
-from dond_marl.randomness import generator
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
+from league.display.session import Sitting
 from league.display.svg.frontier import ending_told
-from league.web.desk import Desk
 from league.web.elements import Tag, button, show, shown
-from league.web.occupants import MISTAKES
-from league.web.people import People
+from league.web.frame import Desk
+from league.web.occupants import MISTAKES, People
 from league.web.play.actions import KEYS, Actions
 from league.web.play.board import Board
-from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, Sitting, best_response_score
+from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, best_response_score
 from league.web.play.result import pips, result
 from league.web.play.setup_form import SetupForm, Wish, sitting_of
 from league.web.play.talk import Talk
@@ -42,7 +41,6 @@ class PlayPage:
         self._desk = desk
         self._game: LiveGame | None = None
         self._sitting: Sitting | None = None
-        self._wish = Wish()
         self._number = 0
         self._played: list[tuple[GameRecord, int]] = []
         self._board: Board | None = None
@@ -52,7 +50,7 @@ class PlayPage:
         context.client.on_delete(self._leave)
 
     def _form(self) -> SetupForm:
-        self._people = People(self._desk.leagues.known())
+        self._people = People(self._desk.runs())
         return SetupForm(self._people, self._begin)
 
     async def _begin(self, wish: Wish) -> None:
@@ -65,14 +63,8 @@ class PlayPage:
         except MISTAKES as mistake:
             self._setup.complain(f"{mistake}.")
             return
-        self._sitting, self._wish, self._number, self._played = sitting, wish, 0, []
-        self._deal(self._drawn_seat())
-
-    def _drawn_seat(self) -> int:
-        assert self._sitting is not None
-        if self._wish.seat in ("0", "1"):
-            return int(self._wish.seat)
-        return int(generator(self._sitting.seed, "seat of the person", self._number).integers(2))
+        self._sitting, self._number, self._played = sitting, 0, []
+        self._deal(sitting.seat_of(0))
 
     def _deal(self, seat: int, scenarios: Scenarios | None = None) -> None:
         """Begin game ``self._number``."""
@@ -184,7 +176,8 @@ class PlayPage:
         """Another game; after ``game``, the same items with the seats exchanged."""
         self._number += 1
         if game is None:
-            self._deal(self._drawn_seat())
+            assert self._sitting is not None
+            self._deal(self._sitting.seat_of(self._number))
         else:
             self._deal(1 - game.seat, game.scenarios)
 

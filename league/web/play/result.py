@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dond_marl.game import ITEMS, State
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause
-from dond_marl.yardsticks.metrics import TEN
+from league.display.session import tally
 from league.display.svg.frontier import drawing, frontier_table, legend, plane_of, scores, verdict
-from league.display.svg.markup import Markup, element, joined
+from league.display.svg.markup import Markup, counted, element, joined
 
 MOST_PIPS = 20
 
@@ -33,7 +33,7 @@ def result(played: Sequence[tuple[GameRecord, int]], partner: str) -> Markup:
         element("details", element("summary", "In numbers"), frontier_table(at), class_="more"),
         class_="picture",
     )
-    return joined((head, picture, tally(played)))
+    return joined((head, picture, tally_line(played)))
 
 
 def shares_table(record: GameRecord, seat: int) -> Markup:
@@ -53,24 +53,15 @@ def shares_table(record: GameRecord, seat: int) -> Markup:
     return element("table", caption, element("thead", head), element("tbody", *body), class_="numbers")
 
 
-def tally(played: Sequence[tuple[GameRecord, int]]) -> Markup | None:
+def tally_line(played: Sequence[tuple[GameRecord, int]]) -> Markup | None:
     """The sitting so far, once there is more than one game."""
     if len(played) < 2:
         return None
-    mine, theirs = (
-        sum(of_ten(record, seat if own else 1 - seat) for record, seat in played) / len(played) for own in (True, False)
+    games, deals, mine, theirs = tally(played)
+    text = (
+        f"{games} games together, {counted(deals, 'deal')}: you {mine:.1f}, they {theirs:.1f} points of ten on average."
     )
-    deals = sum(record.outcome.deal for record, _ in played)
-    told = (
-        f"{len(played)} games together, {deals} deal{'' if deals == 1 else 's'}: "
-        f"you {mine:.1f}, they {theirs:.1f} points of ten on average."
-    )
-    return element("p", told, class_="tally")
-
-
-def of_ten(record: GameRecord, seat: int) -> float:
-    """A seat's score in points of ten."""
-    return record.outcome.scores[seat] * TEN / max(record.scenario.whole(seat), 1)
+    return element("p", text, class_="tally")
 
 
 def _fallbacks(record: GameRecord, seat: int, partner: str) -> list[Markup]:

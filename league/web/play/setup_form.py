@@ -8,10 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dond_marl.game import Rules
+from league.display.session import Sitting
 from league.web.elements import Tag, chosen, typed
-from league.web.occupants import FEATURED, HINT_MODES, Candidate, rules_of, seat, source, source_choices, whisper
-from league.web.people import WRITTEN, People
-from league.web.play.live_game import Sitting
+from league.web.occupants import (
+    FEATURED,
+    HINT_MODES,
+    WRITTEN,
+    Candidate,
+    People,
+    rules_of,
+    seat,
+    source,
+    source_choices,
+    whisper,
+)
 
 HINT_WORDS = {"none": "None", "random": "Random whispers", "expert": "Whispers from the expert"}
 SEATS = {"random": "Whoever is drawn", "0": "I open", "1": "They open"}
@@ -40,8 +50,9 @@ def sitting_of(wish: Wish, candidate: Candidate, book: Path, data_dir: Path | No
     # A person wants another game every time.
     seed = whole_number("seed", wish.seed, 0, 2**63 - 1) if wish.seed.strip() else secrets.randbits(31)
     partner, name = seat(candidate)
+    own_seat = int(wish.seat) if wish.seat in ("0", "1") else None  # a browser may send anything
     dealt = source(wish.source, data_dir)
-    return Sitting(partner, name, dealt, rules, seed, book, whisper(wish.hints), wish.hints)
+    return Sitting(partner, name, dealt, rules, seed, book, own_seat, whisper(wish.hints), wish.hints)
 
 
 def whole_number(what: str, given: str, low: int, high: int) -> int:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from dond_marl.game import ITEMS, Act, Action, Rules, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
+from league.display.svg.markup import points
 from league.web.play.live_game import Hint
 from partners.human import View
 
@@ -69,16 +70,6 @@ def headline(view: View) -> str:
 def split_told(view: View, kept: Triple) -> str:
     """What a split of the table means."""
     return f"You keep {in_words(kept)}; they get {in_words(rest(view.counts, kept))}."
-
-
-def points(number: int) -> str:
-    """``1 point``, ``7 points``."""
-    return counted(number, "point")
-
-
-def counted(number: int, what: str) -> str:
-    """``1 round``, ``3 rounds``."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def whole(view: View) -> int:

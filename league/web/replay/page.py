@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dond_marl.records.record import GameRecord, RecordError
-from league.web.desk import Desk
+from league.display.svg.markup import counted
 from league.web.elements import Tag, chosen
-from league.web.people import People
-from league.web.play.view import counted
+from league.web.frame import Desk
+from league.web.occupants import People
 from league.web.replay.stepper import Stepper
 from league.web.replay.view import read_records, record_files, title
 
@@ -17,7 +17,7 @@ class ReplayPage:
     """One browser window's replay; ``asked`` is the file to begin with, its newest game first."""
 
     def __init__(self, desk: Desk, asked: str = "") -> None:
-        self._people = People(desk.leagues.known())
+        self._people = People(desk.runs())
         files = list(dict.fromkeys([*([desk.book] if desk.book.is_file() else []), *record_files(desk.games)]))
         self._files = {str(number): path for number, path in enumerate(files)}
         self._games: dict[str, GameRecord] = {}

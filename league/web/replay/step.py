@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from league.display.dialogue import Step, act_told, said
-from league.display.svg.markup import Markup, element, joined
+from league.display.svg.markup import Markup, counted, element, joined, points
 from league.web.play.live_game import Hint
-from league.web.play.view import counted, points
 from league.web.replay.view import Bar, Thought
 
 SIDES = ("me", "they")  # seat_0 is drawn like the viewer, seat_1 like the partner

@@ -13,8 +13,7 @@ from league.display.dialogue import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.web.elements import Tag, button, chosen, show, shown
-from league.web.occupants import HINT_MODES, MISTAKES, seat, whisper
-from league.web.people import WRITTEN, People
+from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, seat, whisper
 from league.web.play.setup_form import HINT_WORDS
 from league.web.replay.step import best_line, conversation, hint_line, place_told, private_views, thoughts
 from league.web.replay.view import advice, best_answer, policy, prior_of, seat_names, title

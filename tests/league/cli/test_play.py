@@ -23,8 +23,9 @@ from dond_marl.records.record import from_json, records, replay
 from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
-from league.cli.play import RECORDS, Request, main
+from league.cli.play import Request, main
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
+from league.display.session import RECORDS
 from league.display.typed import Meant, Mistake, Wish, understood
 from league.settings.read import EnvConfig
 from league.tasks.values import Block, MatchTask, Member, Place, Seated, play
@@ -415,7 +416,7 @@ class Leaves:
 
 
 def test_the_terminal_itself_can_be_named_and_shows_games_side_by_side(monkeypatch, capsys):
-    person = human("league.play_screen:Terminal")
+    person = human("league.display.game:Terminal")
     monkeypatch.setattr(sys, "stdin", io.StringIO("p 1 2 2\np 1 2 2\n"))
     rollout((person, seat_occupant("pushover")), pack([SCENARIO, SCENARIO.swapped()]), seed=0)
     assert "turn 1 of 10 · game 2 of 2 side by side" in capsys.readouterr().out

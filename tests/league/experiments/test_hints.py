@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from dond_marl.yardsticks.metrics import mean_of
 from league.cli.experiments.hints import main
-from league.experiments.hints.experiment import Arm, Experiment, ExperimentConfig, Mark, arms
-from league.experiments.hints.findings import curve, first_reached, markdown, rows, spread
+from league.experiments.hints.experiment import Arm, Experiment, Mark, arms
+from league.experiments.hints.findings import curve, first_reached, markdown, rows
+from league.experiments.hints.settings import ExperimentConfig
 from league.settings.read import ConfigError, load_config
 
 torch.set_num_threads(1)
@@ -20,8 +22,8 @@ CONFIG = ROOT / "configs" / "hint_experiment.yaml"
 TELLS, MIXED = Arm("expert", 0.0), Arm("expert", 0.5)
 
 
-def mark(decisions: int, told: float, alone: float = 0.0, arm: Arm = TELLS, seed: int = 0) -> Mark:
-    return Mark(arm, seed, decisions, told, alone, 1.0, 0.5)
+def mark(decisions: int, hinted: float, alone: float = 0.0, arm: Arm = TELLS, seed: int = 0) -> Mark:
+    return Mark(arm, seed, decisions, hinted, alone, 1.0, 0.5)
 
 
 def test_nothing_is_withheld_from_whoever_is_told_nothing():
@@ -42,9 +44,9 @@ def test_the_decisions_to_a_share_lie_on_the_line_between_two_measurements():
 
 def test_an_interval_over_seeds_is_students():
     """1, 2, 3: mean 2, standard error 1 / sqrt 3, and the t of two degrees of freedom is 4.3027."""
-    assert spread([1, 2, 3]).margin == pytest.approx(4.30265 / math.sqrt(3), rel=1e-5)
-    assert math.isnan(spread([1.0]).low) and spread([1.0]).mean == 1
-    assert math.isnan(spread([]).mean)
+    assert mean_of([1, 2, 3], 0.95).margin == pytest.approx(4.30265 / math.sqrt(3), rel=1e-5)
+    assert math.isnan(mean_of([1.0], 0.95).low) and mean_of([1.0], 0.95).mean == 1
+    assert math.isnan(mean_of([], 0.95).mean)
 
 
 def two_seeds() -> Experiment:
@@ -57,17 +59,17 @@ def two_seeds() -> Experiment:
 
 
 def test_a_curve_is_the_mean_of_its_seeds_step_by_step():
-    drawn = curve(two_seeds(), TELLS, lambda measured: measured.told)
+    drawn = curve(two_seeds(), TELLS, lambda measured: measured.hinted)
     assert drawn.decisions.tolist() == [0, 110]
-    assert [point.mean for point in drawn.spreads] == pytest.approx([0.3, 0.7])
+    assert [point.mean for point in drawn.shares] == pytest.approx([0.3, 0.7])
 
 
 def test_the_table_says_who_got_how_far_and_how_many_did():
     first, second = rows(two_seeds(), [0.5, 0.7])
-    assert first.reached[0.5][1] == 2
-    told, seeds = first.reached[0.7]
-    assert seeds == 1 and told.mean == pytest.approx(100 * 5 / 6) and math.isnan(told.low)
-    assert first.told.mean == pytest.approx(0.7) and first.alone.mean == pytest.approx(0.4)
+    assert first.reached[0.5].n == 2
+    reached = first.reached[0.7]
+    assert reached.n == 1 and reached.mean == pytest.approx(100 * 5 / 6) and math.isnan(reached.low)
+    assert first.hinted.mean == pytest.approx(0.7) and first.alone.mean == pytest.approx(0.4)
     assert first.available == 0.75 and math.isnan(second.available)
     text = markdown(two_seeds(), [0.7, 0.95]).splitlines()
     assert len(text) == 4 and all(line.count("|") == text[0].count("|") for line in text)

@@ -27,18 +27,16 @@ from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.cli.web import Request, main
 from league.display.dialogue import steps
-from league.display.svg.curves import curves
+from league.display.session import Sitting
 from league.display.svg.frontier import drawing, ending_told, plane, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
 from league.web.arena.view import figures_table, landing_chart, meet
-from league.web.league.follower import Follower, RunViewError
-from league.web.league.following import Leagues, named_run
-from league.web.league.view import curriculum, heat_map, ladder, lineage, summary
-from league.web.occupants import FEATURED, MISTAKES, Candidate, built_in, seat, source, source_choices, whisper
-from league.web.people import People
-from league.web.play.live_game import Asked, Broken, Ended, LiveGame, Sitting, best_response_score, whispered
+from league.web.league.follower import Follower, Leagues, RunViewError, named_run
+from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
+from league.web.occupants import FEATURED, MISTAKES, Candidate, People, built_in, seat, source, source_choices, whisper
+from league.web.play.live_game import Asked, Broken, Ended, LiveGame, best_response_score, whispered
 from league.web.play.result import pips, result
 from league.web.play.setup_form import Wish, sitting_of, whole_number
 from league.web.play.view import choices, first_split, headline, is_final, said_lines
@@ -553,7 +551,7 @@ def test_the_door_tells_mistakes_without_a_traceback(tmp_path, capsys):
 
 
 def test_pages_are_an_extra_that_nothing_else_loads():
-    code = "import sys, league.web.sitting, league.web.run_view, league.web.server; print('nicegui' in sys.modules)"
+    code = "import sys, league.web.play.live_game, league.web.league.follower, league.cli.web; print('nicegui' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "False"
 

@@ -1,0 +1,153 @@
+"""A person at the table: what all games of a sitting share, and how each is played, recorded and added up.
+
+The terminal and the page seat their person here; only how they ask for an act and what they show differs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from dond_marl.game import Rules
+from dond_marl.randomness import generator
+from dond_marl.records.record import GameRecord, records, to_line
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource
+from dond_marl.seats import Partner, Whisper
+from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.metrics import TEN
+from league.display.game import LeftTheTable
+from partners.best_response import BestResponse
+
+NAME = "human"  # in records
+RECORDS = Path("runs/human/games.jsonl")  # where games are written unless another file is named
+_ONE_WRITER = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """What all games of a person have in common."""
+
+    partner: Partner
+    name: str  # the partner's, as it is recorded
+    source: ScenarioSource
+    rules: Rules
+    seed: int
+    book: Path  # games are added to this file, a line each
+    seat: int | None = None  # the person's; None: drawn for each game
+    whisper: Whisper | None = None  # who advises the person
+    hints: str = "none"  # the adviser's name, part of the person's in records
+
+    @property
+    def person(self) -> str:
+        """The person's name in records: somebody who is advised is another player."""
+        return NAME if self.whisper is None else f"{NAME}(hints={self.hints})"
+
+    @cached_property
+    def best_response(self) -> BestResponse | None:
+        """Who does best against the partner; ``None`` where only bounds or guesses of that are known."""
+        if not exact_by_answers(self.partner, self.rules):
+            return None
+        try:
+            return BestResponse(self.partner)
+        except ValueError:  # it is only known in games as short as these, and this partner plays all kinds
+            return None
+
+    def seat_of(self, number: int) -> int:
+        """Where the person sits in game ``number``: 0 or 1."""
+        if self.seat is not None:
+            return self.seat
+        return int(generator(self.seed, "seat of the person", number).integers(2))
+
+
+class Tally(NamedTuple):
+    """The games of a sitting so far."""
+
+    games: int
+    deals: int
+    mine: float  # the person's mean points of ten
+    theirs: float  # the partner's
+
+
+def play_game(
+    sitting: Sitting, person: Partner, seat: int, number: int, scenarios: Scenarios | None = None
+) -> GameRecord:
+    """Game ``number`` with ``person`` in ``seat``, on the scenario that the source deals or on the given one.
+
+    Raises :class:`~league.display.game.LeftTheTable`, :class:`~dond_marl.rollout.OccupantError` where the partner
+    fails, and ``OSError`` where the person's screen does.
+    """
+    try:
+        return _record(sitting, person, sitting.person, seat, number, scenarios, sitting.whisper)
+    except OccupantError as error:
+        if isinstance(error.__cause__, LeftTheTable):
+            raise LeftTheTable from None
+        if isinstance(error.__cause__, OSError) and error.seat == seat:
+            raise error.__cause__ from None  # nobody's act is to blame
+        raise
+
+
+def best_response_game(
+    sitting: Sitting, seat: int, number: int, scenarios: Scenarios | None = None
+) -> GameRecord | None:
+    """The same game with the best response in the person's place, unadvised.
+
+    ``None`` where it is not known exactly, as in scenarios that are too rich. Raises
+    :class:`~dond_marl.rollout.OccupantError`.
+    """
+    if sitting.best_response is None:
+        return None
+    try:
+        return _record(sitting, sitting.best_response, NAME, seat, number, scenarios, None)
+    except OccupantError as error:
+        if isinstance(error.__cause__, OutOfReach):
+            return None
+        raise
+
+
+def _record(
+    sitting: Sitting,
+    player: Partner,
+    name: str,
+    seat: int,
+    number: int,
+    scenarios: Scenarios | None,
+    whisper: Whisper | None,
+) -> GameRecord:
+    partner, source = sitting.partner, sitting.source
+    games = rollout(
+        (player, partner) if seat == 0 else (partner, player),
+        source.block(sitting.seed, number, 1) if scenarios is None else scenarios,
+        sitting.rules,
+        seed=sitting.seed,
+        index=(number,),
+        prior=source.prior,
+        whispers=(whisper, None) if seat == 0 else (None, whisper),
+    )
+    names = (name, sitting.name) if seat == 0 else (sitting.name, name)
+    return records(games, names, source=source.label, seed=sitting.seed)[0]
+
+
+def write_down(record: GameRecord, book: Path) -> None:
+    """Add a game to the file, whose folder is made where there is none. Raises ``OSError``."""
+    with _ONE_WRITER:
+        book.parent.mkdir(parents=True, exist_ok=True)
+        with book.open("a", encoding="utf-8") as file:
+            file.write(f"{to_line(record)}\n")
+
+
+def points_of_ten(record: GameRecord, seat: int) -> float:
+    """A seat's score as tenths of what the whole pool is worth to it, 0..10."""
+    return record.outcome.scores[seat] * TEN / max(record.scenario.whole(seat), 1)
+
+
+def tally(played: Sequence[tuple[GameRecord, int]]) -> Tally:
+    """Add up one game or more, each with the person's seat."""
+    mine = sum(points_of_ten(record, seat) for record, seat in played) / len(played)
+    theirs = sum(points_of_ten(record, 1 - seat) for record, seat in played) / len(played)
+    return Tally(len(played), sum(record.outcome.deal for record, _ in played), mine, theirs)

@@ -1,0 +1,47 @@
+"""The settings of a hint experiment."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from league.settings.sections import EnvConfig, PathText, Section, wrong
+from league.settings.training import HintMode, HintsConfig, TrainingConfig
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+class ExperimentSection(Section):
+    """Which hinters are compared, how often learners are measured, and the shares whose cost is reported."""
+
+    modes: Annotated[tuple[HintMode, ...], BeforeValidator(_as_tuple)] = Field(
+        default=("none", "random", "expert", "llm"), description="a list of none, random, expert, llm"
+    )
+    dropouts: Annotated[tuple[float, ...], BeforeValidator(_as_tuple)] = Field(
+        default=(0.0, 0.5), description="a list of numbers in 0..1: shares of hints withheld while learning"
+    )
+    seeds: int = Field(default=5, ge=1, le=1000)
+    every: int = Field(default=5_000, ge=1, description="own decisions between measurements")
+    shares: Annotated[tuple[float, ...], BeforeValidator(_as_tuple)] = Field(
+        default=(0.7, 0.8, 0.9), description="a list of numbers in 0..1, of the exact best response"
+    )
+
+    @model_validator(mode="after")
+    def _in_range(self) -> ExperimentSection:
+        for key in ("dropouts", "shares"):
+            if not all(0 <= number <= 1 for number in getattr(self, key)) or not getattr(self, key):
+                raise wrong(f"{key} must be a list of numbers in 0..1", key)
+        return self
+
+
+class ExperimentConfig(Section):
+    """All settings of a hint experiment; ``hints.mode`` and ``hints.dropout`` are what it varies."""
+
+    env: EnvConfig = Field(default_factory=EnvConfig)
+    hints: HintsConfig = Field(default_factory=HintsConfig)
+    training: TrainingConfig = Field(default_factory=TrainingConfig)
+    experiment: ExperimentSection = Field(default_factory=ExperimentSection)
+    output_dir: PathText = Field(default="runs/hints", description="the path of a folder")
