@@ -130,7 +130,7 @@ def _check_kind(partner: object) -> None:
 def _pickled(partner: Partner) -> Partner:
     """A copy by way of a pickle, as worker processes get it."""
     try:
-        copy: Partner = pickle.loads(pickle.dumps(partner))  # our own pickle
+        copy: Partner = pickle.loads(pickle.dumps(partner))  # noqa: S301  # our own pickle
     except Exception as error:
         raise AssertionError(
             f"{partner!r} must be picklable: define its class at the top of a module, and hold nothing in it that "

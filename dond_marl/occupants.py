@@ -40,7 +40,7 @@ def catalogue() -> dict[str, Factory]:
             continue
         try:
             loaded = entry.load()
-        except Exception as error:  # somebody else's package: it must not take the others with it
+        except Exception as error:  # noqa: BLE001  # somebody else's package: it must not take the others with it
             loaded = _unusable(entry, error)
         new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
         taken = sorted(found.keys() & new.keys())

@@ -43,12 +43,14 @@ def alias(homes: Mapping[str, str]) -> None:
         sys.meta_path.append(_FINDER)
 
 
-def on_first_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: a name of ``homes`` is taken from its module when it is first used."""
+def on_first_use(package: str, *modules: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package: a name of its ``__all__`` is looked for in ``modules``, in order, when used."""
 
     def attribute(name: str) -> Any:
-        if name in homes:
-            return getattr(importlib.import_module(homes[name]), name)
+        if name in sys.modules[package].__all__:
+            for module in map(importlib.import_module, modules):
+                if hasattr(module, name):
+                    return getattr(module, name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return attribute

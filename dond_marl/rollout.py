@@ -28,7 +28,7 @@ def one_line(error: BaseException, length: int = 300) -> str:
     """The kind and the message of somebody else's error, printable on one line whatever it holds."""
     try:
         message = str(error)
-    except Exception:  # even its text is somebody else's code
+    except Exception:  # noqa: BLE001  # even its text is somebody else's code
         message = "(its message cannot be read)"
     text = f"{type(error).__name__}: {message}"
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:length]

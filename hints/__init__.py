@@ -4,10 +4,9 @@
 for a network, :mod:`hints.injector` puts them into the environments' ``info``. Each is imported when it is first used.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from dond_marl.public_names import on_first_use
 
 if TYPE_CHECKING:
     from hints.adapter import HintAdapter, LayoutError
@@ -24,19 +23,4 @@ __all__ = [
     "LayoutError",
     "RandomHinter",
 ]
-
-_HOMES = {
-    "ExpertHinter": "hints.providers",
-    "HintAdapter": "hints.adapter",
-    "HintInjectorEnv": "hints.injector",
-    "HintSchedule": "hints.schedule",
-    "HinterError": "hints.providers",
-    "LayoutError": "hints.adapter",
-    "RandomHinter": "hints.providers",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = on_first_use(__name__, "hints.adapter", "hints.providers", "hints.schedule", "hints.injector")

@@ -101,7 +101,7 @@ class ExpertHinter:
             said = self._asked.act(turns)
         except HinterError:
             raise
-        except Exception as error:  # whatever the partner does wrong, the hinted seat plays on
+        except Exception as error:  # noqa: BLE001  # whatever the partner does wrong, the hinted seat plays on
             warnings.warn(
                 f"{type(self._asked).__name__}, asked for hints, failed: {type(error).__name__}: {error}; "
                 "the hints are unavailable and counted as 'unreachable'",

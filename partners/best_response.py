@@ -23,13 +23,13 @@ class BestResponse:
     """The best response to ``to``, a partner without memory: exact if it is deterministic.
 
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
-    :mod:`dond_marl.yardsticks.best_response`). It knows how ``to`` answers, but not its values: it believes the scenario prior
-    and learns from every answer. To a partner that gambles but knows its probabilities it is exact in games of at most
-    four turns; in longer ones it acts by what its acts would be worth if it knew the partner's values, until three
-    turns are left (:mod:`dond_marl.yardsticks.odds`). Solved when it is first asked, for the views that come up. If its partner
-    says what ``to`` would say under no values, it begins again with the prior. ``contexts``: the distribution to
-    believe in instead of the one that the game names. The uniform prior, with its 1,330 possible partner values, is out
-    of reach and raises :class:`~dond_marl.yardsticks.belief_states.OutOfReach`.
+    :mod:`dond_marl.yardsticks.best_response`). It knows how ``to`` answers, but not its values: it believes the
+    scenario prior and learns from every answer. To a partner that gambles but knows its probabilities it is exact in
+    games of at most four turns; in longer ones it acts by what its acts would be worth if it knew the partner's values,
+    until three turns are left (:mod:`dond_marl.yardsticks.odds`). Solved when it is first asked, for the views that
+    come up. If its partner says what ``to`` would say under no values, it begins again with the prior. ``contexts``:
+    the distribution to believe in instead of the one that the game names. The uniform prior, with its 1,330 possible
+    partner values, is out of reach and raises :class:`~dond_marl.yardsticks.belief_states.OutOfReach`.
     """
 
     traits = Traits(deterministic=True)

@@ -1,10 +1,10 @@
 """The published dialogues as games: who said which act, and which of the talks are exact games of these rules.
 
 Most negotiations are in the files twice, once from each side; here each is one, ``seat_0`` being who spoke first. What
-people wrote is read by :mod:`dond_marl.dialogues.annotator`. A refusal of theirs refuses and talks on, and nobody counts their
-turns, so they play by ``HUMAN_RULES``. A talk is an exact game if every utterance up to its end was read as an act that
-those rules allow, and if replaying it leads to what people selected. Any other talk is marked with the reason, and what
-could not be read stays unread: nothing is guessed.
+people wrote is read by :mod:`dond_marl.dialogues.annotator`. A refusal of theirs refuses and talks on, and nobody
+counts their turns, so they play by ``HUMAN_RULES``. A talk is an exact game if every utterance up to its end was read
+as an act that those rules allow, and if replaying it leads to what people selected. Any other talk is marked with the
+reason, and what could not be read stays unread: nothing is guessed.
 
 The closing click is an act as well: AGREE if the partner's last act was an offer and the one who clicks selected
 what that offer leaves; otherwise it says END. Nothing of anybody's text is in what comes out of here.

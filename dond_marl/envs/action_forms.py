@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dond_marl.envs.spaces import InvalidAction, told, wholes
+from dond_marl.envs.spaces import InvalidAction, described, wholes
 from dond_marl.game import ITEMS, Act, as_integer
 from dond_marl.seats import Bools
 from dond_marl.splits import action_at, action_count
@@ -48,13 +48,13 @@ class FlatActions:
 
     def read(self, action: object) -> object:
         """The ``Dict`` action. Raises :class:`InvalidAction`."""
-        given = wholes(action, len(self._sizes))
-        if given is None or not all(0 <= n < size for n, size in zip(given, self._sizes, strict=True)):
+        entries = wholes(action, len(self._sizes))
+        if entries is None or not all(0 <= n < size for n, size in zip(entries, self._sizes, strict=True)):
             raise InvalidAction(
                 f"a flat action is 4 whole numbers, the act type and oA, each less than {self._sizes}; "
-                f"got {told(action)}"
+                f"got {described(action)}"
             )
-        return {"act_type": given[0], "oA": given[1:]}
+        return {"act_type": entries[0], "oA": entries[1:]}
 
     def mask(self, mask: Any) -> tuple[NDArray[np.int8], ...]:
         """Four ``int8`` arrays: the acts, and each entry of ``oA``."""
@@ -77,10 +77,11 @@ class DiscreteActions:
 
     def read(self, action: object) -> object:
         """The ``Dict`` action. Raises :class:`InvalidAction`."""
-        given = as_integer(action)
-        if given is None or not 0 <= given < self._count:
-            raise InvalidAction(f"a numbered action is one whole number in 0..{self._count - 1}; got {told(action)}")
-        act, oA = action_at(given, self._max_count)
+        number = as_integer(action)
+        if number is None or not 0 <= number < self._count:
+            top, text = self._count - 1, described(action)
+            raise InvalidAction(f"a numbered action is one whole number in 0..{top}; got {text}")
+        act, oA = action_at(number, self._max_count)
         return {"act_type": int(act), "oA": oA}
 
     def mask(self, mask: Any) -> NDArray[np.int8]:

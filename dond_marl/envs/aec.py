@@ -16,18 +16,21 @@ from gymnasium import logger, spaces
 from gymnasium.utils import seeding
 from pettingzoo.utils.env import AECEnv, AECIterable
 
-from dond_marl.envs.arguments import by_name, check_folder, check_one_of, scenario_option
 from dond_marl.envs.spaces import (
     Info,
     InvalidAction,
     Observation,
     action_space,
     brief,
+    by_name,
+    check_folder,
+    check_one_of,
     inform,
     observation_space,
     observe,
     of_agent,
     read_action,
+    scenario_option,
 )
 from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
@@ -180,7 +183,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
         """The seats in turn, until both have left the finished game."""
-        self.negotiation  # raises before the first reset
+        self.negotiation  # noqa: B018  # raises before the first reset
         return super().agent_iter(max_iter)
 
     def step(self, action: object) -> None:

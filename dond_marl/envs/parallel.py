@@ -61,7 +61,7 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
         """The active seat says its action. Raises as :meth:`NegotiationEnv.step`, and where that action is missing."""
         env = self.negotiation_env
         if not self.agents:
-            env.negotiation  # raises before the first reset
+            env.negotiation  # noqa: B018  # raises before the first reset
             raise OrderError("the game is over: call reset() for a new one")
         active = env.agent_selection
         if not isinstance(actions, Mapping) or active not in actions:

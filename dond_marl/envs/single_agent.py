@@ -11,8 +11,7 @@ import gymnasium
 from gymnasium import logger
 
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
-from dond_marl.envs.arguments import check_known
-from dond_marl.envs.spaces import Info, Observation, own
+from dond_marl.envs.spaces import Info, Observation, check_known, own
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Action, as_integer, rule_against

@@ -1,4 +1,4 @@
-"""What a seat sees and may say, as Gymnasium spaces, masks and checked actions.
+"""What a seat sees and may say, as Gymnasium spaces, masks and checked actions; and checked settings and options.
 
 Every face of the game (AEC, parallel, single-seat, the views) shares these definitions.
 
@@ -9,22 +9,31 @@ Observation, a ``Dict``: ``counts``, ``my_utilities``, ``partner_utilities`` (ze
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
+import os
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError
-from dond_marl.game import ITEMS, MAX_VALUE, SEATS, Act, Action, State, Triple, as_integer, may_agree
+from dond_marl.game import ITEMS, MAX_VALUE, SEATS, Act, Action, Scenario, State, Triple, as_integer, may_agree
 from dond_marl.seats import NO_ACT_YET
 
 Observation = dict[str, Any]
 Info = dict[str, Any]
 Entry = TypeVar("Entry")
+Arguments = ParamSpec("Arguments")
+SCENARIO = "scenario"  # the only option of reset
+_NEAR = 0.85  # of difflib: "scenarios" and "senario" are slips of the pen, "scenario_id" is another's option
+_NOTHING: Triple = (0, 0, 0)
+_OUTSIDE: Triple = (-1, -1, -1)
 _ACTS = tuple(Act)
 _INTEGERS = tuple(np.int64(number) for number in range(101))  # immutable, so one of each is enough
 _PARTS = frozenset(("act_type", "oA"))
@@ -135,15 +144,15 @@ def read_action(action: object, max_count: int) -> Action:
     """The action as a value of the game. Raises :class:`InvalidAction` for anything outside the action space."""
     if not isinstance(action, Mapping) or action.keys() != _PARTS:
         raise _invalid(
-            f"an action must be a dict with exactly the keys 'act_type' and 'oA'; got {told(action)}", max_count
+            f"an action must be a dict with exactly the keys 'act_type' and 'oA'; got {described(action)}", max_count
         )
     act, oA = as_integer(action["act_type"]), wholes(action["oA"], len(ITEMS))
     if act is None or not 0 <= act < len(_ACTS):
-        given = told(action["act_type"])
-        raise _invalid(f"'act_type' must be one whole number in 0..{len(_ACTS) - 1}; got {given}", max_count)
+        text = described(action["act_type"])
+        raise _invalid(f"'act_type' must be one whole number in 0..{len(_ACTS) - 1}; got {text}", max_count)
     a, b, c = oA or _OUTSIDE
     if not (0 <= a <= max_count and 0 <= b <= max_count and 0 <= c <= max_count):
-        raise _invalid(f"'oA' must be 3 whole numbers in 0..{max_count}; got {told(action['oA'])}", max_count)
+        raise _invalid(f"'oA' must be 3 whole numbers in 0..{max_count}; got {described(action['oA'])}", max_count)
     return Action(_ACTS[act], (a, b, c))
 
 
@@ -156,8 +165,8 @@ def wholes(value: object, size: int) -> list[int] | None:
         return numbers
     if not isinstance(value, list | tuple) or len(value) != size:
         return None
-    found = [number for entry in value if (number := as_integer(entry)) is not None]
-    return found if len(found) == size else None
+    integers = [number for entry in value if (number := as_integer(entry)) is not None]
+    return integers if len(integers) == size else None
 
 
 def brief(value: object) -> str:
@@ -165,7 +174,7 @@ def brief(value: object) -> str:
     return _BRIEF.repr(value)
 
 
-def told(value: object) -> str:
+def described(value: object) -> str:
     """What an action, or a part of one, is, for error messages; of an array also what may be wrong with it."""
     if not isinstance(value, np.ndarray):
         return brief(value)
@@ -200,5 +209,68 @@ def _invalid(problem: str, max_count: int) -> InvalidAction:
     )
 
 
-_NOTHING: Triple = (0, 0, 0)
-_OUTSIDE: Triple = (-1, -1, -1)
+def by_name(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """``init`` with a ``TypeError`` of our own for a setting that it does not have, or that is given without a name."""
+    known = tuple(inspect.signature(init).parameters)[1:]
+
+    @functools.wraps(init)
+    def checked(*values: Arguments.args, **settings: Arguments.kwargs) -> None:
+        if len(values) > 1:
+            raise TypeError(f"settings are given by name, {known[0]}=... and so on; got {brief(values[1])} without one")
+        check_known(settings, known)
+        init(*values, **settings)
+
+    return checked
+
+
+def check_known(names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise ``TypeError`` for a setting that does not exist."""
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise TypeError(f"there is no setting {name!r}{hint}; the settings are {', '.join(known)}")
+
+
+def check_one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+
+
+def check_folder(name: str, path: object) -> None:
+    """Raise ``ValueError`` unless ``path`` is a path or ``None``."""
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise ValueError(f"{name} must be the path of a folder, or None for the default one; got {brief(path)}")
+
+
+def scenario_option(options: Mapping[str, Any] | None, max_count: int) -> Scenario | None:
+    """The table that the options of ``reset`` set by hand. Raises ``TypeError`` and ``ValueError``."""
+    if options is None:
+        return None
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options must be a mapping such as {{'{SCENARIO}': ...}}, or None; got {brief(options)}")
+    for name in options:
+        if name != SCENARIO and difflib.get_close_matches(str(name).lower(), [SCENARIO], cutoff=_NEAR):
+            raise ValueError(f"there is no option {name!r}: did you mean {SCENARIO!r}?")
+    scenario = options.get(SCENARIO)
+    return None if scenario is None else _scenario(scenario, max_count)
+
+
+def _scenario(scenario: object, max_count: int) -> Scenario:
+    if isinstance(scenario, Mapping) and scenario.keys() == {"counts", "utilities"}:
+        try:
+            scenario = Scenario(scenario["counts"], tuple(scenario["utilities"]))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"options['{SCENARIO}']: {error}") from None
+    if not isinstance(scenario, Scenario):
+        raise ValueError(
+            f"options['{SCENARIO}'] must be a Scenario or {{'counts': 3 integers, 'utilities': one vector of 3 "
+            f"integers per seat}}; got {brief(scenario)}"
+        )
+    if max(scenario.counts) > max_count:
+        raise ValueError(
+            f"options['{SCENARIO}'] has counts {scenario.counts}, more of one type than max_count={max_count}, which "
+            f"the spaces are made for; build the environment with max_count={max(scenario.counts)}"
+        )
+    return scenario

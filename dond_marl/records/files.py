@@ -1,7 +1,7 @@
 """Transcripts as files: one game a line, JSON, versioned; what is exact replays exactly, what is not says why.
 
-A line is a :class:`~dond_marl.records.record.GameRecord` (its form stands in :mod:`dond_marl.records.record`), or a game that is known
-only in part, such as a talk between people of which some words could not be read::
+A line is a :class:`~dond_marl.records.record.GameRecord` (its form stands in :mod:`dond_marl.records.record`), or a
+game that is known only in part, such as a talk between people of which some words could not be read::
 
     {"version": 1, "inexact": "utterance 2 was not read: alternatives",
      "scenario": {"counts": [1, 2, 2], "utilities": [[4, 1, 2], [0, 4, 1]]}, "occupants": ["human", "human"],

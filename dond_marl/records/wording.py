@@ -1,4 +1,4 @@
-"""Dialogue acts in plain English, as people would say them: the other direction of :mod:`dond_marl.dialogues.annotator`.
+"""Dialogue acts in plain English, as people would say them: the inverse of :mod:`dond_marl.dialogues.annotator`.
 
 Each act has a few wordings of one meaning, so that a dialogue need not sound like a form; every one of them is read
 back as the same act (a property test goes through all of them). A transcript, which a bystander writes, has its own

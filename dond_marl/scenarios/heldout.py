@@ -1,7 +1,7 @@
 """The held-out part of the legal scenario space: the 200 scenarios of the published ``test.txt`` and their swaps.
 
-Indices into :func:`dond_marl.scenarios.sources.lewis_space`, 392 of 5,295. None of them occurs in ``selfplay.txt``; nothing is
-trained on them. A test rebuilds the list from the published file.
+Indices into :func:`dond_marl.scenarios.sources.lewis_space`, 392 of 5,295. None of them occurs in ``selfplay.txt``;
+nothing is trained on them. A test rebuilds the list from the published file.
 """
 
 HELDOUT_LEWIS: tuple[int, ...] = (

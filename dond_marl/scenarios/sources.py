@@ -2,7 +2,8 @@
 
 ``uniform``    counts 1..max_count, values 0..10, each seat values something; a pool may be worth up to 120 points.
 ``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
-``self_play``  the 4,086 published self-play games; ``dialogues`` the published human ones (:mod:`dond_marl.scenarios.data`).
+``self_play``  the 4,086 published self-play games (:mod:`dond_marl.scenarios.data`).
+``dialogues``  the published human ones.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def open_source(
     points_budget: int = LEWIS_WHOLE,
     max_count: int = LEWIS_MAX_COUNT,
 ) -> ScenarioSource:
-    """The source that these settings name. Raises :class:`ScenarioError` or :class:`dond_marl.scenarios.data.DataError`.
+    """The source that these settings name. Raises :class:`ScenarioError` or :class:`data.DataError`.
 
     ``use_dataset=True`` is the specification's way of saying ``scenarios=dataset``. ``normalize=True`` keeps only the
     scenarios worth exactly ``points_budget`` to both seats.

@@ -1,11 +1,11 @@
 """What a game could have paid: solution points, best responses, beliefs and values, exact or bounded."""
 
+from typing import TYPE_CHECKING
+
 from dond_marl.public_names import on_first_use
 
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "Value": "dond_marl.yardsticks.values",
-        "response_value": "dond_marl.yardsticks.values",
-    },
-)
+if TYPE_CHECKING:
+    from dond_marl.yardsticks.values import Value, response_value
+
+__all__ = ["Value", "response_value"]
+__getattr__ = on_first_use(__name__, "dond_marl.yardsticks.values")

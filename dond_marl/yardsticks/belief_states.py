@@ -1,7 +1,7 @@
 """Belief states of a game against a deterministic memoryless partner, and how one turn leads to the next.
 
-What matters to the seat to move is its context (:mod:`dond_marl.yardsticks.contexts`), which of the partner's possible values fit
-all that it has said (a set, as the bits of an integer), the claims on the table and who made the last. Under
+What matters to the seat to move is its context (:mod:`dond_marl.yardsticks.contexts`), which of the partner's possible
+values fit all that it has said (a set, as the bits of an integer), the claims on the table and who made the last. Under
 ``disagree="ends"`` its own claim is dropped: END pays only what AGREE pays too. Everything else is forgotten on
 purpose: states that agree in this are one state, which is what makes the search exact and short.
 """

@@ -1,9 +1,9 @@
 """Which values the partner may have: what a seat that knows its own values can tell under the scenario prior.
 
 ``lewis``, ``self_play`` and ``dialogues``: the seat's pool and values fix the legal scenarios of
-:func:`dond_marl.scenarios.sources.lewis_space` that it may be in, at most 26, each equally likely. ``uniform``: any values that
-are not all zero, whatever the seat's own. With a budget: those that make the pool worth exactly that. Where a prior
-cannot have produced the seat's view, because the table was set by hand, the nearest belief that can: see
+:func:`dond_marl.scenarios.sources.lewis_space` that it may be in, at most 26, each equally likely. ``uniform``: any
+values that are not all zero, whatever the seat's own. With a budget: those that make the pool worth exactly that. Where
+a prior cannot have produced the seat's view, because the table was set by hand, the nearest belief that can: see
 :func:`beliefs`.
 """
 
@@ -61,8 +61,8 @@ def partner_beliefs(turns: Turns) -> Beliefs:
 def beliefs(prior: str, counts: Int8s, my_utilities: Int8s) -> Beliefs:
     """The partner's values given the pools ``counts[B, 3]`` and the seat's own values ``[B, 3]``, under ``prior``.
 
-    ``prior`` is the name that :attr:`dond_marl.scenarios.sources.ScenarioSource.prior` gives. A view outside a Lewis prior
-    falls back to the values worth 10 points, where the pool allows any, otherwise to all; so does an unreachable
+    ``prior`` is the name that :attr:`dond_marl.scenarios.sources.ScenarioSource.prior` gives. A view outside a Lewis
+    prior falls back to the values worth 10 points, where the pool allows any, otherwise to all; so does an unreachable
     budget; an unknown prior is uniform.
     """
     budget = _BUDGET.search(prior)

@@ -1,11 +1,11 @@
 """The exact best response to a deterministic memoryless partner: expectimax over belief states, backwards in time.
 
 The seat does not know the partner's values, only their distribution; it learns from every answer. The partner's
-answers are a table (:mod:`dond_marl.yardsticks.replies`), so what a seat can learn is which set of values fits them, and the
-states that can come up (:mod:`dond_marl.yardsticks.belief_states`) are few enough to be enumerated. The partner is a part of the
-world, and the world a partially observed Markov decision process whose beliefs are its states (Kaelbling, Littman,
-Cassandra 1998, *Artificial Intelligence* 101, section 3). Ties go to AGREE, then
-to the claim worth most to the seat, PROPOSE before INSIST.
+answers are a table (:mod:`dond_marl.yardsticks.replies`), so what a seat can learn is which set of values fits them,
+and the states that can come up (:mod:`dond_marl.yardsticks.belief_states`) are few enough to be enumerated. The partner
+is a part of the world, and the world a partially observed Markov decision process whose beliefs are its states
+(Kaelbling, Littman, Cassandra 1998, *Artificial Intelligence* 101, section 3). Ties go to AGREE, then to the claim
+worth most to the seat, PROPOSE before INSIST.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def best_response_value(
     """What the best response of ``seat`` to ``partner`` is worth, expected points of ten over the contexts.
 
     Exact for deterministic memoryless partners under any rules, and for deterministic ones that use the history in
-    games of at most three turns. Raises ``ValueError`` for others and :class:`~dond_marl.yardsticks.belief_states.OutOfReach`.
+    games of at most three turns. Raises ``ValueError`` for others and
+    :class:`~dond_marl.yardsticks.belief_states.OutOfReach`.
     """
     check_exact(partner, rules)
     solver = Solver(Moves(contexts, Replies(partner, rules, contexts.theirs, prior)))

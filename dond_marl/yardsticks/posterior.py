@@ -1,7 +1,7 @@
 """What a seat believes of its partner's values after all that the partner has said, if it knows how the partner plays.
 
-Bayes' rule over the values that the scenario prior allows (:mod:`dond_marl.yardsticks.beliefs`): the probability of each is
-weighed by how likely it makes every answer. For a deterministic partner the answers only rule values out.
+Bayes' rule over the values that the scenario prior allows (:mod:`dond_marl.yardsticks.beliefs`): the probability of
+each is weighed by how likely it makes every answer. For a deterministic partner the answers only rule values out.
 """
 
 from __future__ import annotations

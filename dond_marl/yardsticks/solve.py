@@ -1,10 +1,10 @@
 """What a scenario has to give: its Pareto set and the splits that bargaining theory would choose, by enumeration.
 
 Both seats' values are known here (full information) and no deal pays 0/0. Everything is in points of ten
-(:func:`dond_marl.yardsticks.metrics.points_of_ten`), so that pools worth 10 and pools worth 120 compare. A pool has few splits, so
-each is scored and compared, with whole numbers only: a tie is a tie, and a concept is the *set* of splits that satisfy
-it. Where one number has to be printed it is the mean over that set, each split weighing the same: a fair draw among
-them, which needs no order of items and names no seat.
+(:func:`dond_marl.yardsticks.metrics.points_of_ten`), so that pools worth 10 and pools worth 120 compare. A pool has few
+splits, so each is scored and compared, with whole numbers only: a tie is a tie, and a concept is the *set* of splits
+that satisfy it. Where one number has to be printed it is the mean over that set, each split weighing the same: a fair
+draw among them, which needs no order of items and names no seat.
 
 ============  =========================================================================================================
 Pareto        no other split gives one seat more and neither less

@@ -1,8 +1,8 @@
 """What could be had: best-response values with bounds, what information is worth, exploitability.
 
-A best response is exact where :mod:`dond_marl.yardsticks.best_response` or :mod:`dond_marl.yardsticks.odds` make it so. Elsewhere there is an
-interval that holds it for certain, but for chance in what was played: below, the best of some responses that were
-played; above, what the seat would get if it knew more than it can, or everything on the table.
+A best response is exact where :mod:`dond_marl.yardsticks.best_response` or :mod:`dond_marl.yardsticks.odds` make it so.
+Elsewhere there is an interval that holds it for certain, but for chance in what was played: below, the best of some
+responses that were played; above, what the seat would get if it knew more than it can, or everything on the table.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import numpy as np
 from dond_marl.game import Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Partner
+from dond_marl.seats import Doubles, Partner
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
-from dond_marl.yardsticks.contexts import prior_contexts, prior_table
+from dond_marl.yardsticks.contexts import Views, prior_contexts, prior_table, splits_of
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
-from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, has_odds, upper_bound
-from dond_marl.yardsticks.policy_value import policy_value
+from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, check_odds, exact_value, has_odds, upper_bound
+from dond_marl.yardsticks.replies import Replies
 
 PLAYED = 5295  # games that each response is tried in: the legal space once
+BLOCK = 256  # scenarios whose games are expected together
 
 
 class Value(NamedTuple):
@@ -147,6 +148,67 @@ def safety(member: Partner, zoo: Mapping[str, Partner], source: ScenarioSource, 
     return Safety(worst, left[worst])
 
 
+class Expected(NamedTuple):
+    """Expectations of the games of S scenarios."""
+
+    points: Doubles  # [S, 2] points of ten
+    deals: Doubles  # [S] probability
+    turns: Doubles  # [S] acts of both seats
+
+
+def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Expected:
+    """The exact expectations of ``partners[0]`` opening against ``partners[1]``, two memoryless partners.
+
+    Given the scenario, what a seat says depends on the other's last act alone, so the distribution over the last act is
+    carried from turn to turn, with the mover's own claim beside it for the final selection. Only for
+    ``disagree="ends"`` and partners that know their probabilities; raises ``ValueError`` for others.
+    """
+    for partner in partners:
+        check_odds(partner, rules)
+    parts = [
+        _expected(partners, scenarios.rows(slice(start, start + BLOCK)), rules, prior)
+        for start in range(0, scenarios.size, BLOCK)
+    ]
+    return Expected(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Expected:
+    size, rows = scenarios.size, np.arange(scenarios.size)
+    replies = [
+        Replies(partner, rules, Views(scenarios.counts, scenarios.utilities[:, seat]), prior)
+        for seat, partner in enumerate(partners)
+    ]
+    splits, n = splits_of(scenarios.counts), replies[0].width
+    rest, fits = splits.rest, np.arange(n) < splits.number[:, None]
+    worth = np.einsum("sni,spi->spn", splits.oA, scenarios.utilities, dtype=np.int64)
+    worth = worth * (TEN / np.maximum(scenarios.wholes, 1)[:, :, None])  # [S, 2, N] of keeping each split
+    points, deals, turns = np.zeros((size, 2)), np.zeros(size), np.zeros(size)
+    last = np.zeros((size, 2 * n))  # [S, 2N] how likely each offer was the last act, the game being open
+    mirrored = np.zeros((size, 2 * n))  # of that, with the mover's own claim the rest of it
+    for turn in range(rules.max_turns):
+        mover, left = turn % 2, rules.max_turns - turn
+        probs = replies[mover].probs(left, rows)  # [S, 2N + 1, 2N + 3]
+        answers = probs[:, :-1] if turn else probs[:, -1:]
+        weight = last if turn else np.ones((size, 1))
+        turns += weight.sum(axis=1)
+        spoken = weight[:, :, None] * answers  # [S, H, X]
+        if turn:
+            kept = np.tile(rest, 2)[:, :, None]  # what each offer leaves to the mover
+            closed = spoken[:, :, 2 * n] + mirrored * answers[:, :, 2 * n + 2]
+            if left == 1:
+                closed += sum(np.take_along_axis(spoken, kept + kind * n, axis=2)[:, :, 0] for kind in (0, 1))
+            deals += closed.sum(axis=1)
+            claims = np.tile(np.arange(n), 2)
+            points[:, 1 - mover] += (closed * worth[:, 1 - mover][:, claims]).sum(axis=1)
+            points[:, mover] += (closed * np.take_along_axis(worth[:, mover], kept[:, :, 0], axis=1)).sum(axis=1)
+            mirrors = [np.take_along_axis(spoken, kept + kind * n, axis=2)[:, :, 0] for kind in (0, 1)]
+            # Where this offer claims what the last one left, the next mover's own claim is the rest of this one.
+            both = [(mirror[:, :n] + mirror[:, n:]) * fits for mirror in mirrors]  # [S, N] by the last one's split
+            mirrored = np.concatenate([np.take_along_axis(part, rest, axis=1) * fits for part in both], axis=1)
+        last = spoken[:, :, : 2 * n].sum(axis=1)
+    return Expected(points, deals, turns)
+
+
 def _between(
     partner: Partner,
     source: ScenarioSource,
@@ -156,13 +218,13 @@ def _between(
     high: float,
     above: str,
 ) -> Value:
-    found = {
+    means = {
         name: played_value((other, partner) if seat == 0 else (partner, other), source, rules, seat)
         for name, other in (responses or {}).items()
     }
-    best = max(found, key=lambda name: found[name], default=None)
+    best = max(means, key=lambda name: means[name], default=None)
     below = "nothing played" if best is None else f"{best} played"
-    low = 0.0 if best is None else found[best]
+    low = 0.0 if best is None else means[best]
     return Value(low, max(high, low), False, f"below: {below}; above: {above}")
 
 

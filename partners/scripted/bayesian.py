@@ -1,10 +1,10 @@
 """Partners that reason about what their partner may value.
 
-They start from the exact beliefs that the scenario prior leaves them (:mod:`dond_marl.yardsticks.beliefs`) and learn from claims:
-a partner with values v is taken to claim each split with probability proportional to ``exp(rationality * share)``,
-share being what it would keep of its whole value, independently each time (Boltzmann-rational claims). The likelihood
-of all its claims then needs only their sum and their number. Expectations are rounded to ``1 / 2**20`` before they are
-compared, so that the last bit of a sum never decides.
+They start from the exact beliefs that the scenario prior leaves them (:mod:`dond_marl.yardsticks.beliefs`) and learn
+from claims: a partner with values v is taken to claim each split with probability proportional to ``exp(rationality *
+share)``, share being what it would keep of its whole value, independently each time (Boltzmann-rational claims). The
+likelihood of all its claims then needs only their sum and their number. Expectations are rounded to ``1 / 2**20``
+before they are compared, so that the last bit of a sum never decides.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Golden playthroughs: each file in tests/dond_marl/golden tells one game, and the environment must tell it in the same words.
+"""Golden playthroughs: each file in tests/golden tells one game, and the environment must tell it in the same words.
 
 A file gives the settings, the table and what is said; the replay writes every other line anew and compares all of them.
-To add a story, write its comment, `settings`, `table` and `says` lines, then run `python tests/dond_marl/test_golden.py` and read
-what it fills in.
+To add a story, write its comment, `settings`, `table` and `says` lines, then run `python
+tests/dond_marl/test_golden.py` and read what it fills in.
 """
 
 from __future__ import annotations

@@ -275,4 +275,4 @@ def test_importing_hints_is_light_and_every_public_name_exists():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
     assert [name for name in hints.__all__ if not hasattr(hints, name)] == []
     with pytest.raises(AttributeError, match="no attribute 'Oracle'"):
-        hints.Oracle
+        hints.Oracle  # noqa: B018

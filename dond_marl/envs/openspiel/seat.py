@@ -34,8 +34,8 @@ def say(
     """What ``partner`` says, 0..120, to move after ``offers``, each what its speaker keeps, the first player's first.
 
     ``values`` are its own. ``seed`` names the game's chance: the same in all turns of one game. ``prior``: what it
-    believes of scenarios, :mod:`dond_marl.yardsticks.beliefs`. Raises ``ValueError`` for a pool that is too large, and whatever
-    the partner raises.
+    believes of scenarios, :mod:`dond_marl.yardsticks.beliefs`. Raises ``ValueError`` for a pool that is too large, and
+    whatever the partner raises.
     """
     if sum(counts) > MOST:
         raise ValueError(f"an offer of OpenSpiel's bargaining names up to {MOST} items; the pool is {counts}")

@@ -399,12 +399,12 @@ def test_the_same_seed_gives_the_same_games_and_no_seed_goes_on():
             found.append(env.negotiation.scenario)
         return found
 
-    np.random.seed(0)  # the global generator must be left alone
-    before = np.random.get_state()[1].copy()
+    np.random.seed(0)  # noqa: NPY002  # the global generator must be left alone
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
     one, other = deal_or_no_dialog_v0.env(), deal_or_no_dialog_v0.env()
     assert tables(one, 7) == tables(other, 7) != tables(other, 8)
     assert len(set(tables(one, 7))) == 6
-    assert (np.random.get_state()[1] == before).all()
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
     other.action_space("seat_0").seed(1)
     assert tables(one, 7) == tables(other, 7)
 

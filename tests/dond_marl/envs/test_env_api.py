@@ -133,4 +133,4 @@ print([name for name in {heavy.split()} if name in sys.modules])
 def test_every_public_name_exists_and_unknown_ones_do_not():
     assert [name for name in dond_marl.__all__ if not hasattr(dond_marl, name)] == []
     with pytest.raises(AttributeError, match="no attribute 'dond'"):
-        dond_marl.dond
+        dond_marl.dond  # noqa: B018

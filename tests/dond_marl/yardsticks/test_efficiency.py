@@ -21,7 +21,7 @@ from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, scenario_groups
 from dond_marl.yardsticks.solve import solve
 from league.evaluation.outcomes import Figures, figures, outcomes_from
 
-# 1 book, 1 hat, 3 balls. On the Pareto frontier seat_0 has all balls (tests/dond_marl/yardsticks/test_solve.py draws it):
+# 1 book, 1 hat, 3 balls. On the Pareto frontier seat_0 has all balls (test_solve.py draws it):
 # 3, 10 (largest sum)   5, 6 (largest smaller share)   8, 4 (largest product, 32)   10, 0
 THREE_OPINIONS = Scenario((1, 1, 3), ((2, 5, 1), (4, 6, 0)))
 SHARES = ("deals", "pareto", "hits_nash", "hits_utilitarian", "envy_free")
