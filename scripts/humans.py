@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LABELS = ROOT / "tests" / "hand_labels.csv"
+LABELS = ROOT / "dond_marl" / "dialogues" / "hand_labels.csv"
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:

@@ -20,6 +20,7 @@ from dond_marl.game import ITEMS, Act, Triple
 from dond_marl.scenarios.data import load_dialogues
 
 NO_ACT = "NONE"  # a label's way to say that the utterance is no act
+HAND_LABELS = Path(__file__).with_name("hand_labels.csv")  # places and acts, no words
 LABELS = (*(act.name for act in Act), NO_ACT)
 _HEADER = ["file", "line", "utterance", "act", *(f"{item}s" for item in ITEMS)]
 
@@ -126,7 +127,9 @@ def score_labels(labels: Sequence[Label], data_dir: str | Path | None = None) ->
     return tuple(scores)
 
 
-def annotator_report(splits: Sequence[str], labels: str | Path, data_dir: str | Path | None = None) -> Report:
+def annotator_report(
+    splits: Sequence[str], labels: str | Path = HAND_LABELS, data_dir: str | Path | None = None
+) -> Report:
     """All scores, in words and in numbers. Raises as :func:`score_split` and :func:`score_labels` do."""
     by_split = [score_split(split, data_dir) for split in splits]
     by_act = score_labels(load_labels(labels), data_dir)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from importlib import resources
 from typing import Any
 
 import yaml
@@ -36,8 +36,8 @@ def _is_scripted(name: str) -> bool:
 
 def standard_heldout() -> list[Any]:
     """The fixed list of held-out members."""
-    path = Path(__file__).with_name("heldout.yaml")
-    held: list[Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["heldout"]
+    text = resources.files("league.settings").joinpath("heldout.yaml").read_text(encoding="utf-8")
+    held: list[Any] = yaml.safe_load(text)["heldout"]
     return held
 
 

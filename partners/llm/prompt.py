@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 from dond_marl.errors import InputError
@@ -25,6 +26,7 @@ VARIABLES = (  # those of the specification, then this project's
     "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str",
     "max_turns", "disagree_rule", "whole", "offer_points", "legal_acts",
 )  # fmt: skip
+SHIPPED = Path("configs/llm_prompt.txt")
 HISTORY_CAP = 20  # acts shown; the oldest are left out first
 NONE_YET = "NONE"  # where the partner has said, or offered, nothing yet
 HIDDEN = "hidden"  # in place of values that the game does not reveal
@@ -92,13 +94,15 @@ class Template:
 
 def default_path() -> Path:
     """The shipped template: ``configs/llm_prompt.txt`` of a checkout, or its copy in an installed package."""
-    checkout = Path(__file__).parents[2] / "configs" / "llm_prompt.txt"
-    return checkout if checkout.is_file() else Path(__file__).parent / "llm_prompt.txt"
+    installed = Path(str(resources.files("partners.llm") / "llm_prompt.txt"))
+    return installed if installed.is_file() else Path(__file__).parents[2] / SHIPPED
 
 
 def load_template(path: str | Path | None = None) -> Template:
-    """The template in a UTF-8 file, by default the shipped one. Raises :class:`PromptError`."""
-    file = default_path() if path is None else Path(path).expanduser()
+    """The template in a UTF-8 file, by default the shipped one, which has a name too. Raises :class:`PromptError`."""
+    if path is None or (Path(path) == SHIPPED and not SHIPPED.exists()):  # as the settings may name it, anywhere
+        path = default_path()
+    file = Path(path).expanduser()
     try:
         return Template(file.read_bytes().decode("utf-8").replace("\r\n", "\n"), str(file))
     except OSError as error:

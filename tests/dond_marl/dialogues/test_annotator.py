@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise, product
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl.dialogues.annotator import NOTHING_SAID, Said, Utterance, annotate, on_the_table, read, utterances
-from dond_marl.dialogues.scores import LABELS, LabelError, load_labels, score_labels, score_split
+from dond_marl.dialogues.scores import HAND_LABELS, LABELS, LabelError, load_labels, score_labels, score_split
 from dond_marl.game import MAX_COUNT, Act, Action, Rules, Scenario, State, Triple, apply, legal_actions, rest
 from dond_marl.records.transcript import sentence
 from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.scenarios.data import load_dialogues
 
-LABEL_FILE = Path(__file__).with_name("hand_labels.csv")
 POOL: Triple = (1, 2, 3)  # a book, two hats, three balls
 VOCABULARY = (
     *(
@@ -300,17 +298,17 @@ def test_the_last_proposal_is_what_people_selected_wherever_it_claims_to_know(sp
 
 def test_the_labels_given_by_hand_are_what_it_reads(data_dir):
     """100 utterances of the validation file, drawn once (seed 2017) and labelled before any was annotated."""
-    scores = {score.act: score for score in score_labels(load_labels(LABEL_FILE), data_dir)}
+    scores = {score.act: score for score in score_labels(load_labels(HAND_LABELS), data_dir)}
     assert sum(score.labelled for score in scores.values()) == 100
     assert sum(score.same for score in scores.values()) >= 80
     assert scores["PROPOSE"].same >= 40 and scores["AGREE"].same >= 21 and scores["DISAGREE"].same >= 8
 
 
 def test_the_file_of_labels_holds_places_and_acts_and_no_words():
-    labels = load_labels(LABEL_FILE)
+    labels = load_labels(HAND_LABELS)
     assert len({label[:3] for label in labels}) == len(labels) == 100
     assert {label.file for label in labels} == {"val.txt"} and {label.act for label in labels} <= set(LABELS)
-    lines = LABEL_FILE.read_text().splitlines()[1:]
+    lines = HAND_LABELS.read_text().splitlines()[1:]
     assert all(not set("".join(line.split(",")[1:3] + line.split(",")[4:])) - set("0123456789") for line in lines)
 
 
