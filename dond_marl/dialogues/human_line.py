@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dond_marl.game import Triple
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells, scenario_groups
+from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 FAIR = 5  # points of ten: a deal is fair if it gives both sides at least half of their whole pool
@@ -136,11 +136,9 @@ def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
     # Who opens is compared with who answers in the same rows: rows are lost unevenly, so that those with the opener's
     # perspective and those with the other's do not hold the same negotiations.
     by_turn = np.where(opens[:, None], points, points[:, ::-1])  # [N, 2] the first speaker's, the second's
-    everybody = np.ones(len(rows), dtype=bool)
 
-    def mean(values: NDArray[Any], of: NDArray[np.bool_] = everybody) -> Estimate:
-        totals = [np.bincount(groups, of * each, GROUPS)[None].astype(np.float64) for each in (values, everybody)]
-        return mean_of_cells(totals[0], totals[1], CONFIDENCE)
+    def mean(values: NDArray[Any], of: NDArray[np.bool_] | None = None) -> Estimate:
+        return mean_over_scenarios(values, groups, CONFIDENCE, of)
 
     first, second = by_turn.mean(axis=0)
     return {

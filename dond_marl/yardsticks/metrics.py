@@ -10,7 +10,8 @@ same memory for a thousand games and a billion.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,25 +79,54 @@ def mean_of_cells(sums: NDArray[np.float64], games: NDArray[np.float64], confide
 
 
 def mean_over_scenarios(
-    values: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    confidence: float,
-    among: NDArray[np.float64] | NDArray[np.bool_] | None = None,
+    values: NDArray[Any], groups: NDArray[np.int64], confidence: float, among: NDArray[Any] | None = None
 ) -> Estimate:
-    """The mean of ``values`` with its interval over scenarios.
+    """The mean of ``values`` with its interval over scenarios; of several cells, the mean of their means.
 
-    ``values[K]`` holds one figure per game, or ``values[C, K]`` per cell and game (the mean of the cells' means is
-    taken), ``groups[K]`` in 0..GROUPS - 1 the group of each game's scenario. ``among``, shaped as ``values``, counts
-    the games: a game of 0 is left out, whatever its value. ``confidence`` is two-sided, in (0, 1).
+    Shapes as in :func:`by_group`. ``confidence`` is two-sided, in (0, 1).
+    """
+    return mean_of_cells(*by_group(values, groups, among), confidence)
+
+
+def by_group(
+    values: NDArray[Any], groups: NDArray[np.int64], among: NDArray[Any] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Each cell's total and number of games per group of scenarios, two ``[C, GROUPS]`` for :func:`mean_of_cells`.
+
+    ``values[C, K]``, or ``values[K]`` of one cell, holds one figure per game, and ``groups[K]`` in 0..GROUPS - 1 the
+    group of each game's scenario. ``among``, shaped as ``values``, counts the games: a game of 0 is left out, whatever
+    its value.
     """
     cells = np.atleast_2d(values)
-    counted = np.ones_like(cells, dtype=np.float64) if among is None else np.atleast_2d(among).astype(np.float64)
-    sums = [
-        np.bincount(groups, weights=np.where(c > 0, v * c, 0.0), minlength=GROUPS)
-        for v, c in zip(cells, counted, strict=True)
-    ]
-    games = [np.bincount(groups, weights=c, minlength=GROUPS) for c in counted]
-    return mean_of_cells(np.asarray(sums), np.asarray(games), confidence)
+    counted = np.ones(cells.shape) if among is None else np.atleast_2d(among).astype(np.float64)
+    kept = np.where(counted > 0, cells * counted, 0.0)
+    sums = [np.bincount(groups, weights=row, minlength=GROUPS) for row in kept]
+    games = [np.bincount(groups, weights=row, minlength=GROUPS) for row in counted]
+    return np.array(sums), np.array(games)
+
+
+def rate(happened: float, of: float, confidence: float) -> Estimate:
+    """The share ``happened / of`` with Wilson's interval (Wilson 1927), as if games were independent.
+
+    Both may be fractions, for games whose weight has decayed; ``confidence`` is two-sided, in (0, 1).
+    """
+    if not of:
+        return Estimate(math.nan, 0, math.nan, math.nan)
+    from scipy.special import ndtri  # slow to import, and only needed here
+
+    z, share = float(ndtri(0.5 + confidence / 2)), happened / of
+    center, shrunk = share + z * z / (2 * of), 1 + z * z / of
+    margin = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    return Estimate(share, int(of), (center - margin) / shrunk, (center + margin) / shrunk)
+
+
+def mean_of(values: Sequence[float], confidence: float) -> Estimate:
+    """The mean of independent values, such as one per seed, with Student's interval; ``n`` is how many there are."""
+    n, mean = len(values), float(np.mean(values)) if len(values) else math.nan
+    if n < 2:
+        return Estimate(mean, n, math.nan, math.nan)
+    margin = _student_quantile(0.5 + confidence / 2, n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return Estimate(mean, n, mean - margin, mean + margin)
 
 
 def _student_quantile(probability: float, freedom: int) -> float:

@@ -16,15 +16,16 @@ from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.rollout import OccupantError, one_line, rollout
+from dond_marl.rollout import OccupantError, one_line
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Partner
+from dond_marl.seats import Partner, costs_to_ask
 from dond_marl.yardsticks.belief_states import OutOfReach
 from dond_marl.yardsticks.efficiency import check_joint
 from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
 from league.evaluation.best_reply import Reply, best_reply, reply_value
+from league.evaluation.matches import both_seats
 from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
 from partners.catalogue import scripted
 
@@ -61,6 +62,43 @@ class PlayError(RunFailure):
     def __init__(self, who: str, seat: int, cause: BaseException) -> None:
         super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
         self.who, self.cause = who, cause
+
+
+class Terms(NamedTuple):
+    """What all games of an evaluation have in common."""
+
+    source: ScenarioSource
+    scenarios: Scenarios
+    rules: Rules
+    seed: int
+    confidence: float
+    revealed: bool = False  # both seats see each other's values
+
+    def play(
+        self, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner
+    ) -> tuple[Outcomes, Outcomes]:
+        """The games of ``players[seat]`` in each seat against ``partner``, whose noise does not depend on who plays.
+
+        ``player`` and ``opponent`` are their names. Raises :class:`PlayError`.
+        """
+        games = both_seats(
+            players,
+            partner,
+            self.scenarios,
+            self.rules,
+            seed=self.seed,
+            prior=self.source.prior,
+            reveal_partner_utilities=self.revealed,
+        )
+        seats: list[Outcomes] = []
+        try:
+            for seat, played in enumerate(games):
+                seats.append(outcomes_of(played, seat))
+                check_joint(float((seats[seat].own + seats[seat].left).mean()), self.scenarios)
+        except OccupantError as error:
+            who = player if error.seat == len(seats) else opponent
+            raise PlayError(who, error.seat, error.__cause__ or error) from error
+        return seats[0], seats[1]
 
 
 class Line(NamedTuple):
@@ -117,9 +155,11 @@ def evaluate(
     sighted = {name: player, opponent: partner}
     notes = [f"{who} sees what its seat cannot see" for who, p in sighted.items() if p.traits.privileged]
 
+    terms = Terms(source, scenarios, rules, seed, confidence)
+
     def play(who: str, players: tuple[Partner, Partner]) -> Line:
         tell(f"{who} plays {opponent}")
-        return line_of(who, play_seats(players, partner, (who, opponent), source, scenarios, rules, seed), confidence)
+        return line_of(who, terms.play(who, players, opponent, partner), confidence)
 
     played, best, values, reply = play(name, (player, player)), None, None, None
     try:
@@ -163,49 +203,12 @@ def ultimatum_seat(rules: Rules) -> int | None:
     return rules.max_turns % 2 if rules.max_turns > 1 else None
 
 
-def play_seats(
-    players: tuple[Partner, Partner],
-    partner: Partner,
-    names: tuple[str, str],
-    source: ScenarioSource,
-    scenarios: Scenarios,
-    rules: Rules,
-    seed: int,
-    *,
-    revealed: bool = False,
-) -> tuple[Outcomes, Outcomes]:
-    """The games of ``players[seat]`` in each seat against ``partner``; their noise does not depend on who plays.
-
-    ``names`` are the players' and the partner's, for errors; ``revealed``: both seats see each other's values. Raises
-    :class:`PlayError`.
-    """
-    seats = []
-    for seat in (0, 1):
-        occupants = (players[0], partner) if seat == 0 else (partner, players[1])
-        try:
-            games = rollout(
-                occupants,
-                scenarios,
-                rules,
-                seed=seed,
-                index=(seat,),
-                prior=source.prior,
-                reveal_partner_utilities=revealed,
-            )
-        except OccupantError as error:
-            raise PlayError(names[error.seat != seat], error.seat, error.__cause__ or error) from error
-        outcomes = outcomes_of(games, seat)
-        check_joint(float((outcomes.own + outcomes.left).mean()), scenarios)
-        seats.append(outcomes)
-    return seats[0], seats[1]
-
-
 def _candidates(
     member: Mapping[str, Partner], partner: Partner, reply: Reply | None
 ) -> tuple[dict[str, Partner], dict[str, Partner]]:
     """Who may be played for a lower bound of a best response's value, by seat; nobody where games cost something."""
     everybody = (*member.values(), partner)
-    if any(each.traits.remote or each.traits.human for each in everybody):
+    if any(costs_to_ask(player.traits) for player in everybody):
         return {}, {}
     known = {**member, **{name: seat_occupant(name) for name in scripted()}}
     first, second = ({} if reply is None else {FOUND: reply.players[seat]} for seat in (0, 1))

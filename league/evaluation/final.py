@@ -1,8 +1,8 @@
 """What a league's main members are worth at the end: on scenarios, and against members, that nobody learned from.
 
 Each is measured beside the best that can be done against the same partner on the same scenarios
-(:mod:`league.evaluation.proximity`), in self-play, and by what others can take from it. The reference is the exact best response
-where it can be computed, otherwise the strongest response that is known, and says which.
+(:mod:`league.evaluation.proximity`), in self-play, and by what others can take from it. The reference is the exact
+best response where it can be computed, otherwise the strongest response that is known, and says which.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Doubles, Partner
+from dond_marl.seats import Doubles, Partner, costs_to_ask
 from dond_marl.yardsticks.belief_states import OutOfReach
-from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells
+from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
 from dond_marl.yardsticks.values import Exploitability, self_play_values
 from league.evaluation.best_reply import best_reply, reply_value
-from league.evaluation.evaluate import FOUND, Line, PlayError, line_of, play_seats, points_of_reference, scenarios_of
+from league.evaluation.evaluate import FOUND, Line, PlayError, Terms, line_of, points_of_reference, scenarios_of
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Beside, Proximity, beside, proximity
 from league.settings.rosters import zoo
@@ -77,30 +77,6 @@ class FinalEvaluation(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Table(NamedTuple):
-    """What every game of the evaluation has in common."""
-
-    source: ScenarioSource
-    scenarios: Scenarios
-    rules: Rules
-    seed: int
-    confidence: float
-    revealed: bool
-
-    def play(self, who: str, players: tuple[Partner, Partner], against: str, partner: Partner) -> Games:
-        """The games of ``players[seat]`` in each seat. Raises :class:`~league.evaluation.evaluate.PlayError`."""
-        return play_seats(
-            players,
-            partner,
-            (who, against),
-            self.source,
-            self.scenarios,
-            self.rules,
-            self.seed,
-            revealed=self.revealed,
-        )
-
-
 def final_evaluation(
     members: Mapping[str, Spec | Partner],
     opponents: Mapping[str, Spec | Partner],
@@ -126,18 +102,18 @@ def final_evaluation(
     mains, partners = _seated(members), _seated(opponents)
     hunters = _seated(exploiters or {})
     strong = {**hunters, **mains, **_seated(trained or {})}
-    table = _Table(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed)
+    terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed)
     everybody = {**mains, **partners}.items()
     notes = [f"{who} sees what its seat cannot see" for who, player in everybody if player.traits.privileged]
     met: dict[str, list[Meeting]] = {name: [] for name in mains}
     for opponent, partner in partners.items():
-        if partner.traits.remote or partner.traits.human:
+        if costs_to_ask(partner.traits):
             notes.append(f"{opponent} is left out: a reference would ask it thousands of times")
             continue
         tell(f"the best that can be done against {opponent}")
         try:
-            known = _met(table, opponent, partner, mains, notes)
-            reference, kinds = _reference(table, opponent, partner, known, strong, set(hunters))
+            known = _met(terms, opponent, partner, mains, notes)
+            reference, kinds = _reference(terms, opponent, partner, known, strong, set(hunters))
         except PlayError as error:
             notes.append(f"{opponent} is left out: {error}")
             continue
@@ -151,21 +127,21 @@ def final_evaluation(
             continue
         tell(f"what can be gained against {name}")
         try:
-            found.append(_evaluated(table, name, player, tuple(met[name]), hunters, exploitability, notes))
+            found.append(_evaluated(terms, name, player, tuple(met[name]), hunters, exploitability, notes))
         except PlayError as error:
             notes.append(f"{name} is not evaluated: {error}")
-    points = points_of_reference(table.scenarios, rules, confidence)
-    return FinalEvaluation(tuple(found), source, table.scenarios, rules, seed, confidence, points, tuple(notes))
+    points = points_of_reference(terms.scenarios, rules, confidence)
+    return FinalEvaluation(tuple(found), source, terms.scenarios, rules, seed, confidence, points, tuple(notes))
 
 
 def _met(
-    table: _Table, opponent: str, partner: Partner, mains: Mapping[str, Partner], notes: list[str]
+    terms: Terms, opponent: str, partner: Partner, mains: Mapping[str, Partner], notes: list[str]
 ) -> dict[str, Games]:
     """The games of every member against an opponent; a member that breaks down is noted, an opponent is not met."""
     known = {}
     for name, player in mains.items():
         try:
-            known[name] = table.play(name, (player, player), opponent, partner)
+            known[name] = terms.play(name, (player, player), opponent, partner)
         except PlayError as error:
             if error.who == opponent:
                 raise
@@ -174,7 +150,7 @@ def _met(
 
 
 def _reference(
-    table: _Table,
+    terms: Terms,
     opponent: str,
     partner: Partner,
     known: Mapping[str, Games],
@@ -184,8 +160,8 @@ def _reference(
     """The strongest response to an opponent in each seat, and what it is."""
     tried: dict[str, Games] = {}
     try:
-        reply = best_reply(partner, table.source, table.rules, revealed=table.revealed)
-        games = table.play(FOUND, reply.players, opponent, partner)
+        reply = best_reply(partner, terms.source, terms.rules, revealed=terms.revealed)
+        games = terms.play(FOUND, reply.players, opponent, partner)
         if reply.exact:
             return games, (EXACT, EXACT)
         tried[BY_ODDS] = games
@@ -198,7 +174,7 @@ def _reference(
     scripted = {name: seat_occupant(name) for name in zoo() if name not in strong}
     for name, player in {**strong, **scripted}.items():
         try:
-            games = known[name] if name in known else table.play(name, (player, player), opponent, partner)
+            games = known[name] if name in known else terms.play(name, (player, player), opponent, partner)
         except PlayError as error:
             if error.who == opponent:
                 raise
@@ -210,7 +186,7 @@ def _reference(
 
 
 def _evaluated(
-    table: _Table,
+    terms: Terms,
     name: str,
     player: Partner,
     meetings: tuple[Meeting, ...],
@@ -219,29 +195,29 @@ def _evaluated(
     notes: list[str],
 ) -> MemberEvaluation:
     own, reference = [each.played.seats for each in meetings], [each.reference.seats for each in meetings]
-    alone = _self_play(table, name, player)
+    alone = _self_play(terms, name, player)
     exploited = []
     for hunter, exploiter in hunters.items():
         try:
-            taken = table.play(hunter, (exploiter, exploiter), name, player)
-            exploited.append(_exploited(hunter, taken, alone, own, table.confidence))
+            taken = terms.play(hunter, (exploiter, exploiter), name, player)
+            exploited.append(_exploited(hunter, taken, alone, own, terms.confidence))
         except PlayError as error:
             notes.append(f"the exploiter {hunter} is left out: {error}")
     return MemberEvaluation(
         name,
         meetings,
-        proximity(own, reference, seed=table.seed, confidence=table.confidence),
-        beside("deal", own, reference, seed=table.seed, confidence=table.confidence),
-        beside("welfare", own, reference, seed=table.seed, confidence=table.confidence),
-        line_of(name, alone, table.confidence),
+        proximity(own, reference, seed=terms.seed, confidence=terms.confidence),
+        beside("deal", own, reference, seed=terms.seed, confidence=terms.confidence),
+        beside("welfare", own, reference, seed=terms.seed, confidence=terms.confidence),
+        line_of(name, alone, terms.confidence),
         tuple(sorted(exploited, key=lambda each: -each.mean_gain)),
-        _exploitability(table, player) if exploitability else None,
+        _exploitability(terms, player) if exploitability else None,
     )
 
 
-def _self_play(table: _Table, name: str, player: Partner) -> Games:
+def _self_play(terms: Terms, name: str, player: Partner) -> Games:
     """One game per scenario, seen from each seat."""
-    opens = table.play(name, (player, player), name, player)[0]
+    opens = terms.play(name, (player, player), name, player)[0]
     return opens, opens._replace(own=opens.left, left=opens.own)
 
 
@@ -249,9 +225,7 @@ def _exploited(hunter: str, taken: Games, alone: Games, own: list[Games], confid
     """``taken``: the exploiter's games in each seat; ``own``: the member's against the opponents."""
 
     def over_scenarios(difference: Doubles) -> Estimate:
-        groups = alone[0].groups
-        sums, counts = np.bincount(groups, weights=difference, minlength=GROUPS), np.bincount(groups, minlength=GROUPS)
-        return mean_of_cells(sums[None].astype(np.float64), counts[None].astype(np.float64), confidence)
+        return mean_over_scenarios(difference, alone[0].groups, confidence)
 
     gain = [over_scenarios(taken[seat].own - alone[seat].own) for seat in (0, 1)]
     usual = [np.mean([games[seat].own for games in own], axis=0) for seat in (0, 1)]
@@ -259,20 +233,20 @@ def _exploited(hunter: str, taken: Games, alone: Games, own: list[Games], confid
     return Exploited(hunter, (gain[0], gain[1]), (drop[0], drop[1]))
 
 
-def _exploitability(table: _Table, player: Partner) -> tuple[Exploitability, Exploitability] | None:
+def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Exploitability] | None:
     """What a best response in each seat gains over the member against itself, under the source's prior."""
-    if table.revealed or player.traits.remote or player.traits.human:
+    if terms.revealed or costs_to_ask(player.traits):
         return None
     try:
-        reply = best_reply(player, table.source, table.rules)
-        alone = self_play_values(player, table.source, table.rules)
+        reply = best_reply(player, terms.source, terms.rules)
+        alone = self_play_values(player, terms.source, terms.rules)
         first, second = (
             Exploitability(
                 reply_value(
                     reply,
                     player,
-                    table.source,
-                    table.rules,
+                    terms.source,
+                    terms.rules,
                     seat,
                     {"itself": player, FOUND: reply.players[seat]},
                 ),

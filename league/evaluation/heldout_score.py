@@ -8,9 +8,8 @@ from contextlib import contextmanager
 
 from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
-from league.evaluation.matches import Result, score
+from league.evaluation.matches import Result, heldout_scenarios, score
 
 
 def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: int = 0) -> Result:
@@ -18,10 +17,8 @@ def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: 
 
     Raises :class:`~dond_marl.occupants.OccupantNameError` and :class:`~dond_marl.rollout.OccupantError`.
     """
-    source = open_source("lewis", split="heldout")
-    assert source.table is not None
-    players = seat_occupant(member), seat_occupant(against)
-    return score(*players, source.table, Rules(), seed=seed, prior=source.prior)
+    source, scenarios = heldout_scenarios()
+    return score(seat_occupant(member), seat_occupant(against), scenarios, Rules(), seed=seed, prior=source.prior)
 
 
 @contextmanager
@@ -30,6 +27,6 @@ def before_and_after(member: Partner, against: Spec = "heuristic") -> Iterator[N
     first, start = heldout_score(member, against), time.perf_counter()
     yield
     seconds, last = time.perf_counter() - start, heldout_score(member, against)
-    told = [f"{result.points.mean:.2f} ±{result.points.margin:.2f}" for result in (first, last)]
+    texts = [f"{result.points.mean:.2f} ±{result.points.margin:.2f}" for result in (first, last)]
     versus = f"points of ten against {spec_name(against)}, held-out scenarios"
-    print(f"{versus}: {told[0]} before, {told[1]} after {seconds:.0f} s")  # what it is for
+    print(f"{versus}: {texts[0]} before, {texts[1]} after {seconds:.0f} s")  # what it is for

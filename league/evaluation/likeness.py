@@ -7,17 +7,17 @@ all acts with all splits (:func:`partners.learning.losses.divergence`).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dond_marl.dialogues.positions import Positions, choices
+from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act
-from dond_marl.seats import Bools, Doubles, Int8s, Partner
-from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells
+from dond_marl.seats import Bools, Doubles, Int8s
+from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
 from partners.learning.cloning import examples
 from partners.learning.losses import divergence, imitation
 from partners.network.network import PolicyNetwork, masked
@@ -69,15 +69,7 @@ def accuracy(act: Int8s, oA: Int8s, positions: Positions) -> Accuracy:
     right = act == positions.act
     offers = positions.act <= Act.INSIST
     same = (oA == positions.oA).all(axis=1) & (act <= Act.INSIST)
-    everywhere = np.ones(positions.size, dtype=bool)
-    return Accuracy(
-        mean(right, everywhere, positions), mean(right, positions.replies, positions), mean(same, offers, positions)
-    )
-
-
-def accuracy_of(partner: Partner, positions: Positions) -> Accuracy:
-    """Of a deterministic, memoryless occupant. Raises ``ValueError`` for any other."""
-    return accuracy(*choices(partner, positions), positions)
+    return Accuracy(mean(right, positions), mean(right, positions, positions.replies), mean(same, positions, offers))
 
 
 def majority(taught: Positions) -> Act:
@@ -93,8 +85,7 @@ def always(act: Act, positions: Positions) -> Accuracy:
 def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Estimate]:
     """How much more often ``act[N]`` is right than ``other[N]``, paired: everywhere, and in replies."""
     more = (act == positions.act).astype(np.int8) - (other == positions.act)
-    everywhere = np.ones(positions.size, dtype=bool)
-    return mean(more, everywhere, positions), mean(more, positions.replies, positions)
+    return mean(more, positions), mean(more, positions, positions.replies)
 
 
 @torch.no_grad()
@@ -104,13 +95,12 @@ def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
     logits, _ = network(seen.features)
     act_nats, oA_nats = imitation(logits, seen.mask, seen.act, seen.oA)
     act, oA, confidence = likeliest(network, positions)
-    offers, everywhere = positions.act <= Act.INSIST, np.ones(positions.size, dtype=bool)
     bins = reliability(confidence, act == positions.act)
     return Likeness(
         accuracy(act, oA, positions),
         tuple(_count(each, act, positions) for each in Act),
-        mean(_array(act_nats), everywhere, positions),
-        mean(_array(oA_nats), offers, positions),
+        mean(_array(act_nats), positions),
+        mean(_array(oA_nats), positions, positions.act <= Act.INSIST),
         calibration_error(bins),
         bins,
     )
@@ -131,7 +121,7 @@ def distance(network: PolicyNetwork, reference: PolicyNetwork, positions: Positi
     """KL(network || reference) in nats, exact at each position, and its mean over them."""
     seen, other = examples(positions, network), examples(positions, reference)
     nats = divergence(network(seen.features)[0], reference(other.features)[0], seen.mask)
-    return mean(_array(nats), np.ones(positions.size, dtype=bool), positions)
+    return mean(_array(nats), positions)
 
 
 def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:
@@ -152,11 +142,9 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
     return sum(each.n * abs(each.confidence - each.accuracy) for each in filled) / sum(each.n for each in filled)
 
 
-def mean(values: NDArray[np.generic], of: Bools, positions: Positions) -> Estimate:
-    """The mean of ``values[N]`` over the positions ``of``, with its interval over scenarios."""
-    sums: Doubles = np.bincount(positions.group, np.where(of, values, 0), GROUPS).astype(np.float64)
-    counts: Doubles = np.bincount(positions.group, of, GROUPS).astype(np.float64)
-    return mean_of_cells(sums[None], counts[None], CONFIDENCE)
+def mean(values: NDArray[Any], positions: Positions, of: Bools | None = None) -> Estimate:
+    """The mean of ``values[N]`` over the positions ``of``, by default all, with its interval over scenarios."""
+    return mean_over_scenarios(values, positions.group, CONFIDENCE, of)
 
 
 def _count(act: Act, expected: Int8s, positions: Positions) -> ActCount:

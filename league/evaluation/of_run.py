@@ -44,7 +44,7 @@ def evaluate_run(
 
     def partner(member: Member) -> Partner:
         blob = states[member.name].blob if member.live else member.blob
-        return _player(Seated(member, blob), place, sampling)
+        return seated(Seated(member, blob), place, greedy=not sampling)
 
     mains = {m.name: partner(m) for m in members if m.role == "main"}
     if not mains:
@@ -86,9 +86,8 @@ def evaluate_folder(
     with Ledger(directory.ledger) as ledger:
         if not ledger.begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
-        config = ledger.config()
         return evaluate_run(
-            config,
+            ledger.config(),
             ledger,
             Place(directory.blobs),
             sampling=sampling,
@@ -112,13 +111,3 @@ def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:
         paid = sorted({learner.reward, *(each.reward for each in changed if each is not None)} - {OWN})
         if learner.name in mains and paid:
             yield f"{learner.name} was paid {', '.join(paid)} in practice, not only its own points"
-
-
-def _player(who: Seated, place: Place, sampling: bool) -> Partner:
-    found = seated(who, place)
-    if who.blob is None or sampling:
-        return found
-    from partners.network.partner import NetworkPartner  # PyTorch is loaded only where a network plays
-
-    assert isinstance(found, NetworkPartner)
-    return NetworkPartner(found.network, greedy=True)

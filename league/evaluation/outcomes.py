@@ -9,7 +9,7 @@ import numpy as np
 from dond_marl.batch import Games
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.yardsticks.efficiency import Efficiency, efficiency_of
-from dond_marl.yardsticks.metrics import GROUPS, TEN, Estimate, mean_of_cells, scenario_groups
+from dond_marl.yardsticks.metrics import TEN, Estimate, by_group, mean_of_cells, mean_over_scenarios, scenario_groups
 from dond_marl.yardsticks.solve import Concept, Solutions, measures, split_scores
 
 
@@ -175,13 +175,9 @@ def together(seats: tuple[Outcomes, Outcomes]) -> Outcomes:
 def figures(outcomes: Outcomes, confidence: float) -> Figures:
     """What games came to on average, every game weighing the same."""
     groups, deal, joint = outcomes.groups, outcomes.deal, outcomes.own + outcomes.left
-    everywhere = np.ones(len(deal), dtype=bool)
 
-    def mean(values: Doubles | Bools, among: Bools = everywhere) -> Estimate:
-        counted = among & ~np.isnan(values)
-        sums = np.bincount(groups, weights=np.where(counted, values, 0), minlength=GROUPS)
-        number = np.bincount(groups[counted], minlength=GROUPS)
-        return mean_of_cells(sums[None].astype(np.float64), number[None].astype(np.float64), confidence)
+    def mean(values: Doubles | Bools, among: Bools | bool = True) -> Estimate:
+        return mean_over_scenarios(values, groups, confidence, among & ~np.isnan(values))
 
     return Figures(
         points=mean(outcomes.own),
@@ -209,10 +205,11 @@ def figures(outcomes: Outcomes, confidence: float) -> Figures:
 def share(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
     """The ratio of two mean own points in the same games, with a paired interval: the ratio made linear at its value.
 
-    A ratio of sums is what :func:`dond_marl.yardsticks.metrics.mean_of_cells` makes of sums and of what they are divided by.
+    A ratio of sums is what :func:`dond_marl.yardsticks.metrics.mean_of_cells` makes of sums and of what they are
+    divided by.
     """
-    mine, theirs = (np.bincount(each.groups, weights=each.own, minlength=GROUPS)[None] for each in (own, of))
-    return mean_of_cells(mine.astype(np.float64), theirs.astype(np.float64), confidence)._replace(n=len(own.own))
+    mine, theirs = (by_group(each.own, each.groups)[0] for each in (own, of))
+    return mean_of_cells(mine, theirs, confidence)._replace(n=len(own.own))
 
 
 def landed(outcomes: Outcomes) -> tuple[Doubles, Rows]:

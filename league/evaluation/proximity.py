@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
-from dond_marl.yardsticks.metrics import GROUPS
+from dond_marl.yardsticks.metrics import GROUPS, by_group
 from league.evaluation.outcomes import Outcomes
 from league.standings.ratings import Rated, Table, scenario_weights, with_interval
 
@@ -71,7 +71,10 @@ def beside(
     seed: int,
     confidence: float,
 ) -> Beside:
-    """A mean over all games of ``figure``, a field of :class:`~league.evaluation.outcomes.Outcomes`, every cell weighing alike."""
+    """A mean over all games of ``figure``, every cell weighing alike.
+
+    ``figure`` names a field of :class:`~league.evaluation.outcomes.Outcomes`.
+    """
     draws, enough, means = _weights(seed), _enough(own), []
     for side in (own, reference):
         sums, counts = _sums(side, figure)
@@ -110,10 +113,8 @@ def _sums(games: Sequence[tuple[Outcomes, Outcomes]], figure: str) -> tuple[Tabl
     sums, counts = np.zeros((2, len(games), 2, GROUPS))
     for partner, seats in enumerate(games):
         for seat, outcomes in enumerate(seats):
-            values = getattr(outcomes, figure).astype(np.float64)
-            known = ~np.isnan(values)
-            sums[partner, seat] = np.bincount(outcomes.groups[known], weights=values[known], minlength=GROUPS)
-            counts[partner, seat] = np.bincount(outcomes.groups[known], minlength=GROUPS)
+            values = getattr(outcomes, figure)
+            (sums[partner, seat],), (counts[partner, seat],) = by_group(values, outcomes.groups, ~np.isnan(values))
     return sums, counts
 
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from dond_marl.dialogues.positions import Positions, human_positions
 from dond_marl.errors import InputError
-from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.likeness import Likeness, distance, likeness
-from league.evaluation.zoo_score import ZooScore, zoo_score
+from league.evaluation.matches import Scores, heldout_scenarios, scores
 from league.ledger.run_directory import new_run
+from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
 from league.training.training import Watcher, train
 from partners.network.network import PolicyNetwork
@@ -36,8 +36,8 @@ class Row(NamedTuple):
     name: str
     run: str | None  # the run folder; None for what was there before
     decisions: int  # own decisions that it learned from
-    greedy: ZooScore
-    sampled: ZooScore
+    greedy: Scores
+    sampled: Scores
     likeness: Likeness
     distance: Estimate  # KL(it || what it starts from), nats
 
@@ -105,11 +105,11 @@ def _row(
     opponents: Sequence[str] | None,
     tell: Callable[[str], None],
 ) -> Row:
-    heldout = open_source("lewis", split="heldout")
-    assert heldout.table is not None
-    scores = []
+    source, scenarios = heldout_scenarios()
+    played = []
     for greedy in (True, False):
         tell(f"{name}: {'greedy' if greedy else 'sampled'} play on the held-out scenarios")
         partner, rules = NetworkPartner(network, greedy=greedy), config.env.rules()
-        scores.append(zoo_score(partner, heldout.table, rules, prior=heldout.prior, seed=SEED, opponents=opponents))
-    return Row(name, run, decisions, scores[0], scores[1], likeness(network, unseen), distance(network, people, unseen))
+        names = zoo() if opponents is None else opponents
+        played.append(scores(partner, names, scenarios, rules, seed=SEED, prior=source.prior))
+    return Row(name, run, decisions, *played, likeness(network, unseen), distance(network, people, unseen))

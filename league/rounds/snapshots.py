@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import Estimate, points_of_ten, scenario_groups
+from dond_marl.yardsticks.metrics import Estimate, scenario_groups
 from league.rounds.gates import Verdict, judge
 from league.rounds.matches import gate_pool
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
-from league.standings.history import History
+from league.standings.history import History, points_of
 from league.tasks.values import Decision, LearnerState, Leg, Member
 
 NOTHING = Estimate(math.nan, 0, math.nan, math.nan)
@@ -86,8 +86,7 @@ def _judged(
 ) -> Verdict:
     """The gate's verdict on the matches of this round against its pool."""
     assert learner.gate is not None
-    wholes = scenarios.wholes
-    points = {leg.seats: points_of_ten(leg.facts["scores"], wholes) for leg in legs}
+    points = points_of(scenarios, legs)
 
     def scored(name: str, opponent: str) -> NDArray[np.float64] | None:
         """Points of ``name`` and of its opponent in each seat, ``[2, 2, K]``; ``None``: they did not meet."""

@@ -89,7 +89,7 @@ def write_curves(path: Path, curves: Sequence[CurvePoint]) -> None:
 
 def write_findings(directory: Path, findings: Findings) -> list[str]:
     """``ratings.csv``, ``meta_game.csv`` and ``meta_game.json`` in a run's folder; their names."""
-    write_csv(directory / RATINGS_FILE, list(_ratings_rows(findings)))
+    write_csv(directory / RATINGS_FILE, list(ratings_rows(findings)))
     write_csv(directory / META_GAME_TABLE, list(_meta_game_rows(findings)))
     write_json(directory / META_GAME_FILE, meta_game_document(findings))
     return [RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE]
@@ -128,7 +128,8 @@ def _by_member(findings: Findings, rated: Rated) -> dict[str, Any]:
     return {member: bounded(*rated.at(place)) for place, member in enumerate(findings.members)}
 
 
-def _ratings_rows(findings: Findings) -> Iterator[list[str]]:
+def ratings_rows(findings: Findings) -> Iterator[list[str]]:
+    """The rows of :data:`RATINGS_FILE`, the header first."""
     ratings = {
         "take": findings.take,
         "give": findings.give,

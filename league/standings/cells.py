@@ -2,8 +2,8 @@
 
 The unit of storage is the leg, member ``a`` in seat_0 against member ``b`` in seat_1: it holds two payoff cells (``a``
 in seat_0 against ``b``, ``b`` in seat_1 against ``a``) that share their scenarios. Sums by group of scenarios
-(:func:`dond_marl.yardsticks.metrics.scenario_groups`) give intervals; they are single precision, 6 KiB a leg, means are double.
-L = legs stored, N = members, K = scenarios of a block.
+(:func:`dond_marl.yardsticks.metrics.scenario_groups`) give intervals; they are single precision, 6 KiB a leg, means
+are double. L = legs stored, N = members, K = scenarios of a block.
 """
 
 from __future__ import annotations
@@ -236,7 +236,8 @@ def _figures(totals: NDArray[np.void]) -> tuple[NDArray[np.float64], ...]:
 def _errors(sums: NDArray[np.float32], games: NDArray[np.float32]) -> NDArray[np.float64]:
     """The variance of each mean between groups of scenarios, ``[L, 2]``; ``nan`` with fewer than two groups.
 
-    A linearized ratio, as in :func:`dond_marl.yardsticks.metrics.mean_of_cells`; ``sums[L, 2, GROUPS]``, ``games[L, GROUPS]``.
+    A linearized ratio, as in :func:`dond_marl.yardsticks.metrics.mean_of_cells`. Shapes: ``sums[L, 2, GROUPS]``,
+    ``games[L, GROUPS]``.
     """
     total = games.sum(axis=1)
     means = sums.sum(axis=2) / total[:, None]

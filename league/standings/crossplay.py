@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
+from dond_marl.yardsticks.metrics import Estimate, mean_of_cells, rate
 from league.standings.cells import Cells, Payoffs, Played
 from league.tasks.values import Leg
 
@@ -101,7 +101,7 @@ class CrossPlay:
         opens, answers = self.cells.rows(i, np.array(others)), self.cells.rows(np.array(others), i)
         legs = self.cells.totals[np.concatenate([opens, answers])]
         if metric == "deals":
-            return _rate(float(legs["deals"].sum()), float(legs["games"].sum()), confidence)
+            return rate(float(legs["deals"].sum()), float(legs["games"].sum()), confidence)
         points = self._estimate(opens, answers, confidence)
         if metric == "points" or not len(legs):
             return points
@@ -163,18 +163,6 @@ class CrossPlay:
             failed=int(self._failed[i]),
             impossible=own + left > mean(legs["most"]) + ROUNDING,
         )
-
-
-def _rate(happened: float, games: float, confidence: float) -> Estimate:
-    """A share of games with Wilson's interval (Wilson 1927), as if games were independent."""
-    if not games:
-        return Estimate(math.nan, 0, math.nan, math.nan)
-    from scipy.special import ndtri  # slow to import, and only needed here
-
-    z, share = float(ndtri(0.5 + confidence / 2)), happened / games
-    center, shrunk = share + z * z / (2 * games), 1 + z * z / games
-    margin = z * math.sqrt(share * (1 - share) / games + z * z / (4 * games * games))
-    return Estimate(share, int(games), (center - margin) / shrunk, (center + margin) / shrunk)
 
 
 def _share(points: Estimate, whole: float) -> Estimate:

@@ -1,4 +1,4 @@
-"""How the learners of a league came on: a fold over the ledger."""
+"""Learning curves: what each learner scored against one yardstick, round by round."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.yardsticks.metrics import GROUPS, Estimate, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
 from league.ledger.ledger import Ledger
+from league.standings.history import points_of
 
 YARDSTICK = "heuristic"  # whom the learners are measured against, where it takes part
 
@@ -34,18 +35,13 @@ def round_curves(
 ) -> list[CurvePoint]:
     """The points of one committed round, for the learners that met ``against`` in it."""
     scenarios = ledger.scenarios(number)
-    groups, wholes = scenario_groups(scenarios), scenarios.wholes
-    legs = [leg for leg in ledger.legs(number) if against in leg.seats]
-    before = ledger.states(number - 1)
-    points = []
+    groups, before = scenario_groups(scenarios), ledger.states(number - 1)
+    met = points_of(scenarios, (leg for leg in ledger.legs(number) if against in leg.seats))
+    curves = []
     for name in learners:
-        sums, games = np.zeros((2, GROUPS)), np.zeros((2, GROUPS))
-        for leg in legs:
-            if {name, against} == set(leg.seats) and name != against:
-                seat = leg.seats.index(name)
-                earned = points_of_ten(leg.facts["scores"], wholes)[:, seat]
-                sums[seat] += np.bincount(groups, weights=earned, minlength=GROUPS)
-                games[seat] += np.bincount(groups, minlength=GROUPS)
-        if games.any():
-            points.append(CurvePoint(number, name, before[name].decisions, mean_of_cells(sums, games, confidence)))
-    return points
+        pairs = ((name, against), (against, name)) if name != against else ()
+        own = [met[pair][:, seat] for seat, pair in enumerate(pairs) if pair in met]
+        if own:
+            points = mean_over_scenarios(np.stack(own), groups, confidence)
+            curves.append(CurvePoint(number, name, before[name].decisions, points))
+    return curves

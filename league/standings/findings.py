@@ -1,10 +1,10 @@
 """What a league found out: what each member is worth, and which mixtures of members are stable, each with its doubt.
 
-Everything is a fold over the ledger: ratings (:mod:`league.standings.ratings`, :mod:`league.standings.duplicate_rating`, and
-:func:`league.standings.meta_game.deviation_rating`) and the meta-game (:mod:`league.standings.meta_game`, :mod:`league.standings.evolution`).
-Intervals are over scenarios: groups of them get random weights, every table of means is made again, and so is all
-that follows from it. Cells that were never played are predicted as in :func:`league.standings.payoffs.complete`. N = members
-that have played.
+Everything is a fold over the ledger: ratings (:mod:`league.standings.ratings`,
+:mod:`league.standings.duplicate_rating` and :func:`league.standings.meta_game.deviation_rating`) and the meta-game
+(:mod:`league.standings.meta_game`, :mod:`league.standings.evolution`). Intervals are over scenarios: groups of them get
+random weights, every table of means is made again, and so is all that follows from it. Cells that were never played
+are predicted as in :func:`league.standings.payoffs.complete`. N = members that have played.
 """
 
 from __future__ import annotations

@@ -77,15 +77,16 @@ def read_round(history: History, ledger: Ledger, members: Sequence[Member], conf
     history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured)
 
 
+def points_of(scenarios: Scenarios, legs: Iterable[Leg]) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Points of ten of both seats by the members who sat in them, ``[K, 2]`` each; a round plays no leg twice."""
+    return {leg.seats: points_of_ten(leg.facts["scores"], scenarios.wholes) for leg in legs}
+
+
 def _scored(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> dict[tuple[str, str], float]:
     """Mean points of ten of each learner against each opponent, over both seats."""
-    theirs = [leg for leg in legs if not learners.isdisjoint(leg.seats)]
-    if not theirs:
-        return {}
-    means = points_of_ten(np.stack([leg.facts["scores"] for leg in theirs]), scenarios.wholes).mean(axis=1).tolist()
-    sums: dict[tuple[str, str], list[float]] = {}
-    for leg, both in zip(theirs, means, strict=True):
-        for seat in (0, 1):
-            if leg.seats[seat] in learners:
-                sums.setdefault((leg.seats[seat], leg.seats[1 - seat]), []).append(both[seat])
-    return {pair: math.fsum(values) / len(values) for pair, values in sums.items()}
+    means: dict[tuple[str, str], list[float]] = {}
+    for seats, points in points_of(scenarios, (leg for leg in legs if not learners.isdisjoint(leg.seats))).items():
+        for seat, mean in enumerate(points.mean(axis=0).tolist()):
+            if seats[seat] in learners:
+                means.setdefault((seats[seat], seats[1 - seat]), []).append(mean)
+    return {pair: math.fsum(values) / len(values) for pair, values in means.items()}

@@ -1,7 +1,7 @@
 """What a member can expect against another: cells shrunk towards what both do elsewhere, and how sure that is.
 
-A cell of few games is pulled towards the additive prediction of :func:`league.standings.ratings.take_give` (what its member
-takes, what its opponent leaves, which seat it sits in), never towards a number fixed beforehand; how strongly is
+A cell of few games is pulled towards the additive prediction of :func:`league.standings.ratings.take_give` (what its
+member takes, what its opponent leaves, which seat it sits in), never towards a number fixed beforehand; how strongly is
 learned from how well that prediction does (empirical Bayes: Efron & Morris 1975; Morris 1983). Points of ten.
 N = members.
 """
@@ -66,7 +66,7 @@ def best_replies(low: Table, games: Table) -> Table:
 
 
 def complete(payoffs: Payoffs) -> Table:
-    """The table of means ``[N, 2, N]`` with predictions where nothing was played, for :mod:`league.standings.meta_game`."""
+    """The table of means ``[N, 2, N]`` for :mod:`league.standings.meta_game`, predicted where nothing was played."""
     return np.where(payoffs.games > 0, payoffs.mean, shrink(payoffs).mean)
 
 

@@ -1,8 +1,8 @@
 """What a member takes and what it leaves to whom it meets, points of ten, and intervals over scenarios for any rating.
 
 Two other ratings suit bargaining: :mod:`league.standings.duplicate_rating` asks who does better with the same cards,
-:func:`league.standings.meta_game.deviation_rating` whom it is worth to name. Intervals come from a Bayesian bootstrap (Rubin
-1981): groups of scenarios, the unit of doubt, get random weights and the rating is made again. N = members.
+:func:`league.standings.meta_game.deviation_rating` whom it is worth to name. Intervals come from a Bayesian bootstrap
+(Rubin 1981): groups of scenarios, the unit of doubt, get random weights and the rating is made again. N = members.
 """
 
 from __future__ import annotations

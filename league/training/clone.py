@@ -14,11 +14,11 @@ from dond_marl.dialogues.positions import Positions, choices, human_positions
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
-from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
-from league.evaluation.zoo_score import ZooScore, zoo_score
+from league.evaluation.matches import Scores, heldout_scenarios, scores
+from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
 from partners.learning.cloning import CloneSettings, Epoch, clone
 from partners.network.checkpoint import describe, save_checkpoint
@@ -41,7 +41,7 @@ class Lessons(NamedTuple):
 class Strength(NamedTuple):
     """How well it plays where DISAGREE ends the game, on the held-out scenarios."""
 
-    zoo: ZooScore
+    zoo: Scores
     shares: dict[str, Estimate]  # of points against the heuristic, by what they are a share of
 
 
@@ -135,18 +135,14 @@ def plain(value: object) -> Any:
 
 
 def _strength(network: PolicyNetwork, max_turns: int, greedy: bool, tell: Callable[[str], None]) -> Strength:
-    heldout, rules, expert = open_source("lewis", split="heldout"), Rules(max_turns), Clone(network, greedy=greedy)
-    assert heldout.table is not None
+    (source, scenarios), rules, expert = heldout_scenarios(), Rules(max_turns), Clone(network, greedy=greedy)
     how = "greedy" if greedy else "sampled"
-    zoo = zoo_score(
-        expert,
-        heldout.table,
-        rules,
-        prior=heldout.prior,
-        seed=SEED,
-        tell=lambda name: tell(f"{how} play against {name}"),
-    )
+
+    def playing(opponent: str) -> None:
+        tell(f"{how} play against {opponent}")
+
+    played = scores(expert, zoo(), scenarios, rules, seed=SEED, prior=source.prior, tell=playing)
     if not greedy:  # the best response would be played once more for the same points
-        return Strength(zoo, {})
-    seen = evaluate(expert, HEURISTIC, heldout, rules, seed=SEED, tell=tell)
-    return Strength(zoo, {name: views[BOTH] for name, views in seen.shares.items()})
+        return Strength(played, {})
+    evaluation = evaluate(expert, HEURISTIC, source, rules, seed=SEED, tell=tell)
+    return Strength(played, {name: views[BOTH] for name, views in evaluation.shares.items()})

@@ -8,8 +8,7 @@ from typing import Any
 
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios.sources import open_source
-from league.evaluation.matches import Result, score
+from league.evaluation.matches import Result, heldout_scenarios, score
 from league.ledger.run_directory import SETTINGS, RunError, named_run
 from league.settings.read import parse
 from league.settings.training import TrainConfig
@@ -49,16 +48,15 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
 
 def _scores(network: Any, *, greedy: bool) -> dict[str, dict[str, float | int]]:
     """Against every scripted partner and itself."""
-    expert, heldout = NetworkPartner(network, greedy=greedy), open_source("lewis", split="heldout")
-    assert heldout.table is not None
-    opponents = {name: seat_occupant(name) for name in scripted()}
+    expert, (source, scenarios) = NetworkPartner(network, greedy=greedy), heldout_scenarios()
+    opponents = {**{name: seat_occupant(name) for name in scripted()}, "itself": expert}
     return {
-        name: _told(score(expert, opponent, heldout.table, Rules(), seed=SEED, prior=heldout.prior))
-        for name, opponent in {**opponents, "itself": expert}.items()
+        name: _rounded(score(expert, opponent, scenarios, Rules(), seed=SEED, prior=source.prior))
+        for name, opponent in opponents.items()
     }
 
 
-def _told(result: Result) -> dict[str, float | int]:
+def _rounded(result: Result) -> dict[str, float | int]:
     points = result.points
     return {
         "points": round(points.mean, 3),

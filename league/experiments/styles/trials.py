@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.metrics import GROUPS, TEN, points_of_ten, scenario_groups
+from dond_marl.yardsticks.metrics import GROUPS, TEN, by_group, points_of_ten, scenario_groups
+from league.evaluation.matches import both_seats, heldout_scenarios
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.settings import Source, StylesConfig, judge_of
 from partners.judges.episodes import worked_episodes
@@ -53,12 +53,12 @@ class Played(NamedTuple):
     games: NDArray[np.float64]  # [2, GROUPS]
 
     def mean(self, figure: str) -> float:
-        """Over both seats."""
+        """The figure's mean over both seats."""
         return float((self.sums[FIGURES.index(figure)].sum(axis=1) / self.games.sum(axis=1)).mean())
 
 
 class TrialResult(NamedTuple):
-    """What came of a trial."""
+    """The figures and weights of one trial."""
 
     trial: Trial
     played: Played
@@ -71,24 +71,23 @@ class TrialResult(NamedTuple):
 
 
 class Watched:
-    """A reward of yes (10) and no (0), and how often it was right about ``style`` so far."""
+    """A reward of 10 for yes and 0 for no that counts how often it was right about ``style``."""
 
     def __init__(self, reward: Reward, style: Style) -> None:
         self.reward, self.style, self.seen = reward, style, Agreement()
 
     def for_seat(self, seat: int) -> Reward:
-        """Only that seat's games are looked at."""
+        """The same reward, compared with the definition in that seat's games only."""
 
         def watched(games: Games, earned: NDArray[np.float64], scenarios: Scenarios, /) -> NDArray[np.float64]:
             paid = for_seat(self.reward, seat)(games, earned, scenarios)
-            said = np.where(paid == TEN, Verdict.YES, np.where(paid == 0, Verdict.NO, Verdict.NONE)).astype(np.int8)
-            self.seen = self.seen.plus(agreement(said[:, seat], shows(self.style, games)[:, seat]))
+            verdicts = np.where(paid == TEN, Verdict.YES, np.where(paid == 0, Verdict.NO, Verdict.NONE)).astype(np.int8)
+            self.seen = self.seen.plus(agreement(verdicts[:, seat], shows(self.style, games)[:, seat]))
             return paid
 
         return watched
 
     def __call__(self, games: Games, earned: NDArray[np.float64], scenarios: Scenarios, /) -> NDArray[np.float64]:
-        """Of both seats."""
         return np.stack([self.for_seat(seat)(games, earned, scenarios)[:, seat] for seat in (0, 1)], axis=1)
 
 
@@ -96,17 +95,18 @@ def run(trial: Trial) -> TrialResult:
     """Learn and play. Raises what the judge and the occupants raise."""
     began = time.perf_counter()
     torch.set_num_threads(1)
-    config, told = trial.config, trial.config.training
+    config, settings = trial.config, trial.config.training
     seed = config.comparison.seed + trial.number
     partner, source = seat_occupant(config.env.partner), config.env.open_source()
     reward = reward_in(trial)
     counted = _counted(reward)
     watched = None if trial.style is None else Watched(reward, trial.style)
-    plan = replace(told.practice(config.env, source, seed), reward=reward if watched is None else watched)
-    network = told.first_network(config.env, hints=False, seed=seed)
-    learner = Learner(network, told.learner(told.num_train_steps), seed, copy_of(network) if told.kl else None)
+    plan = replace(settings.practice(config.env, source, seed), reward=reward if watched is None else watched)
+    network = settings.first_network(config.env, hints=False, seed=seed)
+    start = copy_of(network) if settings.kl else None
+    learner = Learner(network, settings.learner(settings.num_train_steps), seed, start)
     games = 0
-    while learner.decisions < told.num_train_steps:
+    while learner.decisions < settings.num_train_steps:
         experience, score = practice(
             learner.network, [Opponent(partner, 1.0)], plan, update=learner.updates, games_before=games
         )
@@ -131,51 +131,44 @@ def _counted(reward: Reward) -> Counter[str]:
 
 
 def reward_in(trial: Trial) -> Reward:
-    """What the learner is paid."""
-    told = trial.config.comparison
+    """The reward that the learner of a trial learns from."""
+    comparison = trial.config.comparison
     if trial.source == "own" or trial.style is None:
         return Own()
     if trial.source == "true":
         return StyleReward(str(trial.style))
-    seed = told.seed + trial.number
+    seed = comparison.seed + trial.number
     if trial.source == "judge":
-        return reward_of(judge_of(told.judge, trial.style, told.examples, seed))
-    return JudgeReward(RewardModel(trial.style, worked_episodes(trial.style, told.examples, seed), seed))
+        return reward_of(judge_of(comparison.judge, trial.style, comparison.examples, seed))
+    return JudgeReward(RewardModel(trial.style, worked_episodes(trial.style, comparison.examples, seed), seed))
 
 
 def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) -> tuple[Played, Agreement | None]:
     """Play every held-out scenario once in each seat; and how truly ``reward`` labels those games."""
     config = trial.config
-    source, table = evaluated_on()
+    source, table = heldout_scenarios()
     groups = scenario_groups(table)
     sums, counts = np.zeros((len(FIGURES), 2, GROUPS)), np.zeros((2, GROUPS))
     labelled = None if trial.style is None else Agreement()
-    for seat in (0, 1):
-        pair = (member, partner) if seat == 0 else (partner, member)
-        games = rollout(
-            pair,
-            table,
-            config.env.rules(),
-            seed=config.comparison.seed + trial.number,
-            index=(0, seat),
-            prior=source.prior,
-            reveal_partner_utilities=config.env.reveal_partner_utilities,
-        )
+    played = both_seats(
+        (member, member),
+        partner,
+        table,
+        config.env.rules(),
+        seed=config.comparison.seed + trial.number,
+        prior=source.prior,
+        reveal_partner_utilities=config.env.reveal_partner_utilities,
+        index=(0,),
+    )
+    for seat, games in enumerate(played):
         earned = points_of_ten(games.scores, table.wholes)
         figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
-        figures += [shows(style, games)[:, seat] for style in Style]
-        for place, figure in enumerate(figures):
-            sums[place, seat] = np.bincount(groups, weights=figure, minlength=GROUPS)
-        counts[seat] = np.bincount(groups, minlength=GROUPS)
+        sums[:, seat], games_of_group = by_group(
+            np.stack([*figures, *(shows(style, games)[:, seat] for style in Style)]), groups
+        )
+        counts[seat] = games_of_group[0]
         if trial.style is not None and labelled is not None:
             watched = Watched(reward, trial.style)
             watched.for_seat(seat)(games, earned, table)
             labelled = labelled.plus(watched.seen)
     return Played(sums, counts), labelled
-
-
-def evaluated_on() -> tuple[ScenarioSource, Scenarios]:
-    """Scenarios that nobody learned on."""
-    source = open_source("lewis", split="heldout")
-    assert source.table is not None
-    return source, source.table

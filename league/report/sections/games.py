@@ -17,14 +17,13 @@ from dond_marl.game import SEATS
 from dond_marl.records.record import GameRecord, records
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
-from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells
+from dond_marl.yardsticks.metrics import GROUPS, by_group, mean_of_cells
 from league.display.dialogue import act_told, said, steps
 from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
-from league.report.blocks import Dialogue, Figure, Row, Section, Table, Unit, figure
 from league.report.replay import orders, played_again
-from league.rounds.matches import asks_for_pay
 from league.settings.read import Config
+from league.tables.blocks import Dialogue, Figure, Row, Section, Table, Unit, plain
 from league.tasks.values import Leg
 
 EACH = 3  # games of each kind that are told
@@ -47,7 +46,7 @@ class _Found(NamedTuple):
     """What all games of the ledger came to, in sums over groups of scenarios."""
 
     candidates: dict[str, list[Candidate]]  # of each kind: the best of each pair of members, best first
-    sums: dict[str, tuple[np.ndarray, np.ndarray]]  # [GROUPS] totals and counts
+    sums: dict[str, tuple[np.ndarray, np.ndarray]]  # [1, GROUPS] totals and counts
     games: int
 
 
@@ -78,7 +77,7 @@ def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
 def _looked_through(ledger: Ledger) -> _Found:
     members = {member.name: member for member in ledger.members()}
     kept: dict[str, dict[Pair, Candidate]] = {BEST: {}, WORST: {}, BROKEN: {}}
-    sums = {name: (np.zeros(GROUPS), np.zeros(GROUPS)) for name in ("deals", "welfare", "nash", "pareto")}
+    sums = {name: (np.zeros((1, GROUPS)), np.zeros((1, GROUPS))) for name in ("deals", "welfare", "nash", "pareto")}
     number_of_games = 0
     for number in range(ledger.next_round):
         scenarios = ledger.scenarios(number)
@@ -86,7 +85,7 @@ def _looked_through(ledger: Ledger) -> _Found:
             reached = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
             number_of_games += reached.size
             _add(sums, reached)
-            if len(set(leg.seats)) == 2 and not any(asks_for_pay(members[name]) for name in leg.seats):
+            if len(set(leg.seats)) == 2 and not any(members[name].costly for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
                     _keep(kept[kind], Candidate((*merit, -number), number, order, row, leg))
         kept = {kind: _first(found) for kind, found in kept.items()}  # what cannot be shown is let go of
@@ -130,9 +129,8 @@ def _add(sums: dict[str, tuple[np.ndarray, np.ndarray]], reached: Efficiency) ->
         ("nash", reached.nash, ~np.isnan(reached.nash)),
         ("pareto", reached.pareto, reached.deal),
     ):
-        total, count = sums[name]
-        total += np.bincount(reached.groups, weights=np.where(among, values, 0.0), minlength=GROUPS)
-        count += np.bincount(reached.groups, weights=among, minlength=GROUPS)
+        for total, more in zip(sums[name], by_group(values, reached.groups, among), strict=True):
+            total += more
 
 
 def _all_games(found: _Found, confidence: float) -> Table:
@@ -144,8 +142,7 @@ def _all_games(found: _Found, confidence: float) -> Table:
     }
     rows = []
     for name, (label, _) in told.items():
-        total, count = found.sums[name]
-        rows.append(Row(label, (figure(mean_of_cells(total[None], count[None], confidence), "share"),)))
+        rows.append(Row(label, (figure(mean_of_cells(*found.sums[name], confidence), "share"),)))
     return Table(f"All {found.games:,} games of the league", ("value",), tuple(rows), label="figure")
 
 

@@ -19,12 +19,13 @@ import numpy as np
 
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import one_line
+from dond_marl.yardsticks.metrics import rate
 from hints.providers import HinterError
 from league.ledger.ledger import ReadLedger
-from league.report.blocks import Figure, Row, Section, Table
 from league.report.replay import orders, played_again
 from league.settings.read import Config
-from league.tasks.values import Member
+from league.tables.blocks import Figure, Row, Section, Table, plain
+from league.tasks.values import Member, kinds_in
 from partners.llm.partner import LLMPartner
 
 TITLE = "Language models"
@@ -180,7 +181,7 @@ def _from_file(member: Member) -> LLMPartner | str:
 
 def _is_model(member: Member) -> bool:
     """Whether it is a language model, or somebody in it is."""
-    return member.spec is not None and re.search(r"\bllm\b", member.spec) is not None
+    return member.spec is not None and "llm" in kinds_in(member.spec)
 
 
 def _by_class(tally: Counter[str]) -> tuple[Row, ...]:

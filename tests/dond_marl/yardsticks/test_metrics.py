@@ -6,9 +6,18 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import lewis_space, open_source
-from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.yardsticks.metrics import (
+    GROUPS,
+    mean_of_cells,
+    mean_over_scenarios,
+    points_of_ten,
+    rate,
+    scenario_groups,
+)
 
 
 def test_points_of_ten_are_tenths_of_the_own_whole_pool():
@@ -57,6 +66,33 @@ def test_too_little_to_tell_says_so_instead_of_guessing():
     sums, games = _groups({4: [1, 2, 3]})
     one = mean_of_cells(sums[None], games[None], 0.95)
     assert one.mean == 2 and math.isnan(one.low) and math.isnan(one.high)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 40))
+def test_a_mean_over_scenarios_is_that_of_the_sums_by_group_and_leaves_other_games_out(seed, cells, games):
+    """To the last bit; what is left out may hold any number, and none at all."""
+    rng = np.random.default_rng(seed)
+    values, groups = rng.random((cells, games)), rng.integers(0, 6, games)
+    sums = np.stack([np.bincount(groups, weights=row, minlength=GROUPS) for row in values])
+    counts = np.stack([np.bincount(groups, minlength=GROUPS).astype(float)] * cells)
+    assert str(mean_over_scenarios(values, groups, 0.9)) == str(mean_of_cells(sums, counts, 0.9))
+    among = rng.random((cells, games)) < 0.6
+    kept = [
+        (np.bincount(groups[m], row[m], GROUPS), np.bincount(groups[m], minlength=GROUPS))
+        for row, m in zip(values, among, strict=True)
+    ]
+    by_hand = mean_of_cells(*(np.stack(part).astype(float) for part in zip(*kept, strict=True)), 0.9)
+    values[~among] = np.nan
+    assert str(mean_over_scenarios(values, groups, 0.9, among)) == str(by_hand)
+
+
+def test_a_rate_has_wilsons_interval():
+    # Newcombe 1998, table I: 81 of 263 and 15 of 148 at 95 %; method 3, without continuity correction.
+    for happened, of, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605)):
+        share = rate(happened, of, 0.95)
+        assert (share.mean, share.n) == (happened / of, of)
+        assert (share.low, share.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    assert math.isnan(rate(0, 0, 0.95).mean) and rate(0.0, 2.5, 0.95).low == pytest.approx(0)
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says_though_games_of_a_scenario_go_together():

@@ -19,10 +19,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from league.cli.experiments.styles import Request, main, trials_of
+from league.evaluation.matches import heldout_scenarios
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.report import rows_of
 from league.experiments.styles.settings import StylesConfig, judge_of
-from league.experiments.styles.trials import FIGURES, Trial, Watched, evaluated_on, run
+from league.experiments.styles.trials import FIGURES, Trial, Watched, run
 from league.settings.read import ConfigError, load_config
 from partners.judges.episodes import Labelled, played, rows, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
@@ -143,7 +144,7 @@ def test_labels_that_contradict_each_other_end_the_training_after_all_epochs():
 def test_nobody_is_measured_on_scenarios_that_somebody_learned_on(tmp_path):
     """The published code trains and evaluates on the same 250."""
     config = tiny(tmp_path)
-    learned, (_, measured) = config.env.open_source().table, evaluated_on()
+    learned, (_, measured) = config.env.open_source().table, heldout_scenarios()
     keys = [
         {bytes(row) for row in np.concatenate([table.counts, table.utilities.reshape(-1, 6)], axis=1)}
         for table in (learned, measured, measured.swapped())

@@ -22,7 +22,7 @@ from dond_marl.seats import Cause
 from hints import ExpertHinter
 from league.cli.train import main
 from league.evaluation.likeness import accuracy, always, gain, likeliest, likeness, majority, reliability
-from league.evaluation.zoo_score import zoo_score
+from league.evaluation.matches import scores
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
 from league.training.clone import lessons, plain, target, teach
@@ -137,13 +137,8 @@ def test_it_plays_and_whispers_once_it_is_there(cache):
 
 def test_the_zoo_is_played_in_both_seats():
     heldout = open_source("lewis", split="heldout")
-    found = zoo_score(
-        seat_occupant("pushover"),
-        heldout.table.rows(np.arange(50)),
-        Rules(),
-        prior="lewis",
-        opponents=["tough", "nice"],
-    )
+    some = heldout.table.rows(np.arange(50))
+    found = scores(seat_occupant("pushover"), ["tough", "nice"], some, Rules(), seed=0, prior="lewis")
     assert list(found.against) == ["tough", "nice"]
     assert found.points.n == 200 and all(each.n == 100 for each in found.against.values())
     assert found.points.mean == pytest.approx(np.mean([each.mean for each in found.against.values()]))
