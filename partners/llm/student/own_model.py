@@ -1,7 +1,7 @@
-"""The project's own language model: made once on this machine, kept in a cache folder, read from there ever after.
+"""The project's own language model: made once on this machine, kept in a cache folder, and read from there afterwards.
 
-Its folder is named by all that it was made from, so another prompt or another recipe gets a model of its own. Whoever
-comes first makes it, in a folder beside, which is moved into place when it is whole; everybody else waits.
+Its folder is named by a digest of all that it was made from, so another prompt or another recipe gets another model.
+The first process that needs it makes it beside its place and moves it there when it is whole; the others wait.
 """
 
 from __future__ import annotations
@@ -26,20 +26,17 @@ _log = logging.getLogger("dond_marl.local_model")
 
 def cache_folder() -> Path:
     """Where models are kept: ``$DOND_MARL_CACHE``, or the user's cache folder (XDG base directory specification)."""
-    named = os.environ.get(CACHE)
-    if named:
-        return Path(named).expanduser()
-    shared = os.environ.get("XDG_CACHE_HOME")
-    # A relative path there is to be ignored, says the specification.
-    root = Path(shared) if shared and Path(shared).is_absolute() else Path.home() / ".cache"
-    return root / "dond-marl"
+    own = os.environ.get(CACHE)
+    if own:
+        return Path(own).expanduser()
+    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))  # to be ignored where it is relative, says the specification
+    return (shared if shared.is_absolute() else Path.home() / ".cache") / "dond-marl"
 
 
 def local_model(recipe: Recipe, template: Template) -> Path:
     """The folder of the model of ``recipe`` for prompts of ``template``, which is made if it is not there.
 
-    Before that the user is told, on standard error unless the program logs otherwise, that it is made and how long it
-    takes. Raises :class:`SetupError` where it cannot be kept.
+    Making it is logged first, with how long it takes. Raises :class:`SetupError` where it cannot be kept.
     """
     folder = cache_folder() / "models" / recipe.digest(template)
     if whole(folder):
@@ -48,15 +45,13 @@ def local_model(recipe: Recipe, template: Template) -> Path:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         try:
-            lock.acquire(timeout=0)
+            held = lock.acquire(timeout=0)
         except Timeout:
             _log.warning("another process is making the local language model; waiting for it (%s)", MINUTES)
-            lock.acquire()
-        try:
+            held = lock.acquire()
+        with held:
             if not whole(folder):
                 _make(recipe, template, folder)
-        finally:
-            lock.release()
     except OSError as error:
         raise SetupError(
             f"the local language model cannot be kept in {folder.parent} ({error.strerror or error}): "
@@ -80,7 +75,6 @@ def trained_cap(folder: str | Path) -> int | None:
 
 
 def _make(recipe: Recipe, template: Template, folder: Path) -> None:
-    """Make the model beside its place, and move it there."""
     from partners.llm.student.distill import distill
 
     _log.warning(  # before anything is done, as it takes a while

@@ -1,4 +1,4 @@
-"""What a local language model is made from: whom it imitates, in which games, how large it is, how it is taught."""
+"""What the project's own language model is made from: the teacher, the games, the size, the training."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class StudentSettings:
 class Recipe:
     """What a local model is made from.
 
-    ``teacher``: the partner that is imitated, by name. ``history_cap``: acts of the history that its prompts tell, by
-    default none where the teacher declares that it has no memory. ``threads``: of the arithmetic; other numbers make
-    slightly other models.
+    ``teacher``: the partner that is imitated, by name. ``history_cap``: acts of the history that its prompts show, by
+    default none where the teacher declares that it has no memory. ``threads``: of PyTorch; another number makes a
+    slightly different model.
     """
 
     teacher: str = "expert"
@@ -76,7 +76,7 @@ class Recipe:
         check_whole_number("threads", self.threads, 1, 256)
 
     def shown_acts(self) -> int:
-        """How many acts of the history the prompts tell."""
+        """How many acts of the history the prompts show."""
         if self.history_cap is not None:
             return self.history_cap
         return 0 if seat_occupant(self.teacher).traits.memoryless else HISTORY_CAP

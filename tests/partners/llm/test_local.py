@@ -34,8 +34,8 @@ from partners.llm.occupant import llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import SYSTEM, Template, load_template
 from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply
+from partners.llm.student.network import prompt_tokenizer
 from partners.llm.student.recipe import StudentSettings
-from partners.llm.student.tokens import prompt_tokenizer
 from partners.scripted.greedy import Heuristic
 from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, tiny_model, tiny_tokenizer
 

@@ -26,12 +26,10 @@ from partners.llm.occupant import chosen, llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
 from partners.llm.reply import Legal, LegalReply, read_reply
-from partners.llm.student.distill import distill
-from partners.llm.student.lessons import Lesson, lessons
-from partners.llm.student.network import new_student, teach
+from partners.llm.student.distill import distill, lessons
+from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, teach
 from partners.llm.student.own_model import cache_folder, local_model, trained_cap, whole
 from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
-from partners.llm.student.tokens import prompt_tokenizer
 from partners.scripted.greedy import Heuristic
 
 torch.set_num_threads(1)
