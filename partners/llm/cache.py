@@ -15,9 +15,9 @@ import json
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn, Self
+from typing import Literal, NoReturn, Self
 
 from hints.providers import HinterError
 from partners.llm.client import Ask, Client, Failure, Reply, Usage
@@ -41,6 +41,9 @@ CREATE TABLE IF NOT EXISTS replies (
     PRIMARY KEY (key, try)
 ) WITHOUT ROWID
 """
+_SELECT = """
+SELECT text, finished, failure, prompt_tokens, completion_tokens FROM replies WHERE key = ? AND try = ?
+"""
 
 
 class CacheError(HinterError):
@@ -48,28 +51,7 @@ class CacheError(HinterError):
 
 
 class CacheMiss(CacheError):
-    """A replay was asked what was never recorded."""
-
-
-class Entry(NamedTuple):
-    """One row: a question, which try of it, and what came of it."""
-
-    key: str
-    attempt: int
-    model: str
-    prompt: str
-    sample: int
-    text: str
-    finished: bool
-    failure: str | None
-    prompt_tokens: int
-    completion_tokens: int
-
-    @property
-    def reply(self) -> Reply:
-        """As a client gives it."""
-        failure = None if self.failure is None else Failure(self.failure)
-        return Reply(self.text, bool(self.finished), failure, Usage(self.prompt_tokens, self.completion_tokens))
+    """A replay met a question that was never recorded."""
 
 
 class ReplyCache:
@@ -98,21 +80,24 @@ class ReplyCache:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def get(self, key: str, attempt: int) -> Entry | None:
-        """What is known of one try of a question."""
+    def get(self, key: str, attempt: int) -> Reply | None:
+        """What came of one try of a question, if it is known."""
         with self._lock:
             if self._file is None:
                 return None
-            row = self._file.execute("SELECT * FROM replies WHERE key = ? AND try = ?", (key, attempt)).fetchone()
-        return None if row is None else Entry(*row)
+            row = self._file.execute(_SELECT, (key, attempt)).fetchone()
+        if row is None:
+            return None
+        text, finished, failure, *usage = row
+        return Reply(text, bool(finished), None if failure is None else Failure(failure), Usage(*usage))
 
-    def put(self, entries: Iterable[Entry]) -> None:
-        """Write entries into the file, all or nothing. Raises :class:`CacheError`."""
+    def put(self, rows: Sequence[tuple[object, ...]]) -> None:
+        """Write rows of the table, all or none. Raises :class:`CacheError`."""
         if self._file is None or not self.writes:
             raise CacheError(f"the cache {self.path} was opened for reading alone")
         try:
             with self._lock, self._file:
-                self._file.executemany("INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?)", entries)
+                self._file.executemany("INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
         except sqlite3.Error as error:
             raise CacheError(f"the cache {self.path} cannot be written ({error})") from None
 
@@ -174,25 +159,25 @@ class CachedClient:
         identity = json.dumps(self.identity, sort_keys=True)
         keys = [question_key(identity, ask) for ask in asks]
         with self._lock:
-            known = {key: self.cache.get(key, self._failed[key]) for key in keys}
+            stored = {key: self.cache.get(key, self._failed[key]) for key in keys}
+            known = {key: reply for key, reply in stored.items() if reply is not None}
             if self.mode == "record":  # a failure of an earlier run is asked again
-                known = {key: entry for key, entry in known.items() if entry is not None and entry.failure is None}
-            missing = {key: ask for key, ask in zip(keys, asks, strict=True) if known.get(key) is None}
+                known = {key: reply for key, reply in known.items() if reply.failure is None}
+            missing = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in known}
             self._counted.update(cache_hits=len(asks) - len(missing), cache_misses=len(missing))
             if missing and self.mode == "replay":
                 raise CacheMiss(self._missed(next(iter(missing.values())), len(missing)))
             if missing:
-                replies = self.client.complete(list(missing.values()))
-                new = [self._entry(key, ask, reply) for (key, ask), reply in zip(missing.items(), replies, strict=True)]
-                self.cache.put(new)
-                known.update({entry.key: entry for entry in new})
-            found = [known[key] for key in keys]
-            self._failed.update({key for key, entry in known.items() if entry is not None and entry.failure})
-        return [entry.reply for entry in found if entry is not None]
+                new = dict(zip(missing, self.client.complete(list(missing.values())), strict=True))
+                self.cache.put([self._row(key, missing[key], reply) for key, reply in new.items()])
+                known |= new
+            self._failed.update({key for key, reply in known.items() if reply.failure})
+        return [known[key] for key in keys]
 
-    def _entry(self, key: str, ask: Ask, reply: Reply) -> Entry:
+    def _row(self, key: str, ask: Ask, reply: Reply) -> tuple[object, ...]:
+        """A row of the table."""
         failure = None if reply.failure is None else str(reply.failure)
-        return Entry(
+        return (
             key, self._failed[key], str(self.identity.get("model", "")), ask.prompt, ask.sample,
             reply.text, reply.finished, failure, *reply.usage,
         )  # fmt: skip

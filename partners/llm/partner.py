@@ -9,7 +9,8 @@ Source: specification, section 2.2 (strict parsing, legality checks, failed answ
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -29,26 +30,22 @@ _SAMPLE_NOISE = 4  # which of the turn's uniforms draws the sample
 _CAUSES: dict[Reason | Failure, Cause] = {Reason.ILLEGAL: Cause.ILLEGAL, Failure.BUDGET: Cause.BUDGET}
 
 
-class End:
-    """ENDs the talk: the latest claims decide."""
+@dataclass(frozen=True, slots=True)
+class GivesUp:
+    """Says nothing but END, or with ``disagree`` DISAGREE where that ends the game without a deal.
 
-    traits = Traits(deterministic=True, memoryless=True)
+    After END the latest claims decide.
+    """
 
-    def act(self, turns: Turns) -> Decisions:
-        return decide(constant(Act.END, np.int8, turns.size), constant(0, np.int8, turns.size, 3))
-
-
-class Forfeit:
-    """Gives the game up: DISAGREE where that ends it without a deal, otherwise END, and a deal if the claims fit."""
-
-    traits = Traits(deterministic=True, memoryless=True)
+    disagree: bool = False
+    traits: ClassVar = Traits(deterministic=True, memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
-        act = Act.DISAGREE if turns.rules.disagree == "ends" else Act.END
+        act = Act.DISAGREE if self.disagree and turns.rules.disagree == "ends" else Act.END
         return decide(constant(act, np.int8, turns.size), constant(0, np.int8, turns.size, 3))
 
 
-FALLBACKS: dict[Fallback, Partner] = {"greedy": Heuristic(), "end": End(), "forfeit": Forfeit()}
+FALLBACKS: dict[Fallback, Partner] = {"greedy": Heuristic(), "end": GivesUp(), "forfeit": GivesUp(disagree=True)}
 
 
 class LLMPartner:
@@ -88,7 +85,7 @@ class LLMPartner:
     @property
     def traits(self) -> Traits:
         """It gambles only over which sample it gets, and reads the whole history."""
-        return Traits(deterministic=self.samples == 1, learned=True, remote=self.client.remote)
+        return Traits(deterministic=self.samples == 1, learned=True, remote=self.client.remote, costly=True)
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row, each legal. Raises what the client raises: what only a person can mend."""

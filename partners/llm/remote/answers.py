@@ -19,7 +19,7 @@ from partners.llm.remote.retry import Trouble
 
 _PASSING = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
 _MOST_TEXT = 65_536  # characters kept of a reply; the reader refuses far shorter ones
-_OVERLOAD = (429, 498, 503)  # what another request, too, would be told
+_OVERLOAD = (429, 498, 503)  # what another request would get too
 
 
 class Answer(NamedTuple):
@@ -41,9 +41,9 @@ def read_answer(answer: Answer, *, model: str, key: str, wall_s: float) -> Reply
     if status in (401, 402, 403, 404):
         raise SetupError(_HELP[status].format(model=model, key=key))
     if status == 400:
-        failed = _rejected_generation(answer.body)
-        if failed is not None:
-            return Reply(failed)  # the model's own bad line, which the service's schema check stopped
+        rejected = _rejected_generation(answer.body)
+        if rejected is not None:
+            return Reply(rejected)  # the model's own bad line, which the service's schema check stopped
     wait = retry_after(answer.headers, wall_s)
     if status in _PASSING or status == 429 or status >= 500:
         failure = Failure.RATE_LIMIT if status == 429 else Failure.SERVER
@@ -52,7 +52,7 @@ def read_answer(answer: Answer, *, model: str, key: str, wall_s: float) -> Reply
 
 
 def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
-    """The seconds to wait that a service asks for, from milliseconds, seconds or an HTTP date; ``None`` if not said.
+    """The seconds to wait that a service asks for, in milliseconds, seconds or as an HTTP date; ``None`` if it does not.
 
     Source: RFC 9110, section 10.2.3. A date is measured against the answer's own Date, so that clocks need not agree.
     """
@@ -83,46 +83,41 @@ def _date(text: str | None) -> float | None:
 
 def _completion(body: str) -> Reply | Trouble:
     """The first choice of a chat completion."""
-    found = _json(body)
-    choice = _first(found.get("choices") if isinstance(found, dict) else None)
-    message = choice.get("message") if choice is not None else None
-    if found is None or choice is None or not isinstance(message, dict):
+    document = _json(body)
+    choice = _at(document, "choices", 0)
+    message = _at(choice, "message")
+    if not isinstance(message, dict):
         return Trouble(Failure.GARBLED)
+    prompt, completion = (_at(document, "usage", name) for name in ("prompt_tokens", "completion_tokens"))
+    counted = type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0
     return Reply(
         _text(message.get("content")),
         finished=choice.get("finish_reason") != "length",
-        usage=_usage(found.get("usage")),
+        usage=Usage(prompt, completion) if counted else Usage(),
     )
 
 
-def _first(choices: object) -> dict[str, Any] | None:
-    found = choices[0] if isinstance(choices, list) and choices else None
-    return found if isinstance(found, dict) else None
-
-
-def _text(said: object) -> str:
-    """What the model said, storable; nothing where that is null or no text."""
-    if not isinstance(said, str):
-        return ""
-    return said[:_MOST_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
-
-
-def _usage(told: object) -> Usage:
-    """The tokens that a service counted; zeros where it does not say."""
-    given = told if isinstance(told, dict) else {}
-    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
-    if type(prompt) is not int or type(completion) is not int or min(prompt, completion) < 0:
-        return Usage()
-    return Usage(prompt, completion)
-
-
 def _rejected_generation(body: str) -> str | None:
-    """What the model said, if that is why the request was refused (Groq's ``json_validate_failed``)."""
-    found = _json(body)
-    error = found.get("error") if isinstance(found, dict) else None
-    if not isinstance(error, dict) or error.get("code") != "json_validate_failed":
-        return None
-    return _text(error.get("failed_generation"))
+    """The model's reply, if that is why the request was refused (Groq's ``json_validate_failed``)."""
+    error = _at(_json(body), "error")
+    return _text(_at(error, "failed_generation")) if _at(error, "code") == "json_validate_failed" else None
+
+
+def _text(content: object) -> str:
+    """The text of a reply, storable; empty where it is null or no text."""
+    if not isinstance(content, str):
+        return ""
+    return content[:_MOST_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
+
+
+def _at(document: Any, *path: str | int) -> Any:
+    """What stands there in a JSON document, ``None`` if nothing does."""
+    for step in path:
+        try:
+            document = document[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return document
 
 
 def _json(body: str) -> Any:
