@@ -147,6 +147,12 @@ class Traits:
     remote: bool = False  # asks a service: exempt from purity, its decisions are recorded
     human: bool = False  # asks a person: likewise
     privileged: bool = False  # sees what its seat cannot see
+    costly: bool = False  # an answer takes money or much time, as a language model's does, a local one's too
+
+
+def costs_to_ask(traits: Traits) -> bool:
+    """Whether an occupant costs something to ask, so that nobody asks it more often than needed: a model, a person."""
+    return traits.costly or traits.remote or traits.human
 
 
 @runtime_checkable

@@ -37,7 +37,6 @@ class Mixture:
 
     @property
     def traits(self) -> Traits:
-        """It gambles; otherwise as its partners are together."""
         every = [partner.traits for partner in self.partners]
         return Traits(
             memoryless=all(traits.memoryless for traits in every),
@@ -45,6 +44,7 @@ class Mixture:
             remote=any(traits.remote for traits in every),
             human=any(traits.human for traits in every),
             privileged=any(traits.privileged for traits in every),
+            costly=any(traits.costly for traits in every),
         )
 
     def act(self, turns: Turns) -> Decisions:

@@ -1,14 +1,16 @@
-"""From the settings to a backend: the one place that knows all three."""
+"""From the settings to a backend: in this process, in workers beside it, or on a cluster."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
 
-from league.backends.contract import Backend
-from league.backends.in_process import InProcess
+from league.backends.contract import Backend, Tick, nothing
+from league.backends.perform import perform
 from league.settings.sections import BackendConfig
+from league.tasks.values import Place, Result, Task
 
 
 def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
@@ -30,3 +32,30 @@ def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+class InProcess:
+    """Plays one task after another in this process.
+
+    A member that raises forfeits. One that hangs or exits takes the league with it: nobody is there to keep a deadline.
+    """
+
+    def run(
+        self, tasks: Sequence[Task], place: Place, *, deadline: float | None = None, tick: Tick = nothing
+    ) -> Iterator[Result]:
+        """The results of ``tasks``, each played when it is asked for; ``tick`` comes before each and in practices."""
+        del deadline
+        for task in tasks:
+            tick()
+            yield perform(task, place, tick)
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def __enter__(self) -> InProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()

@@ -1,19 +1,14 @@
-"""What a backend must know of a task: how to play it, and what comes of it where a member brought its worker down."""
+"""Performing a task here, and the one loop that yields the results of many in order, whoever else performs them."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import re
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
+from typing import Protocol
 
-from dond_marl.occupants import seat_occupant
-from league.backends.contract import Result, Task, Tick, nothing
-from league.tasks.blobs import SUFFIX
-from league.tasks.values import MatchResult, MatchTask, Place, play
+from league.backends.contract import Tick, nothing
+from league.tasks.values import MatchTask, Place, Result, Task, play
 
 
 def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:
@@ -30,53 +25,56 @@ def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:
     return train(task, place, tick)
 
 
-def forfeited(task: Task, member: str, cause: str) -> Result:
-    """What comes of a task that ``member`` made impossible: no match, or a learner that stays as it was."""
-    if isinstance(task, MatchTask):
-        return MatchResult(task, (), member, cause)
-    from league.tasks.practice import TrainResult
-
-    unmeasured, told = math.nan, f"{member}: {cause}"
-    return TrainResult(task, task.state, None, unmeasured, unmeasured, task.learner.name, told)
-
-
-def described(task: Task) -> str:
-    """A task in words."""
-    if isinstance(task, MatchTask):
-        return f"the match of {task.members[0].name} and {task.members[1].name} in round {task.round}"
-    return f"the practice of {task.learner.name} in round {task.round}"
-
-
 def longest_first(tasks: Sequence[Task]) -> list[int]:
     """The numbers of ``tasks`` in the order to begin them: practice takes much longer than a match and goes first."""
     return sorted(range(len(tasks)), key=lambda number: isinstance(tasks[number], MatchTask))
 
 
-def asks_elsewhere(task: Task) -> bool:
-    """Whether a person or a service takes part: there is one terminal and one budget, in the league's own process."""
-    seats = task.members if isinstance(task, MatchTask) else tuple(meeting.opponent for meeting in task.meetings)
-    return any(_elsewhere(seat.member.spec) for seat in seats if seat.blob is None and seat.member.spec is not None)
+def stays_home(task: Task) -> bool:
+    """Whether it is played in the league's own process, with the only terminal, budget and copy of a local model."""
+    return any(seat.member.costly for seat in task.asked)
 
 
-@lru_cache(maxsize=1024)
-def _elsewhere(spec: str) -> bool:
-    traits = seat_occupant(spec).traits
-    return traits.remote or traits.human
+class Flight:
+    """The tasks of one run by number: what waits and what is done. A task that is played twice gives the same."""
+
+    def __init__(self, tasks: Sequence[Task], place: Place, deadline: float | None) -> None:
+        self.tasks, self.place, self.deadline = tasks, place, deadline
+        self.at_home = deque(number for number, task in enumerate(tasks) if stays_home(task))
+        stays = set(self.at_home)
+        self.waiting = deque(number for number in longest_first(tasks) if number not in stays)
+        self.done: dict[int, Result] = {}  # and not yet yielded
 
 
-def weights_of(task: Task, folder: Path) -> set[str]:
-    """The blobs in ``folder`` that a task names."""
-    named = {text for text in _texts(task) if re.fullmatch("[0-9a-f]{64}", text)}
-    return {name for name in named if (folder / (name + SUFFIX)).is_file()}
+class Crew(Protocol):
+    """Whoever plays tasks of a flight elsewhere."""
+
+    def hand_out(self, flight: Flight) -> None:
+        """Take waiting tasks, as many as there is room for; does not block."""
+        ...
+
+    def collect(self, flight: Flight) -> None:
+        """Record what is done, and put back what is lost; waits a little if nothing has happened."""
+        ...
+
+    def drop(self) -> None:
+        """Give up the tasks in progress."""
+        ...
 
 
-def _texts(value: object) -> Iterator[str]:
-    """Every text in a frozen value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _texts(item)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from _texts(getattr(value, field.name))
+def in_order(crew: Crew, flight: Flight, tick: Tick) -> Iterator[Result]:
+    """The results of a flight in the order of its tasks."""
+    try:
+        for number in range(len(flight.tasks)):
+            while number not in flight.done:
+                tick()
+                crew.hand_out(flight)
+                if flight.at_home:
+                    home = flight.at_home.popleft()
+                    flight.done[home] = perform(flight.tasks[home], flight.place, tick)
+                else:
+                    crew.collect(flight)
+            crew.hand_out(flight)  # before the result is yielded, so that nobody idles while the caller works on it
+            yield flight.done.pop(number)
+    finally:
+        crew.drop()

@@ -12,17 +12,16 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
 from types import TracebackType
 
-from league.backends.contract import BackendError, Result, Task, Tick, nothing
-from league.backends.flight import Flight, in_order
-from league.backends.perform import described, forfeited
+from league.backends.contract import BackendError, Tick, nothing
+from league.backends.perform import Flight, in_order
 from league.backends.supervision import Death, Worker
 from league.backends.worker import Began, Raised
 from league.tasks.blame import clock
-from league.tasks.values import Place
+from league.tasks.values import Place, Result, Task
 
-LOOK = 0.2  # seconds between two looks at deadlines, at the dead and at the caller
-STRIKES = 2  # workers that a task may bring down before somebody is at fault: the first may have inherited the damage
-KILLED = 8  # ... where somebody outside killed them
+LOOK = 0.2  # seconds between two checks of deadlines, of dead workers and of the caller
+STRIKES = 2  # workers that die over a task before somebody is at fault: the first may have inherited the damage
+KILLED = 8  # the same, where each was killed from outside
 START = 120.0  # seconds that a worker may take to start and to take up a task
 
 
@@ -41,8 +40,8 @@ class ProcessBackend:
     ) -> Iterator[Result]:
         """See :class:`league.backends.contract.Backend`.
 
-        Past the deadline, a member that by itself has taken half of the time so far forfeits. At twice the deadline it
-        is the slowest, if the members together have taken half.
+        Past the deadline, a member that alone has taken half of the time so far forfeits. At twice the deadline the
+        slowest member forfeits, if all members together have taken half.
         """
         return in_order(self, Flight(tasks, place, deadline), tick)
 
@@ -74,15 +73,15 @@ class ProcessBackend:
             idle[0].hand(number, flight.tasks[number], flight.place)
 
     def collect(self, flight: Flight) -> None:
-        """Hear what busy workers say, wait a little if none says anything, and see to the dead and the late."""
+        """Read what busy workers send, wait a little if none sends anything, and deal with the dead and the late."""
         busy = [worker for worker in self._workers if worker.number is not None]
-        heard = wait([worker.link for worker in busy], timeout=LOOK)
+        ready = wait([worker.link for worker in busy], timeout=LOOK)
         for worker in busy:
             number = worker.number
             assert number is not None
-            alive = worker.alive  # asked before the link: a worker may say its last and end
-            if worker.link in heard or worker.link.poll():
-                message = worker.hear()
+            alive = worker.alive  # read before the link: a worker may send its last message and end
+            if worker.link in ready or worker.link.poll():
+                message = worker.receive()
                 if message is None:
                     self._lost(worker, number, flight)
                 elif not isinstance(message, Began):
@@ -90,7 +89,7 @@ class ProcessBackend:
                     if isinstance(message, Raised):
                         raise message.error
                     flight.done[number] = message.result
-            elif not alive:  # and what it has started holds the link open
+            elif not alive:  # but a process that it started holds the link open
                 self._lost(worker, number, flight)
             else:
                 self._hurry(worker, number, flight)
@@ -106,58 +105,58 @@ class ProcessBackend:
         self._workers.remove(worker)
 
     def _lost(self, worker: Worker, number: int, flight: Flight) -> None:
-        """A worker died over its task: another tries, until it is clear whose doing it is."""
-        death = worker.buried()
+        """A worker died over its task: another one tries, until it is clear who is at fault."""
+        death = worker.bury()
         self._workers.remove(worker)
         deaths = self._deaths.setdefault(number, [])
         deaths.append(death)
-        member = at_fault(deaths, described(flight.tasks[number]))
+        member = at_fault(deaths, str(flight.tasks[number]))
         if member is None:
             flight.waiting.appendleft(number)
         else:
-            flight.done[number] = forfeited(flight.tasks[number], member, death.cause)
+            flight.done[number] = flight.tasks[number].forfeited(member, death.cause)
 
     def _hurry(self, worker: Worker, number: int, flight: Flight) -> None:
-        """Kill a worker that is late, if it is clear whose doing that is."""
+        """Kill a worker that is late, if it is clear who is at fault."""
         task, deadline = flight.tasks[number], flight.deadline
         if worker.began is None:
             if clock() - worker.handed > START:
-                raise BackendError(f"a worker has not begun {described(task)} within {START:g} s; is the machine busy?")
+                raise BackendError(f"a worker has not begun {task} within {START:g} s; is the machine busy?")
             return
         elapsed = clock() - worker.began
         if deadline is None or elapsed <= deadline:
             return
-        asked, last_call = worker.asked(), elapsed > 2 * deadline
-        if asked.slowest is not None and (asked.everybody if last_call else asked.longest) >= elapsed / 2:
+        page, last_call = worker.page(), elapsed > 2 * deadline
+        if page.slowest is not None and (page.everybody if last_call else page.longest) >= elapsed / 2:
             self._remove(worker)
-            cause = f"it had taken {asked.longest:.1f} s of {elapsed:.1f} s; the deadline is {deadline:g} s"
-            flight.done[number] = forfeited(task, asked.slowest, cause)
+            cause = f"it had taken {page.longest:.1f} s of {elapsed:.1f} s; the deadline is {deadline:g} s"
+            flight.done[number] = task.forfeited(page.slowest, cause)
         elif last_call:
             raise BackendError(
-                f"{described(task)} takes more than twice the deadline of {deadline:g} s, and no member is to blame "
-                f"(together they have taken {asked.everybody:.1f} s); set a longer deadline"
+                f"{task} takes more than twice the deadline of {deadline:g} s, and no member is to blame "
+                f"(together they have taken {page.everybody:.1f} s); set a longer deadline"
             )
 
 
 def at_fault(deaths: Sequence[Death], task: str) -> str | None:
-    """The member that brought down the workers that died over a task; ``None``: try once more.
+    """The member that is at fault for the workers that died over a task; ``None``: try once more.
 
-    Raises :class:`BackendError` where it was no member, or now one and now another: the machine's doing.
+    Raises :class:`BackendError` where no member was being asked, or different ones were: it is the machine's fault.
     """
     own = [death for death in deaths if not death.from_outside]
     if len(own) < STRIKES and len(deaths) < KILLED:
         return None
     counted = own if len(own) >= STRIKES else deaths
-    told = "; ".join(dict.fromkeys(death.cause for death in counted))
+    causes = "; ".join(dict.fromkeys(death.cause for death in counted))
     if not any(death.began for death in counted):
         raise BackendError(
-            f"{len(counted)} workers ended before they had begun {task} ({told}); their errors are above"
+            f"{len(counted)} workers ended before they had begun {task} ({causes}); their errors are above"
         )
     members = {death.member for death in counted}
     member = members.pop()
     if members or member is None:
         raise BackendError(
-            f"{len(counted)} workers died over {task}, by no single member's doing ({told}); see that the machine has "
-            f"memory to spare, and go on with fewer workers"
+            f"{len(counted)} workers died over {task}, by no single member's doing ({causes}); see that the machine "
+            f"has memory to spare, and go on with fewer workers"
         )
     return member

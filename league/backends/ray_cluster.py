@@ -1,9 +1,8 @@
 """Ray Core: one actor per CPU of a cluster, each with a worker process of its own.
 
-Who is at fault is found out on the node (:mod:`league.backends.ray_node`). What is left for the cluster is to lose actors
-and nodes: their tasks are played again elsewhere. Ray answers at most once by default and never promises that a lost
-task was not played (docs.ray.io, fault tolerance of actors). Tasks are pure and a result is taken once, so neither
-matters.
+Who is at fault for a failure is found out on the node (:mod:`league.backends.ray_node`); here the tasks of lost actors
+and nodes are played again elsewhere. By default Ray runs a task at most once and does not say whether a lost one was
+run (docs.ray.io, fault tolerance of actors). Neither matters: tasks are pure, and a result is taken once.
 """
 
 from __future__ import annotations
@@ -14,17 +13,15 @@ from types import TracebackType
 from typing import Any
 
 from dond_marl.rollout import one_line
-from league.backends.contract import BackendError, Result, Task, Tick, nothing
-from league.backends.flight import Flight, in_order
-from league.backends.perform import described, weights_of
+from league.backends.contract import BackendError, Tick, nothing
+from league.backends.perform import Flight, in_order
 from league.backends.ray_joining import join, load_ray, own_path
 from league.backends.ray_node import NodeWorker
-from league.ledger.run_directory import machine
 from league.tasks.blame import clock
-from league.tasks.blobs import SUFFIX
-from league.tasks.values import Place
+from league.tasks.blobs import read_content
+from league.tasks.values import Place, Result, Task, machine
 
-LOOK = 0.2  # seconds between two looks at the caller
+LOOK = 0.2  # seconds between two ticks of the caller
 LOST = 8  # actors that may be lost over one task
 STILLBORN = 3  # actors in a row that may be lost before they are ready
 START = 120.0  # seconds without any actor after which a cluster has no room for us
@@ -32,16 +29,15 @@ FAREWELL = 0.5  # seconds for actors to leave by themselves
 
 
 class _Actor:
-    """An actor as its driver sees it. ``number`` is the task that it has, ``None`` while it is idle or starts."""
+    """An actor as its driver sees it. ``number`` is that of its task, ``None`` while it is idle or starting."""
 
     def __init__(self, handle: Any) -> None:
         self.handle, self.ready = handle, False
         self.number: int | None = None
-        self.answer = handle.machine.remote()  # the last that it was asked for
+        self.answer = handle.machine.remote()  # to the latest call
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for a task."""
         return self.ready and self.number is None
 
 
@@ -70,7 +66,7 @@ class RayBackend:
         self, tasks: Sequence[Task], place: Place, *, deadline: float | None = None, tick: Tick = nothing
     ) -> Iterator[Result]:
         """See :class:`league.backends.contract.Backend`; deadlines are kept on the nodes."""
-        named = set().union(*(weights_of(task, place.blobs) for task in tasks))
+        named = set().union(*(task.blobs for task in tasks))
         self._contents = {name: where for name, where in self._contents.items() if name in named}
         self._last_ready = clock()
         return in_order(self, Flight(tasks, place, deadline), tick)
@@ -100,7 +96,7 @@ class RayBackend:
         for actor in [actor for actor in self._actors if actor.idle][: len(flight.waiting)]:
             actor.number = flight.waiting.popleft()
             task = flight.tasks[actor.number]
-            weights = {name: self._where(name, flight.place) for name in weights_of(task, flight.place.blobs)}
+            weights = {name: self._where(name, flight.place) for name in sorted(task.blobs)}
             actor.answer = actor.handle.play.remote(task, weights, flight.deadline)
         starting = sum(not actor.ready for actor in self._actors)
         for _ in range(min(len(flight.waiting) - starting, self._size - len(self._actors))):
@@ -123,7 +119,7 @@ class RayBackend:
         for answer in answered:
             actor = awaited[answer]
             try:
-                said = self._ray.get(answer)
+                reply = self._ray.get(answer)
             except self._ray.exceptions.RayTaskError as error:
                 actor.number = None
                 raise error.cause from None
@@ -131,11 +127,11 @@ class RayBackend:
                 self._bury(actor, flight, error)
                 continue
             if actor.number is not None:
-                flight.done[actor.number] = said
+                flight.done[actor.number] = reply
                 actor.number = None
             else:
                 actor.ready, self._stillborn = True, 0
-                self._compare(said)
+                self._compare(reply)
 
     def drop(self) -> None:
         """Kill whoever is busy."""
@@ -145,13 +141,13 @@ class RayBackend:
         self._lost.clear()
 
     def _where(self, name: str, place: Place) -> Any:
-        """Where Ray holds the content of a blob; put there the first time that it is needed."""
+        """Ray's reference to the content of a blob, which is put there when it is first needed."""
         if name not in self._contents:
-            self._contents[name] = self._ray.put((place.blobs / (name + SUFFIX)).read_bytes())
+            self._contents[name] = self._ray.put(read_content(place.blobs, name))
         return self._contents[name]
 
     def _bury(self, actor: _Actor, flight: Flight, error: Exception) -> None:
-        """An actor or its node is lost; its task waits for another."""
+        """Forget an actor that is lost, or whose node is; its task waits for another."""
         self._ray.kill(actor.handle)
         self._actors.remove(actor)
         if actor.number is None:
@@ -162,13 +158,13 @@ class RayBackend:
         losses = self._lost[actor.number] = self._lost.get(actor.number, 0) + 1
         if losses == LOST:
             raise BackendError(
-                f"{LOST} actors were lost over {described(flight.tasks[actor.number])} ({one_line(error)}); see that "
+                f"{LOST} actors were lost over {flight.tasks[actor.number]} ({one_line(error)}); see that "
                 f"the nodes have memory to spare, about 1 GB for each actor"
             )
         flight.waiting.appendleft(actor.number)
 
     def _compare(self, theirs: str) -> None:
-        """Warn, once, of a kind of node that may give other last digits."""
+        """Warn, once for each kind of node, that its results may differ in the last digits."""
         if theirs != machine() and theirs not in self._warned:
             self._warned.add(theirs)
             if self._warn is not None:

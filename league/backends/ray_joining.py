@@ -28,7 +28,7 @@ PACKAGES = ("dond_marl", "hints", "league", "partners")  # sent to the nodes of 
 
 def load_ray() -> ModuleType:
     """Ray. Raises :class:`BackendError` where it is not installed."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # tells nobody that it runs
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # reports to nobody that it runs
     try:
         return import_module("ray")  # an extra, which may be absent from where types are checked, too
     except ModuleNotFoundError as error:
@@ -40,7 +40,7 @@ def load_ray() -> ModuleType:
 def join(ray: ModuleType, workers: int | None, address: str | None) -> None:
     """Join the cluster at ``address``, or start one of this machine alone. Raises :class:`BackendError`."""
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
-    logging.getLogger("ray").setLevel(logging.ERROR)  # it tells at length that its ports are guarded by a token
+    logging.getLogger("ray").setLevel(logging.ERROR)  # it warns at length that its ports are guarded by a token
     handler = signal.getsignal(signal.SIGTERM)
     try:
         if address is None:
@@ -59,8 +59,10 @@ def join(ray: ModuleType, workers: int | None, address: str | None) -> None:
     except BackendError:
         raise
     except (OSError, RuntimeError, ValueError) as error:
-        told = f"Ray cannot be used at {address or 'this machine'}: {one_line(error)}"
-        raise BackendError(told if address is None or os.environ.get("RAY_AUTH_MODE") else told + GUARDED) from error
+        problem = f"Ray cannot be used at {address or 'this machine'}: {one_line(error)}"
+        raise BackendError(
+            problem if address is None or os.environ.get("RAY_AUTH_MODE") else problem + GUARDED
+        ) from error
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)  # Ray puts its own in its place, which would end us at once
@@ -85,6 +87,6 @@ def check_reachable(address: str) -> None:
 
 
 def own_path() -> str:
-    """Where this process finds modules besides the interpreter's own places: the project, and others' partners."""
+    """Where this process finds modules outside the interpreter's own folders, as a search path."""
     own = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     return os.pathsep.join(path for path in sys.path if not any(path.startswith(place) for place in own))

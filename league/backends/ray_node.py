@@ -1,6 +1,6 @@
-"""What runs on a node of a cluster: a worker process under its supervisor, and the weights that have come.
+"""What runs on a node of a cluster: a worker process under its supervisor, and the weights that were sent to it.
 
-Nodes share no disk, so weights travel as content: each blob once to each actor, verified against its name.
+Nodes share no disk, so the content of each blob is sent once to each actor, which verifies it against its name.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-from league.backends.contract import Result, Task
 from league.backends.process import ProcessBackend
 from league.backends.ray_joining import load_ray
-from league.ledger.run_directory import machine
 from league.tasks.blobs import SUFFIX, BlobError, name_of, write_blob
-from league.tasks.values import Place
+from league.tasks.values import Place, Result, Task, machine
 
 KEPT = 64  # blobs that are kept besides those of the task
 PREFIX = "dond-marl-node-"  # of the folder with the blobs; the process's id follows
@@ -34,23 +32,23 @@ class NodeWorker:
         self._kept: OrderedDict[str, None] = OrderedDict()  # names of blobs, the longest unused first
 
     def machine(self) -> str:
-        """What this node's results may depend on."""
+        """What the results of this node may depend on, as JSON."""
         return machine()
 
     def play(self, task: Task, weights: dict[str, Any], deadline: float | None) -> Result:
-        """The result of a task; ``weights``: by a blob's name, where its content is."""
+        """The result of a task; ``weights``: Ray's reference to the content of each blob, by name."""
         self._fetch(weights)
         return next(self._backend.run([task], Place(self._folder), deadline=deadline))
 
     def leave(self) -> None:
-        """End the worker process and forget the weights."""
+        """End the worker process and delete the weights."""
         self._backend.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _fetch(self, weights: dict[str, Any]) -> None:
-        for name, where in weights.items():
+        for name, reference in weights.items():
             if name not in self._kept:
-                content = load_ray().get(where)
+                content = load_ray().get(reference)
                 if name_of(content) != name:
                     raise BlobError(f"weights {name} came to a node damaged: their content is not what their name says")
                 write_blob(self._folder, content)
@@ -61,7 +59,7 @@ class NodeWorker:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what actors have left behind that were killed."""
+    """Remove the folders of actors that were killed."""
     for left in folder.glob(f"{PREFIX}*-*"):
         pid = left.name.removeprefix(PREFIX).partition("-")[0]
         with contextlib.suppress(ValueError, PermissionError):

@@ -1,4 +1,4 @@
-"""One worker process as its supervisor sees it: started, given a task, listened to, and killed by itself alone."""
+"""One worker process as its supervisor sees it: started, given a task, read from, and killed without the others."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ import tempfile
 from multiprocessing import Pipe
 from typing import NamedTuple
 
-from league.backends.contract import Task
 from league.backends.worker import GAVE_UP, Began, Message
-from league.tasks import blame as asked
-from league.tasks.values import Place
+from league.tasks import blame
+from league.tasks.values import Place, Task
 
-# Read by numerical libraries when they load: the cores are used by tasks, and sums are added up in one order.
+# Read by numerical libraries when they load: tasks share the cores, and sums are added in one order.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)  # nobody's own doing, as a rule
+FROM_OUTSIDE = (
+    signal.SIGKILL,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+)  # as a rule not sent by the process itself
 
 
 class Death(NamedTuple):
@@ -28,7 +32,7 @@ class Death(NamedTuple):
 
     member: str | None  # whose code was running
     cause: str
-    from_outside: bool  # by a signal that somebody sent, or the machine for want of memory
+    from_outside: bool  # by a signal from somebody else, or from the system for want of memory
     began: bool  # the task was taken up
 
 
@@ -38,51 +42,50 @@ class Worker:
     def __init__(self) -> None:
         self.number: int | None = None
         self.handed = 0.0
-        self.began: float | None = None  # when it took the task up, on asked.clock
+        self.began: float | None = None  # when it took the task up, on blame.clock
         self.link, theirs = Pipe()
         with tempfile.TemporaryFile() as page:
-            page.truncate(asked.PAGE)
-            self._page = mmap.mmap(page.fileno(), asked.PAGE)
+            page.truncate(blame.PAGE)
+            self._page = mmap.mmap(page.fileno(), blame.PAGE)
             descriptors = (theirs.fileno(), page.fileno())
-            self._process = subprocess.Popen(  # ourselves
+            self._process = subprocess.Popen(  # noqa: S603  # ourselves
                 # -P: a script's folder must not come first, where its league.py would shadow the package
                 [sys.executable, "-P", "-m", "league.backends", *map(str, (*descriptors, os.getpid()))],
                 env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(sys.path)},
                 stdin=subprocess.DEVNULL,
                 pass_fds=descriptors,
-                start_new_session=True,  # a terminal's Ctrl-C is for the parent, and what it starts dies with it
+                start_new_session=True,  # Ctrl-C goes to the parent alone; what it starts is killed with it
             )
         theirs.close()
 
     @property
     def pid(self) -> int:
-        """The process's id, which is its session's too."""
+        """The id of the process, and of its session."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended."""
         return self._process.poll() is None
 
     def hand(self, number: int, task: Task, place: Place) -> None:
-        """Give it a task. That it has died meanwhile is heard when it should answer."""
-        self.number, self.handed, self.began = number, asked.clock(), None
+        """Give it a task. If it has died meanwhile, that shows when it should answer."""
+        self.number, self.handed, self.began = number, blame.clock(), None
         with contextlib.suppress(OSError):
             self.link.send((task, place))
 
-    def hear(self) -> Message | None:
-        """What it says next; ``None`` if it has died and said all."""
+    def receive(self) -> Message | None:
+        """Its next message; ``None`` if it has died and all of its messages were read."""
         try:
             message: Message = self.link.recv()
         except (EOFError, OSError, pickle.UnpicklingError):
             return None
         if isinstance(message, Began):
-            self.began = asked.clock()
+            self.began = blame.clock()
         return message
 
-    def asked(self) -> asked.Asked:
-        """Whom it asks now."""
-        return asked.read(self._page)
+    def page(self) -> blame.Reading:
+        """Whom it is asking now, and how long everybody has taken."""
+        return blame.read(self._page)
 
     def kill(self) -> None:
         """End it now, and whatever it has started."""
@@ -91,15 +94,15 @@ class Worker:
         self._process.wait()
         self.link.close()
 
-    def buried(self) -> Death:
-        """How it died, once it has."""
-        asked_last = self.asked()
+    def bury(self) -> Death:
+        """Clean up after a worker that has died: how it died."""
+        last = self.page()
         self.kill()
         code = self._process.returncode
-        if code == GAVE_UP and asked_last.words is not None:
-            cause = asked_last.words
+        if code == GAVE_UP and last.words is not None:
+            cause = last.words
         elif code < 0:
             cause = f"its process was ended by signal {-code} ({signal.strsignal(-code)})"
         else:
             cause = f"it ended its process with exit code {code}"
-        return Death(asked_last.member, cause, -code in FROM_OUTSIDE, self.began is not None)
+        return Death(last.member, cause, -code in FROM_OUTSIDE, self.began is not None)

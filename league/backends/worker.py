@@ -1,4 +1,4 @@
-"""A worker process from the inside: it takes a task, plays it and says what came of it, until its parent is gone."""
+"""A worker process from the inside: it takes a task, plays it and sends the result, until its parent is gone."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from dond_marl.rollout import one_line
-from league.backends.contract import BackendError, Result, Task
+from league.backends.contract import BackendError
 from league.backends.perform import perform
-from league.tasks import blame as asked
-from league.tasks.values import Place
+from league.tasks import blame
+from league.tasks.values import Place, Result, Task
 
 PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux's prctl
-LOOK = 0.5  # seconds between two looks at the parent
+LOOK = 0.5  # seconds between two checks of the parent
 GAVE_UP = 70  # exit code: the last words are on the page
 
 
@@ -29,13 +29,13 @@ class Began(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The task's result."""
+    """The task was played."""
 
     result: Result
 
 
 class Raised(NamedTuple):
-    """What the task raised, by no member's fault."""
+    """The task raised an error that is no member's fault."""
 
     error: Exception
 
@@ -49,41 +49,42 @@ def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
     The descriptors are open files: a socket to the parent, and the page on which it reads who is being asked.
     """
     _leave_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and stops its workers
-    page = asked.publish(page_descriptor)
-    # Whatever is wrong with the link means that the parent is gone.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and stops its workers
+    page = blame.publish(page_descriptor)
+    # Any error of the link means that the parent is gone.
     with Connection(link_descriptor) as link, contextlib.suppress(EOFError, OSError):
         while True:
             task, place = link.recv()
             page.begin()
             link.send(Began())
             link.send(_answer(task, place, page))
-    os._exit(0)  # without what members have registered to be done at an exit
+    os._exit(0)  # without running what members have registered to run at exit
 
 
-def _answer(task: Task, place: Place, page: asked.Page) -> Message:
-    """The result, or what was raised instead.
+def _answer(task: Task, place: Place, page: blame.Page) -> Message:
+    """The result, or the error that was raised instead.
 
-    What would end the process that plays alone, ends this one: then a fresh one tries, and the page says who it was.
+    What would end a process that plays without workers ends this one; a fresh one tries again, and the page says whose
+    code was running.
     """
     try:
         return Played(perform(task, place))
     except MemoryError as error:
         page.give_up(one_line(error))
-    except Exception as error:  # it is raised again, in the parent
+    except Exception as error:  # noqa: BLE001  # it is raised again, in the parent
         return Raised(_portable(error))
-    except BaseException as error:  # a member may raise KeyboardInterrupt: nobody else does here
+    except BaseException as error:  # noqa: BLE001  # a member may raise KeyboardInterrupt: nobody else does here
         page.give_up(one_line(error))
     os._exit(GAVE_UP)
 
 
 def _portable(error: Exception) -> Exception:
-    """The error, or its words where it cannot travel."""
+    """The error itself, or one with its message where it cannot be pickled."""
     try:
-        again = pickle.loads(pickle.dumps(error))  # written in the same breath
-    except Exception:  # an error's own code decides how it is pickled
-        again = None
-    return error if type(again) is type(error) else BackendError(one_line(error))
+        copy = pickle.loads(pickle.dumps(error))  # noqa: S301  # written in the same breath
+    except Exception:  # noqa: BLE001  # an error's own code decides how it is pickled
+        copy = None
+    return error if type(copy) is type(error) else BackendError(one_line(error))
 
 
 def _leave_with(parent: int) -> None:

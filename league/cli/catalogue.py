@@ -1,7 +1,12 @@
-"""What ``scripts/catalogue.py`` shows: every occupant with its sentence, parameters, traits and source.
+"""Who can sit in a seat: every occupant with its sentence, parameters and their defaults, traits and source.
 
 Nobody is made and no weights are read: a factory's docstring and signature say it all. Third-party occupants, entered
-through the group ``dond_marl.partners``, are listed as the built-in ones are.
+through the group "dond_marl.partners", are listed as the built-in ones are.
+
+examples:
+  dond catalogue
+  dond catalogue boulware llm    # all about these
+  dond catalogue --json          # for programs
 """
 
 from __future__ import annotations
@@ -9,35 +14,35 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import Any, NamedTuple, get_type_hints
 
+import click
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.occupants import Factory, OccupantNameError, catalogue, check_spec
+from dond_marl.occupants import Factory, catalogue, check_spec
 from dond_marl.seats import Traits
-from league.display.league import console_for_people
+from league.cli.shell import Command, console_for_people
 
-USAGE_ERROR = 2
 TABLE = 132  # columns from which on a table is easier to read than a list
-MANY = 6  # parameters: more are told where one occupant is asked for
-# Functions that say only "a partner": the same as of whom they make by default, which a test checks.
+MANY = 6  # parameters that are listed in brief
+# The traits of what a function makes by default, where its annotation says only "a partner"; a test checks them.
 DECLARED = {
     "checkpoint": Traits(memoryless=True, learned=True),
     "expert": Traits(deterministic=True, memoryless=True, learned=True),
 }
-TRAITS = {  # in words, and what is worth saying of whom has it not
+TRAITS = {  # in words: with the trait, and without it
     "deterministic": ("deterministic", "gambles"),
     "memoryless": ("no memory", "remembers"),
     "learned": ("learned", ""),
     "remote": ("remote", ""),
     "human": ("a person", ""),
     "privileged": ("privileged", ""),
+    "costly": ("costs something to ask", ""),
 }
 
 
@@ -64,22 +69,22 @@ class Entry(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Its traits; a person or a service is exempt from most of them."""
+        """Its traits; what a person or a service lacks goes unsaid."""
         if self.traits is None:
             return "traits depend on its parameters"
         exempt = self.traits.remote or self.traits.human
-        had = asdict(self.traits)
-        words = [yes if had[name] else "" if exempt else no for name, (yes, no) in TRAITS.items()]
+        has = asdict(self.traits)
+        words = [yes if has[name] else "" if exempt else no for name, (yes, no) in TRAITS.items()]
         return ", ".join(filter(None, words))
 
 
 def entries() -> list[Entry]:
-    """Every occupant, sorted by name."""
+    """All occupants, sorted by name."""
     return [entry_of(name, factory) for name, factory in catalogue().items()]
 
 
 def entry_of(name: str, factory: Factory) -> Entry:
-    """What is known of one occupant without making it."""
+    """What an occupant's factory says of it."""
     text = inspect.getdoc(factory) or ""
     first, _, rest = (plain(part) for part in text.partition("\n\n"))
     source = re.search(r"Source: (.*?)(?:\.(?=\s+[A-Z`]|\s*$)|$)", rest)
@@ -99,25 +104,24 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r":\w+:`~?([\w.]+)`", r"`\1`", text).replace("``", "`").split())
 
 
-def main(names: Sequence[str], as_json: bool, no_color: bool) -> int:
-    """Print all occupants, or those asked for in full; the exit code is 0, or 2 for a name that nobody has."""
-    try:
-        known = {entry.name: entry for entry in entries()}
-        for name in names:
-            if name not in known:
-                check_spec(name)  # says who is near
-        chosen = [known[name] for name in dict.fromkeys(names or known)]
-    except OccupantNameError as error:
-        print(error, file=sys.stderr)  # the command talks to a person
-        return USAGE_ERROR
+@click.command(cls=Command, help=__doc__)
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="whom to describe in full (everybody in brief)")
+@click.option("--json", "as_json", is_flag=True, help="as JSON")
+@click.option("--no-color", is_flag=True, help="plain text, whatever the terminal can do")
+def command(names: tuple[str, ...], as_json: bool, no_color: bool) -> None:
+    """Print all occupants in brief, or those named in full."""
+    known = {entry.name: entry for entry in entries()}
+    for name in names:
+        if name not in known:
+            check_spec(name)  # says who is near
+    chosen = [known[name] for name in dict.fromkeys(names or known)]
     if as_json:
-        print(json.dumps([_document(entry) for entry in chosen], indent=2))  # likewise
-        return 0
+        click.echo(json.dumps([_document(entry) for entry in chosen], indent=2))
+        return
     console = console_for_people()
     console.no_color = console.no_color or no_color
     for part in full(chosen) if names else overview(chosen, console.width):
         console.print(part)
-    return 0
 
 
 def overview(shown: Sequence[Entry], width: int) -> Iterator[RenderableType]:
@@ -133,12 +137,12 @@ def overview(shown: Sequence[Entry], width: int) -> Iterator[RenderableType]:
             yield _indented(entry.source, "dim")
     yield Text(
         f"\n{len(shown)} occupants. Parameters go in brackets, boulware(exponent=2), or in YAML {{kind: boulware, "
-        "exponent: 2}. All about one: python scripts/catalogue.py NAME. Your own: CONTRIBUTING.md."
+        "exponent: 2}. All about one: dond catalogue NAME. Your own: CONTRIBUTING.md."
     )
 
 
 def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
-    """Each in full."""
+    """The whole docstring of each occupant, and every parameter with its default."""
     for number, entry in enumerate(shown):
         if number:
             yield Text()
@@ -191,9 +195,9 @@ def _parameters(factory: Factory) -> Iterator[Parameter]:
 
 
 def _traits(name: str, factory: Factory) -> Traits | None:
-    """As the class declares them, which is the factory or whom it says that it returns."""
-    made: Any = factory if isinstance(factory, type) else get_type_hints(factory).get("return")
-    declared = inspect.getattr_static(made, "traits", DECLARED.get(name))
+    """What the factory's class declares; of a function, the class that its annotation says it returns."""
+    occupant: Any = factory if isinstance(factory, type) else get_type_hints(factory).get("return")
+    declared = inspect.getattr_static(occupant, "traits", DECLARED.get(name))
     return declared if isinstance(declared, Traits) else DECLARED.get(name)
 
 

@@ -12,7 +12,6 @@ from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from dond_marl.seats import Partner
 from league.ledger.ledger import Ledger
-from league.rounds.matches import asks_for_pay
 from league.settings.read import Config
 from league.tasks.blobs import BlobError
 from league.tasks.values import Leg, Place, Seated, facts_of, match_index, open_source, seated
@@ -44,7 +43,7 @@ def played_again(
         for name in leg.seats:
             blob = before[name].blob if name in before else members[name].blob
             known = (instead or {}).get(name)
-            if known is None and asks_for_pay(members[name]):
+            if known is None and members[name].costly:
                 return f"cannot be played again: {name} would have to be asked"
             players.append(seated(Seated(members[name], blob), Place(blobs)) if known is None else known)
         games = rollout(

@@ -12,13 +12,11 @@ from rich.console import Console
 from rich.text import Text
 
 from league.rounds.curriculum import describe
-from league.rounds.matches import asks_for_pay
 from league.rounds.planner import Plan, first_states, members_of, plan_round
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
 from league.tasks.values import Place, TrainTask, play
-from partners.llm.service import chosen
 
 WHOLE_MATCHES = 3  # played for the clock, spread over the first round
 
@@ -79,7 +77,7 @@ def _seconds_per_game(first: Plan, place: Place) -> float:
 
     Nobody is asked who costs something to ask.
     """
-    free = [task for task in first.matches if not any(asks_for_pay(seat.member) for seat in task.members)]
+    free = [task for task in first.matches if not any(seat.member.costly for seat in task.members)]
     step = max(len(free) // WHOLE_MATCHES, 1)
     some = free[::step][:WHOLE_MATCHES]
     spent, games = 0.0, 0
@@ -107,9 +105,8 @@ def _seconds(task: TrainTask, place: Place) -> float:
 
 
 def _without_pay(task: TrainTask) -> TrainTask:
-    """The same practice without a service that whispers or judges."""
-    paid = task.hints.mode == "llm" and chosen(task.hints.provider) != "hf"
-    hints = HintsConfig() if paid else task.hints
+    """The same practice without a language model that whispers or judges."""
+    hints = HintsConfig() if task.hints.mode == "llm" else task.hints
     reward = "own" if "llm_judge" in task.learner.reward else task.learner.reward
     return dataclasses.replace(task, hints=hints, learner=task.learner.model_copy(update={"reward": reward}))
 
@@ -117,7 +114,7 @@ def _without_pay(task: TrainTask) -> TrainTask:
 def _pays(config: Config, first: Plan) -> bool:
     """Whether somebody costs something to ask, in a match or in the first round's practice."""
     practice = any(_without_pay(task) != task for task in first.training)
-    return practice or any(asks_for_pay(member) for member in members_of(config))
+    return practice or any(member.costly for member in members_of(config))
 
 
 def _of_learner(task: TrainTask) -> str:

@@ -11,12 +11,10 @@ round, those first that are expected to tell most for what they cost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.occupants import OccupantNameError, parse_spec
 from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History
@@ -24,14 +22,13 @@ from league.standings.payoffs import POPOVICIU, STRENGTH
 from league.tasks.values import Member
 
 Pair = tuple[str, str, str]  # two members and the reason
-COSTLY = ("human", "llm")
 
 
 def pairs_of(config: Config, history: History) -> list[Pair]:
     """The matches of the next round, each pair once, in the order of importance."""
     members, payoffs = history.members, history.cross.payoffs()
     games = payoffs.games.sum(axis=1)  # [N, N] both seats
-    costly = [i for i, member in enumerate(members) if asks_for_pay(member)]
+    costly = [i for i, member in enumerate(members) if member.costly]
     games[costly], games[:, costly] = np.inf, np.inf  # met least by nobody
     chosen: dict[tuple[int, int], str] = {}
 
@@ -73,21 +70,6 @@ def gate_pool(members: Iterable[Member]) -> list[int]:
     listed = list(enumerate(members))
     pool = [i for i, member in listed if member.split == "gate"]
     return pool or [i for i, member in listed if member.role == "fixed" and member.split == "train"]
-
-
-def asks_for_pay(member: Member) -> bool:
-    """Whether an answer of this member costs money or somebody's time; so does that of a mixture of such members."""
-    return member.spec is not None and _costs(member.spec)
-
-
-@lru_cache(maxsize=4096)
-def _costs(spec: str) -> bool:
-    try:
-        kind, parameters = parse_spec(spec)
-    except OccupantNameError:  # another text, such as a path
-        return False
-    inside = [one for value in parameters.values() for one in (value if isinstance(value, list | tuple) else [value])]
-    return kind in COSTLY or any(_costs(one) for one in inside if isinstance(one, str))
 
 
 def _worth_their_cost(payoffs: Payoffs, costly: list[int], games: int) -> list[tuple[int, int, str]]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from league.rounds.matches import asks_for_pay
 from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Kind, Prospects
 from league.settings.learner import Among, Branch, LearnerConfig, branches_of
 from league.settings.read import Config
@@ -161,7 +160,7 @@ def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member])
 
     A main exploiter practices against mains and what they were.
     """
-    if member.split != "train" or asks_for_pay(member):
+    if member.split != "train" or member.costly:
         return False
     if learner.role != "main_exploiter" or member.name == learner.name:
         return True

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
+from dond_marl.seats import costs_to_ask
 from league.settings.sections import MemberConfig, wrong
 from league.settings.yaml import shown
 from partners.catalogue import PARTNERS, scripted
@@ -31,7 +32,7 @@ def _is_scripted(name: str) -> bool:
         traits = seat_occupant(name).traits
     except OccupantNameError:  # it needs parameters
         return False
-    return not (traits.learned or traits.remote or traits.human or traits.privileged)
+    return not (traits.learned or traits.privileged or costs_to_ask(traits))
 
 
 def standard_heldout() -> list[Any]:

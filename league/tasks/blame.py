@@ -1,7 +1,7 @@
-"""Who is being asked at this moment, written where the death of a process cannot take it: a page of shared memory.
+"""Whose code is running at this moment, on a page of shared memory that outlives the process.
 
-A worker writes before each question whom it asks and how long everybody has taken so far. Whoever supervises the worker
-reads the page when it has died or takes too long, and so knows whose code it was. In a process that is no worker,
+Before it asks a member, a worker writes there whom it asks and how long each has taken so far. Its supervisor reads the
+page when the worker has died or takes too long, and so knows whose code was running. In a process that is no worker,
 everything here does nothing.
 """
 
@@ -17,30 +17,30 @@ from typing import NamedTuple
 
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 
-PAGE = 4096  # bytes: three names of 80 characters and 300 of last words fit, however they are written
+PAGE = 4096  # bytes: room for three names of 80 characters and 300 of last words, however JSON escapes them
 LENGTH = struct.Struct("<I")
 clock = time.monotonic  # one for all processes of a machine
 
 
-class Asked(NamedTuple):
-    """What a page says at a time: who is being asked, who has taken longest in this task, and how long, in seconds."""
+class Reading(NamedTuple):
+    """What a page says: who is being asked, who has taken longest in this task, and how long (seconds)."""
 
     member: str | None = None
     slowest: str | None = None
     longest: float = 0.0  # seconds of the slowest
     everybody: float = 0.0  # seconds of all members together
-    words: str | None = None  # the last of a process that gave up
+    words: str | None = None  # in which a process gave up
 
 
 class Page:
-    """The page as its worker sees it."""
+    """The page of a worker, which alone writes it."""
 
     def __init__(self, descriptor: int) -> None:
         self._memory = mmap.mmap(descriptor, PAGE)
         self.begin()
 
     def begin(self) -> None:
-        """A task begins: nobody has taken any time."""
+        """A task begins: nobody has taken any time yet."""
         self.raised_by: str | None = None  # the last member whose code raised
         self._taken: dict[str, float] = {}
         self._slowest: str | None = None
@@ -48,13 +48,13 @@ class Page:
         self._write(None, 0.0, None)
 
     def ask(self, member: str) -> float:
-        """A member is asked now; returns when."""
+        """A member is asked now; the time, on ``clock``."""
         now = clock()
         self._write(member, now, None)
         return now
 
     def answered(self, member: str, since: float) -> None:
-        """It has answered, or raised."""
+        """The member that was asked at ``since`` has answered, or raised."""
         took = clock() - since
         self._everybody += took
         self._taken[member] = self._taken.get(member, 0.0) + took
@@ -63,7 +63,7 @@ class Page:
         self._write(None, 0.0, None)
 
     def give_up(self, words: str) -> None:
-        """The process is about to end, in these words, for what the last member that raised has raised."""
+        """The process is about to end because of what the last member that raised has raised; ``words`` say what."""
         self._write(self.raised_by, clock(), words)
 
     def _write(self, member: str | None, since: float, words: str | None) -> None:
@@ -75,26 +75,26 @@ class Page:
         self._memory[: LENGTH.size] = LENGTH.pack(len(text))
 
 
-def read(memory: mmap.mmap) -> Asked:
+def read(memory: mmap.mmap) -> Reading:
     """What a worker's page says now."""
     (length,) = LENGTH.unpack(memory[: LENGTH.size])
     try:
         member, since, before, slowest, longest, everybody, words = json.loads(memory[LENGTH.size :][:length])
     except ValueError:  # killed while it was writing
-        return Asked()
+        return Reading()
     if member is not None:
         current = clock() - since
         everybody += current
         if before + current >= longest:
             slowest, longest = member, before + current
-    return Asked(member, slowest, longest, everybody, words)
+    return Reading(member, slowest, longest, everybody, words)
 
 
-_page: Page | None = None  # this process's own: set where it is a worker
+_page: Page | None = None  # of this process, where it is a worker
 
 
 def publish(descriptor: int) -> Page:
-    """From now on this process is a worker whose page is the file of ``descriptor``."""
+    """Make this process a worker whose page is the open file ``descriptor``."""
     global _page  # what this process is, is a fact about the process
     _page = Page(descriptor)
     return _page
@@ -102,7 +102,7 @@ def publish(descriptor: int) -> Page:
 
 @contextlib.contextmanager
 def asking(member: str) -> Iterator[None]:
-    """Run code of a member's: making it, or asking it."""
+    """A context in which code of a member runs: making it, or asking it."""
     page = _page
     if page is None:
         yield
@@ -118,28 +118,25 @@ def asking(member: str) -> Iterator[None]:
 
 
 def watched(member: str, partner: Partner) -> Partner:
-    """The partner under the name of a member: in a worker it is known when it is asked."""
+    """The partner, whose questions are put on the page under the name of the member where this is a worker."""
     return partner if _page is None else Watched(member, partner)
 
 
 class Watched:
-    """A partner whose questions are on the page."""
+    """A partner whose questions are put on the page."""
 
     def __init__(self, member: str, partner: Partner) -> None:
         self._member, self._partner = member, partner
 
     @property
     def traits(self) -> Traits:
-        """Its own."""
         return self._partner.traits
 
     def act(self, turns: Turns) -> Decisions:
-        """Its own decisions."""
         with asking(self._member):
             return self._partner.act(turns)
 
     def __getattr__(self, name: str) -> object:
-        """Whatever else it offers."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._partner, name)

@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Partner
+from dond_marl.seats import Partner, costs_to_ask
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig
 from league.tasks.blame import asking, watched
+from partners.catalogue import PARTNERS
 
 if TYPE_CHECKING:
     from league.settings.learner import LearnerConfig
@@ -45,6 +46,8 @@ FACTS = np.dtype(
     ]
 )
 PINS = ("numpy", "torch", "dond-marl")  # what the figures may depend on
+
+COSTLY = frozenset(("human", "llm"))  # the project's occupants that cost something to ask
 
 Role = Literal["fixed", "main", "main_exploiter", "league_exploiter", "snapshot"]
 Split = Literal["train", "gate", "heldout"]
@@ -71,6 +74,11 @@ class Member:
     def live(self) -> bool:
         """Whether it learns."""
         return self.role not in ("fixed", "snapshot")
+
+    @property
+    def costly(self) -> bool:
+        """Whether it costs something to ask: see :func:`dond_marl.seats.costs_to_ask`."""
+        return self.spec is not None and _costs(self.spec)
 
 
 class Seated(NamedTuple):
@@ -320,6 +328,29 @@ def _network(blob: str, place: Place, greedy: bool) -> Partner:
     from partners.network.partner import NetworkPartner
 
     return NetworkPartner(read_blob(place.blobs, blob).network(), greedy=greedy)
+
+
+@lru_cache(maxsize=4096)
+def kinds_in(spec: str) -> frozenset[str]:
+    """The kinds of the occupants that a spec names: its own, and those of whoever is inside it, as in a mixture."""
+    try:
+        kind, parameters = parse_spec(spec)
+    except OccupantNameError:  # another text, such as a path
+        return frozenset()
+    inside = [item for value in parameters.values() for item in (value if isinstance(value, list | tuple) else [value])]
+    return frozenset((kind,)).union(*(kinds_in(item) for item in inside if isinstance(item, str)))
+
+
+@lru_cache(maxsize=4096)
+def _costs(spec: str) -> bool:
+    """By name, so that a report needs no key, model or file of whoever played; for other packages' by their traits."""
+    kinds = kinds_in(spec)
+    if not COSTLY.isdisjoint(kinds) or kinds <= PARTNERS.keys():
+        return not COSTLY.isdisjoint(kinds)
+    try:
+        return costs_to_ask(seat_occupant(spec).traits)
+    except OccupantNameError:
+        return False
 
 
 @lru_cache(maxsize=8)

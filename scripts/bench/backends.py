@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from league.backends.choose import InProcess
 from league.backends.contract import Backend
-from league.backends.in_process import InProcess
 from league.backends.process import ProcessBackend
 from league.settings.sections import EnvConfig
 from league.tasks.values import Block, MatchTask, Member, Place, Seated

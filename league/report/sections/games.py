@@ -1,4 +1,4 @@
-"""The most and the least efficient games of a league, found among the ledger's facts and played again to be told.
+"""The most and the least efficient games of a league, found among the ledger's facts and played again to be shown.
 
 The ledger keeps how games ended, not what was said. A match is a function of its members, its seed and its scenarios,
 so it is played again; where that does not come to the same facts in all of its games (another machine's last digits),
@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
     leg: Leg
 
 
-class _Found(NamedTuple):
+class _LookedThrough(NamedTuple):
     """What all games of the ledger came to, in sums over groups of scenarios."""
 
     candidates: dict[str, list[Candidate]]  # of each kind: the best of each pair of members, best first
@@ -53,15 +53,15 @@ class _Found(NamedTuple):
 def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
     """The section. Games with equal figures rank by how long they were talked over, then by their place."""
     try:
-        found = _looked_through(ledger)
+        league = _looked_through(ledger)
     except ImpossibleScore as bug:
         return Section("games", "Games", (f"A bug of the game or of the measure: {bug}.",))
-    if not found.games:
+    if not league.games:
         return Section("games", "Games", ("None were played yet.",))
-    told, problems = [], []
-    for kind, candidates in found.candidates.items():
-        shown, problem = _told(kind, candidates, config, ledger, blobs)
-        told += shown
+    dialogues, problems = [], []
+    for kind, candidates in league.candidates.items():
+        shown, problem = _dialogues(kind, candidates, config, ledger, blobs)
+        dialogues += shown
         problems += [problem] if problem and not shown else []
     notes = (
         "Welfare efficiency: both seats' points over the most that any split of the scenario gives, Nash efficiency: "
@@ -71,10 +71,10 @@ def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
         "longest talks first among equals, no pair of members twice.",
         *dict.fromkeys(problems),
     )
-    return Section("games", "Games", notes, (_all_games(found, config.league.confidence), *told))
+    return Section("games", "Games", notes, (_all_games(league, config.league.confidence), *dialogues))
 
 
-def _looked_through(ledger: Ledger) -> _Found:
+def _looked_through(ledger: Ledger) -> _LookedThrough:
     members = {member.name: member for member in ledger.members()}
     kept: dict[str, dict[Pair, Candidate]] = {BEST: {}, WORST: {}, BROKEN: {}}
     sums = {name: (np.zeros((1, GROUPS)), np.zeros((1, GROUPS))) for name in ("deals", "welfare", "nash", "pareto")}
@@ -88,20 +88,20 @@ def _looked_through(ledger: Ledger) -> _Found:
             if len(set(leg.seats)) == 2 and not any(members[name].costly for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
                     _keep(kept[kind], Candidate((*merit, -number), number, order, row, leg))
-        kept = {kind: _first(found) for kind, found in kept.items()}  # what cannot be shown is let go of
-    return _Found({kind: list(found.values()) for kind, found in kept.items()}, sums, number_of_games)
+        kept = {kind: _first(of_kind) for kind, of_kind in kept.items()}  # what cannot be shown is let go of
+    return _LookedThrough({kind: list(of_kind.values()) for kind, of_kind in kept.items()}, sums, number_of_games)
 
 
-def _keep(found: dict[Pair, Candidate], new: Candidate) -> None:
+def _keep(kept: dict[Pair, Candidate], new: Candidate) -> None:
     """The better one of each pair of members."""
     pair = frozenset(new.leg.seats)
-    if pair not in found or new.merit > found[pair].merit:
-        found[pair] = new
+    if pair not in kept or new.merit > kept[pair].merit:
+        kept[pair] = new
 
 
-def _first(found: dict[Pair, Candidate]) -> dict[Pair, Candidate]:
+def _first(kept: dict[Pair, Candidate]) -> dict[Pair, Candidate]:
     """As many as are tried, the best first."""
-    ordered = sorted(found.items(), key=lambda one: one[1].merit, reverse=True)
+    ordered = sorted(kept.items(), key=lambda item: item[1].merit, reverse=True)
     return dict(ordered[:TRIED])
 
 
@@ -133,56 +133,58 @@ def _add(sums: dict[str, tuple[np.ndarray, np.ndarray]], reached: Efficiency) ->
             total += more
 
 
-def _all_games(found: _Found, confidence: float) -> Table:
-    told = {
-        "deals": ("share of games with a deal", "share"),
-        "welfare": ("welfare efficiency", "share"),
-        "nash": ("Nash efficiency", "share"),
-        "pareto": ("share of deals that are Pareto-optimal", "share"),
+def _all_games(league: _LookedThrough, confidence: float) -> Table:
+    labels = {
+        "deals": "share of games with a deal",
+        "welfare": "welfare efficiency",
+        "nash": "Nash efficiency",
+        "pareto": "share of deals that are Pareto-optimal",
     }
-    rows = []
-    for name, (label, _) in told.items():
-        rows.append(Row(label, (figure(mean_of_cells(*found.sums[name], confidence), "share"),)))
-    return Table(f"All {found.games:,} games of the league", ("value",), tuple(rows), label="figure")
+    rows = tuple(
+        Row(label, (Figure(mean_of_cells(*league.sums[name], confidence), "share"),)) for name, label in labels.items()
+    )
+    return Table(f"All {league.games:,} games of the league", ("value",), rows, label="figure")
 
 
-def _told(
+def _dialogues(
     kind: str, candidates: list[Candidate], config: Config, ledger: Ledger, blobs: Path
 ) -> tuple[list[Dialogue], str | None]:
     """The first ``EACH`` that can be played again; and what stood in the way of the last that could not."""
-    told: list[Dialogue] = []
+    dialogues: list[Dialogue] = []
     problem = None
-    for each in candidates:
-        if len(told) == EACH:
+    for candidate in candidates:
+        if len(dialogues) == EACH:
             break
-        again = played_again(config, ledger, blobs, each.round, each.order, each.leg)
+        again = played_again(config, ledger, blobs, candidate.round, candidate.order, candidate.leg)
         if isinstance(again, str):
             problem = f"Some games are not told: they {again}."
             continue
-        record = records(again, each.leg.seats, source=config.env.scenarios, seed=config.league.seed)[each.row]
-        told.append(_dialogue(f"{kind} {len(told) + 1}", record, each, ledger))
-    return told, problem
+        record = records(again, candidate.leg.seats, source=config.env.scenarios, seed=config.league.seed)[
+            candidate.row
+        ]
+        dialogues.append(_dialogue(f"{kind} {len(dialogues) + 1}", record, candidate, ledger))
+    return dialogues, problem
 
 
-def _dialogue(heading: str, record: GameRecord, each: Candidate, ledger: Ledger) -> Dialogue:
-    own = ledger.scenarios(each.round).rows(slice(each.row, each.row + 1))
+def _dialogue(heading: str, record: GameRecord, candidate: Candidate, ledger: Ledger) -> Dialogue:
+    own = ledger.scenarios(candidate.round).rows(slice(candidate.row, candidate.row + 1))
     scores, deal = np.array([record.outcome.scores], dtype=np.int16), np.array([record.outcome.deal])
     reached = efficiency(own, scores, deal)
-    units: dict[str, tuple[float, Unit]] = {
+    measures: dict[str, tuple[float, Unit]] = {
         f"points of ten of {SEATS[0]}": (float(reached.points[0, 0]), "points"),
         f"points of ten of {SEATS[1]}": (float(reached.points[0, 1]), "points"),
         "welfare efficiency": (float(reached.welfare[0]), "share"),
         "Nash efficiency": (float(reached.nash[0]), "share"),
     }
-    gone = steps(record)
-    told = tuple(
-        (step.number % 2, said(step), act_told(step.action, step.state)) for step in gone if step.action is not None
+    game = steps(record)
+    acts = tuple(
+        (step.number % 2, said(step), act_told(step.action, step.state)) for step in game if step.action is not None
     )
     return Dialogue(
-        f"{heading}, of round {each.round + 1}",
+        f"{heading}, of round {candidate.round + 1}",
         record,
-        tuple((name, Figure(value, n=1, unit=unit)) for name, (value, unit) in units.items()),
-        told,
-        transcript_lines(gone[-1].state)[-1],
-        verdict(plane_of(record, 0, each.leg.seats)),
+        tuple((name, plain(value, unit, 1)) for name, (value, unit) in measures.items()),
+        acts,
+        transcript_lines(game[-1].state)[-1],
+        verdict(plane_of(record, 0, candidate.leg.seats)),
     )

@@ -47,10 +47,11 @@ class _Counted(NamedTuple):
     fallbacks: int
 
 
-def asked(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
-    """The section; one line where nobody was asked."""
+def language_models(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
+    """The section; one line where the league has no language model."""
     models = [member for member in ledger.members() if _is_model(member)]
-    hinted = any(stage.hints_of(one.name).mode == "llm" for stage in config.curriculum for one in config.learners)
+    learners = [learner.name for learner in config.learners]
+    hinted = any(stage.hints_of(name).mode == "llm" for stage in config.curriculum for name in learners)
     whispers = ("Models whispered to learners in practice; those calls are not in the ledger.",) if hinted else ()
     failed = _failed(ledger)
     if not models:
@@ -63,9 +64,9 @@ def asked(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
         *whispers,
     ]
     for member in models:
-        found, told = _of_file(member, config, ledger, blobs, counted[member.name].fallbacks)
-        tables += found
-        notes += told
+        more_tables, more_notes = _of_file(member, config, ledger, blobs, counted[member.name].fallbacks)
+        tables += more_tables
+        notes += more_notes
     return Section("models", TITLE, tuple(notes), (*tables, *failed))
 
 
@@ -75,9 +76,9 @@ def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, _Counted
         for leg in ledger.legs(number):
             for seat in (0, 1):
                 if (so_far := counted.get(leg.seats[seat])) is not None:
-                    said = int(((leg.facts["turns"].astype(np.int64) + 1 - seat) // 2).sum())
-                    fallen = int(leg.facts["fallbacks"][:, seat].sum(dtype=np.int64))
-                    counted[leg.seats[seat]] = _Counted(so_far.decisions + said, so_far.fallbacks + fallen)
+                    decisions = int(((leg.facts["turns"].astype(np.int64) + 1 - seat) // 2).sum())
+                    fallbacks = int(leg.facts["fallbacks"][:, seat].sum(dtype=np.int64))
+                    counted[leg.seats[seat]] = _Counted(so_far.decisions + decisions, so_far.fallbacks + fallbacks)
     return counted
 
 
@@ -90,23 +91,22 @@ def _decisions(counted: dict[str, _Counted], confidence: float) -> Table:
 
 
 def _share(happened: int, of: int, confidence: float) -> Figure | None:
-    """With its interval, as if decisions were independent."""
     if not of:
         return None
     share = rate(happened, of, confidence)
-    return Figure(share.mean, max(share.low, 0.0), min(share.high, 1.0), of, "share")
+    return Figure(share._replace(low=max(share.low, 0.0), high=min(share.high, 1.0)), "share")
 
 
 def _count(number: float) -> Figure:
-    return Figure(float(number), unit="count")
+    return plain(number, "count")
 
 
 def _of_file(
     member: Member, config: Config, ledger: ReadLedger, blobs: Path, fallbacks: int
 ) -> tuple[list[Table], list[str]]:
     """Calls, tokens and classes of a member that keeps its answers in a file."""
-    kind, told = parse_spec(member.spec or "")
-    cache = told.get("cache") if kind == "llm" and told.get("cache_mode", "off") != "off" else None
+    kind, options = parse_spec(member.spec or "")
+    cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
     none = "; no decision was a fallback's" if not fallbacks else f"; the causes of its {fallbacks:,} are not known"
     if not isinstance(cache, str):
         return [], [f"{member.name} keeps no answers (cache), so that its calls and tokens are not known{none}."]
@@ -137,24 +137,24 @@ def _calls(path: Path) -> tuple[tuple[Row, ...], list[str]]:
         " GROUP BY failure, finished ORDER BY failure, finished DESC"
     )
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
-        found = list(file.execute(query))
+        outcomes = list(file.execute(query))
         models = [str(model) for (model,) in file.execute("SELECT DISTINCT model FROM replies")]
     rows = []
-    for failure, finished, *numbers in found:
+    for failure, finished, *numbers in outcomes:
         what = f"no reply: {failure}" if failure is not None else ANSWERED if finished else CUT
         rows.append(Row(str(what), tuple(map(_count, numbers))))
-    total = [float(sum(row[place] for row in found)) for place in (2, 3, 4)]
+    total = [float(sum(row[place] for row in outcomes)) for place in (2, 3, 4)]
     rows.append(Row("all", tuple(map(_count, total))))
     return tuple(rows), models
 
 
 def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[Row, ...] | str:
     """Every decision by its class, from the member's matches played again out of its file; or why that cannot be."""
-    replayed = {one.name: _from_file(one) for one in ledger.members() if _is_model(one)}
+    replayed = {model.name: _from_file(model) for model in ledger.members() if _is_model(model)}
     partner = replayed[member.name]
     if isinstance(partner, str):
         return partner
-    instead = {name: one for name, one in replayed.items() if not isinstance(one, str)}
+    instead = {name: model for name, model in replayed.items() if not isinstance(model, str)}
     for number in range(ledger.next_round):
         for order, leg in orders(ledger, number):
             if member.name in leg.seats:
@@ -165,14 +165,14 @@ def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) ->
 
 
 def _from_file(member: Member) -> LLMPartner | str:
-    """A model as its file answers for it, which asks nobody; or why that cannot be."""
-    kind, told = parse_spec(member.spec or "")
+    """The model answering from its file alone, without a call; or why that cannot be."""
+    kind, options = parse_spec(member.spec or "")
     if kind != "llm":
         return "cannot be played again: it is one of several"
-    if told.get("provider", "auto") == "auto":
-        told["provider"] = "groq"  # its answers are a service's, and no other is asked by itself
+    if options.get("provider", "auto") == "auto":
+        options["provider"] = "groq"  # its answers are a service's, and no other is asked by itself
     try:
-        partner = seat_occupant({"kind": "llm", **told, "cache_mode": "replay"})
+        partner = seat_occupant({"kind": "llm", **options, "cache_mode": "replay"})
     except (HinterError, ValueError) as error:
         return f"cannot be played again: {one_line(error)}"
     assert isinstance(partner, LLMPartner)
@@ -180,7 +180,7 @@ def _from_file(member: Member) -> LLMPartner | str:
 
 
 def _is_model(member: Member) -> bool:
-    """Whether it is a language model, or somebody in it is."""
+    """Whether it is a language model, or a mixture that holds one."""
     return member.spec is not None and "llm" in kinds_in(member.spec)
 
 
@@ -198,5 +198,5 @@ def _failed(ledger: ReadLedger) -> tuple[Table, ...]:
     causes: dict[str, list[str]] = {}
     for _, member, cause in ledger.failures():
         causes.setdefault(member, []).append(cause)
-    rows = tuple(Row(name, (_count(len(told)), told[0])) for name, told in causes.items())
+    rows = tuple(Row(name, (_count(len(own)), own[0])) for name, own in causes.items())
     return (Table("Tasks that failed, by whose fault", ("tasks", "in the words of the first"), rows),) if rows else ()

@@ -19,16 +19,13 @@ from pydantic import ValidationError
 
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.scenarios.data import DataError
-from league.backends.choose import open_backend
+from league.backends.choose import InProcess, open_backend
 from league.backends.contract import BackendError
-from league.backends.in_process import InProcess
-from league.backends.perform import weights_of
 from league.backends.process import KILLED, STRIKES, ProcessBackend, at_fault
 from league.backends.ray_joining import check_reachable
 from league.backends.supervision import Death
-from league.settings.sections import BackendConfig
-from league.settings.sections import EnvConfig
-from league.tasks import blame as asked
+from league.settings.sections import BackendConfig, EnvConfig
+from league.tasks import blame
 from league.tasks.values import Place
 from tests.league.backends.backend_tasks import (
     gone,
@@ -295,23 +292,23 @@ def test_a_fault_needs_two_deaths_or_eight_by_somebody_elses_hand():
 
 def test_the_page_says_who_is_asked_and_who_has_taken_longest(tmp_path):
     with (tmp_path / "page").open("w+b") as file:
-        file.truncate(asked.PAGE)
-        page, memory = asked.Page(file.fileno()), mmap.mmap(file.fileno(), asked.PAGE)
+        file.truncate(blame.PAGE)
+        page, memory = blame.Page(file.fileno()), mmap.mmap(file.fileno(), blame.PAGE)
     longest, other = "\U0001f600" * 80, "\U0001f601" * 80  # as long as names get, and longer when written
     page.answered(longest, page.ask(longest) - 9)
     page.ask(other)
-    seen = asked.read(memory)
+    seen = blame.read(memory)
     assert (seen.member, seen.slowest) == (other, longest) and 9 <= seen.longest <= seen.everybody < 10
     page.raised_by = other
     page.give_up("x" * 300)
-    assert asked.read(memory).member == other and asked.read(memory).words == "x" * 300
+    assert blame.read(memory).member == other and blame.read(memory).words == "x" * 300
     page.begin()
-    assert asked.read(memory) == asked.Asked()
+    assert blame.read(memory) == blame.Reading()
 
 
 def test_in_a_process_that_is_no_worker_a_member_is_itself():
     partner = seat_occupant("tough")
-    assert asked.watched("tough", partner) is partner
+    assert blame.watched("tough", partner) is partner
 
 
 @pytest.mark.parametrize(
@@ -368,6 +365,6 @@ def test_a_cluster_that_does_not_answer_is_told_at_once():
 def test_every_blob_that_a_task_names_is_known(place):
     task = practice(place, ["tough"])
     snapshot = network(task.state)
-    assert weights_of(task, place.blobs) == {task.state.blob}
-    assert weights_of(match(snapshot, seat("tough")), place.blobs) == {snapshot.blob}
-    assert weights_of(match(seat("random"), seat("tough")), place.blobs) == set()
+    assert task.blobs == {task.state.blob}
+    assert match(snapshot, seat("tough")).blobs == {snapshot.blob}
+    assert match(seat("random"), seat("tough")).blobs == set()

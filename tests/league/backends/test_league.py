@@ -59,7 +59,7 @@ def test_two_workers_leave_the_ledger_of_one_process(tmp_path):
 def test_one_two_and_four_workers_and_ray_leave_the_same_ledger_and_weights(tmp_path):
     backends = [["--backend", "process", "--workers", 1], ["--workers", 2], ["--workers", 4]]
     try:
-        import ray
+        import ray  # noqa: F401  # whether it is there
     except ModuleNotFoundError:
         pass
     else:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dond_marl.occupants import catalogue
-from league.backends.in_process import InProcess
+from league.backends.choose import InProcess
 from league.backends.ray_cluster import RayBackend
 from league.backends.ray_node import KEPT, NodeWorker
 from league.tasks.blobs import BlobError, name_of

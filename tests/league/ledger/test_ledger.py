@@ -170,14 +170,14 @@ def child(tmp_path: Path, path: Path, body: str, limit: int | None = None) -> su
     script = tmp_path / "child.py"
     script.write_text(
         "import os, signal, sys\n"
-        "sys.path[:0] = [sys.argv[1], sys.argv[2]]\n"
+        "sys.path[:0] = [sys.argv[1]]\n"
         "from pathlib import Path\n"
-        "from test_ledger import CONFIG, commit\n"
+        "from tests.league.ledger.test_ledger import CONFIG, commit\n"
         "from league.ledger.ledger import Ledger, LedgerError\n"
-        "ledger = Ledger(Path(sys.argv[3]))\n" + textwrap.dedent(body)
+        "ledger = Ledger(Path(sys.argv[2]))\n" + textwrap.dedent(body)
     )
     return subprocess.run(
-        [sys.executable, str(script), str(ROOT), str(ROOT / "tests"), str(path)],
+        [sys.executable, str(script), str(ROOT), str(path)],
         capture_output=True,
         text=True,
         check=False,

@@ -14,7 +14,7 @@ from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.ledger.ledger import Ledger
 from league.rounds.curriculum import ended, stage_now
 from league.rounds.dry_run import estimate
-from league.rounds.matches import asks_for_pay, gate_pool, pairs_of
+from league.rounds.matches import gate_pool, pairs_of
 from league.rounds.opponents import meetings_of
 from league.rounds.planner import members_of, plan_round
 from league.settings.read import Config, ConfigError, load_config, parse
@@ -386,7 +386,7 @@ def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path)
     ],
 )
 def test_who_asks_somebody_who_costs_something_costs_something(spec, costly):
-    assert asks_for_pay(Member("who", spec)) is costly
+    assert Member("who", spec).costly is costly
 
 
 def test_members_that_cost_something_play_few_matches_and_those_that_tell_most():
