@@ -14,7 +14,8 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
-from league.display.league import console_for_people, figure
+from league.display.figures import with_half
+from league.display.league import console_for_people
 from league.experiments.distill import DistillConfig, Imitation, imitation
 from league.settings.read import load_config
 from partners.llm.client import SetupError
@@ -68,8 +69,8 @@ def _print(console: Console, recipe: Recipe, seen: Imitation, label: str) -> Non
     for column in ("", "points of ten", "as seat_0", "as seat_1", "deals", "acts per game"):
         table.add_column(column, justify="left" if not column else "right")
     for name, result in ((recipe.teacher, seen.teacher), ("the model", seen.student)):
-        seats = (figure(seat) for seat in result.as_seat)
-        table.add_row(name, figure(result.points), *seats, f"{result.deals:.1%}", f"{result.turns:.1f}")
+        seats = (with_half(seat) for seat in result.as_seat)
+        table.add_row(name, with_half(result.points), *seats, f"{result.deals:.1%}", f"{result.turns:.1f}")
     console.print(table)
     lines = (
         f"agreement {seen.agreement:.1%} and score {seen.score:.1%} of what it imitates",

@@ -15,8 +15,8 @@ from league.experiments.scaling.simulation import Costs, Shape, simulate
 from league.ledger.run_directory import new_run
 from league.rounds.runner import run_league
 from league.rounds.watching import Progress
-from league.settings.sections import BackendConfig
 from league.settings.read import Config
+from league.settings.sections import BackendConfig
 from league.standings.crossplay import Standing
 
 FIRST = 1  # rounds that are not counted: workers start, and everybody is seated

@@ -1,9 +1,9 @@
 """How a league behaves with more workers than this machine has: a discrete-event simulation of its rounds.
 
 One head plans, hands tasks out and commits; workers fetch weights and work. What everything costs is measured
-(:mod:`league.experiments.scaling.costs`), what is simulated is who waits for whom. A round is committed when all its tasks are
-done, and planned once the round ``lag`` before it is committed: with a lag of 1, as the league is, everybody waits for
-the slowest task; a larger lag keeps workers busy, and the plan a function of the ledger, but of an older one.
+(:mod:`league.experiments.scaling.costs`); what is simulated is who waits for whom. A round is committed when all its
+tasks are done, and planned once the round ``lag`` before it is committed. With a lag of 1, as in the league, everybody
+waits for the slowest task; a larger lag keeps workers busy, but plans from an older state of the ledger.
 """
 
 from __future__ import annotations

@@ -44,17 +44,16 @@ class Agreement(NamedTuple):
         """
         if not self.judged:
             return math.nan
-        said, so = self.yes_yes + self.yes_no, self.yes_yes + self.no_yes
-        chance = (said * so + (self.judged - said) * (self.judged - so)) / self.judged**2
+        verdicts, truths = self.yes_yes + self.yes_no, self.yes_yes + self.no_yes
+        chance = (verdicts * truths + (self.judged - verdicts) * (self.judged - truths)) / self.judged**2
         return (self.accuracy - chance) / (1 - chance) if chance < 1 else math.nan
 
     def plus(self, other: Agreement) -> Agreement:
-        """Both together."""
         return Agreement(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 def agreement(verdicts: Int8s, labels: Bools) -> Agreement:
-    """Of ``verdicts`` (a :class:`Verdict` each) with what is so, both ``[N]``."""
+    """The agreement of ``verdicts`` (a :class:`Verdict` each) with the true ``labels``, both ``[N]``."""
     yes, no = verdicts == Verdict.YES, verdicts == Verdict.NO
     counts = (yes & labels, yes & ~labels, no & labels, no & ~labels, ~(yes | no))
-    return Agreement(*(int(np.count_nonzero(each)) for each in counts))
+    return Agreement(*(int(np.count_nonzero(games)) for games in counts))

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
-from league.display.league import figure
+from league.display.figures import spelled, with_half
 from league.experiments.styles.agreement import Agreement
 from league.experiments.styles.settings import SOURCES, Source, StylesConfig
 from league.experiments.styles.trials import FIGURES, TrialResult
@@ -51,7 +51,7 @@ class Judged(NamedTuple):
 
     style: Style
     source: Source
-    found: Agreement
+    agreement: Agreement
     requests: int
     tokens: int
     usd: float
@@ -64,7 +64,7 @@ def rows_of(config: StylesConfig, results: Sequence[TrialResult]) -> list[Row]:
     for style in map(Style, config.comparison.styles):
         for source in SOURCES:
             wanted = None if source == "own" else style
-            mine = [each for each in results if each.trial.source == source and each.trial.style == wanted]
+            mine = [result for result in results if result.trial.source == source and result.trial.style == wanted]
             if mine:
                 rows.append(_row(style, source, mine))
     return rows
@@ -87,32 +87,31 @@ def _row(style: Style, source: Source, results: Sequence[TrialResult]) -> Row:
     )
 
 
-def _together(found: Iterable[Agreement | None]) -> Agreement | None:
-    known = [each for each in found if each is not None]
+def _together(agreements: Iterable[Agreement | None]) -> Agreement | None:
+    known = [each for each in agreements if each is not None]
     return reduce(Agreement.plus, known) if known else None
 
 
 def print_judged(console: Console, config: StylesConfig, judged: Sequence[Judged]) -> None:
     """Judge and reward model beside the definition, on the same episodes."""
-    told = config.comparison
+    shown, draws = config.comparison.examples, config.comparison.seeds
     costs = any(row.requests for row in judged)
-    title = f"who labels held-out episodes of scripted play like the definition, after {told.examples} labelled ones"
+    title = f"who labels held-out episodes of scripted play like the definition, after {shown} labelled ones"
     headings = ["style", "who", "accuracy", "one answer", "kappa", "yes right", "yes wrong", "no wrong", "no right"]
     table = _table(title, [*headings, "unjudged", *(("requests", "tokens", "cost") if costs else ())])
     for row in judged:
-        counts = (row.found.yes_yes, row.found.yes_no, row.found.no_yes, row.found.no_no, row.found.unjudged)
         table.add_row(
             row.style.word,
             NAMES[row.source],
-            _share(row.found.accuracy),
-            _share(row.found.majority),
-            _number(row.found.kappa),
-            *(f"{count:,}" for count in counts),
+            spelled(row.agreement.accuracy, "share"),
+            spelled(row.agreement.majority, "share"),
+            spelled(row.agreement.kappa),
+            *(f"{count:,}" for count in row.agreement),
             *((f"{row.requests:,}", f"{row.tokens:,}", f"${row.usd:.4f}") if costs else ()),
             end_section=row.source == SOURCES[-1],
         )
     console.print(table)
-    line = f"one answer: the accuracy of always giving the commoner one. {told.seeds} draws of labelled episodes each."
+    line = f"one answer: the accuracy of always giving the commoner one. {draws} draws of labelled episodes each."
     console.print(Text(line), soft_wrap=True)
 
 
@@ -125,14 +124,14 @@ def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], part
         table.add_row(
             row.style.word,
             NAMES[row.source],
-            _percent(row.played[row.style]),
+            with_half(row.played[row.style], "share"),
             f"{min(row.rates):.0%} to {max(row.rates):.0%}",
-            "-" if row.practiced is None else _share(row.practiced.accuracy),
-            "-" if row.practiced is None else _number(row.practiced.kappa),
-            "-" if row.labelled is None else _share(row.labelled.accuracy),
-            figure(row.played["points"]),
-            figure(row.played["joint"]),
-            _percent(row.played["deals"]),
+            _right(row.practiced),
+            "-" if row.practiced is None else spelled(row.practiced.kappa),
+            _right(row.labelled),
+            with_half(row.played["points"]),
+            with_half(row.played["joint"]),
+            with_half(row.played["deals"], "share"),
             f"{row.played['turns'].mean:.1f}",
             end_section=row.source == SOURCES[-1],
         )
@@ -154,14 +153,14 @@ def _means(rows: Sequence[Row]) -> Iterable[str]:
 
 
 def _notes(config: StylesConfig) -> Iterable[str]:
-    told = config.comparison
     yield (
         f"in the style: share of games, by the definition that the learners paid by the style itself have; ± is a 95 % "
-        f"interval over scenarios, seeds the least and the most of {told.seeds} learners. labels right: what a learner "
-        f"was paid while it practiced, against the definition; held-out: the same in the games of this table. Points "
-        f"are of ten per game, of learners that were paid for something else, except in the first row of a style."
+        f"interval over scenarios, seeds the least and the most of {config.comparison.seeds} learners. labels right: "
+        f"what a learner was paid while it practiced, against the definition; held-out: the same in the games of this "
+        f"table. Points are of ten per game, of learners that were paid for something else, except in the first row of "
+        f"a style."
     )
-    if told.judge.startswith("local_judge"):
+    if config.comparison.judge.startswith("local_judge"):
         yield LOCAL
 
 
@@ -191,7 +190,7 @@ def figures(
             {
                 "style": str(row.style),
                 "judge": row.source,
-                "labels": _agreement(row.found),
+                "labels": _agreement(row.agreement),
                 "requests": row.requests,
                 "tokens": row.tokens,
                 "usd": row.usd,
@@ -202,17 +201,19 @@ def figures(
     }
 
 
-def _estimate(found: Estimate) -> dict[str, float | int | None]:
-    low, high = (None if math.isnan(each) else round(each, 4) for each in (found.low, found.high))
-    return {"mean": round(found.mean, 4), "n": found.n, "low": low, "high": high}
+def _estimate(estimate: Estimate) -> dict[str, float | int | None]:
+    low, high = (None if math.isnan(end) else round(end, 4) for end in (estimate.low, estimate.high))
+    return {"mean": round(estimate.mean, 4), "n": estimate.n, "low": low, "high": high}
 
 
-def _agreement(found: Agreement | None) -> dict[str, float | int | None] | None:
-    if found is None:
+def _agreement(agreement: Agreement | None) -> dict[str, float | int | None] | None:
+    if agreement is None:
         return None
-    shares = {"accuracy": found.accuracy, "kappa": found.kappa, "majority": found.majority}
-    told = {name: None if math.isnan(share) else round(share, 4) for name, share in shares.items()}
-    return {**found._asdict(), **told}
+    shares = {"accuracy": agreement.accuracy, "kappa": agreement.kappa, "majority": agreement.majority}
+    return {
+        **agreement._asdict(),
+        **{name: None if math.isnan(share) else round(share, 4) for name, share in shares.items()},
+    }
 
 
 def _table(title: str, headings: Sequence[str]) -> Table:
@@ -223,13 +224,5 @@ def _table(title: str, headings: Sequence[str]) -> Table:
     return table
 
 
-def _percent(found: Estimate) -> str:
-    return f"{found.mean:.1%} ±{found.margin:.1%}" if not math.isnan(found.margin) else _share(found.mean)
-
-
-def _share(share: float) -> str:
-    return "-" if math.isnan(share) else f"{share:.1%}"
-
-
-def _number(number: float) -> str:
-    return "-" if math.isnan(number) else f"{number:.2f}"
+def _right(agreement: Agreement | None) -> str:
+    return "-" if agreement is None else spelled(agreement.accuracy, "share")

@@ -1,4 +1,4 @@
-"""What may be set of a comparison of style rewards (``scripts/styles.py``): a section of its file each."""
+"""The settings of a comparison of style rewards, section by section."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ SOURCES: tuple[Source, ...] = get_args(Source)
 JUDGES = ("local_judge", "llm_judge")
 
 
-def _styles(given: object) -> object:
+def _styles(value: object) -> object:
     """Styles in the order of their definition, each once."""
     known = [str(style) for style in Style]
-    if not isinstance(given, list | tuple) or not given or any(style not in known for style in given):
-        raise wrong(f"must be a list of styles out of {', '.join(known)}; got {shown(given)}")
-    return tuple(style for style in known if style in given)
+    if not isinstance(value, list | tuple) or not value or any(style not in known for style in value):
+        raise wrong(f"must be a list of styles out of {', '.join(known)}; got {shown(value)}")
+    return tuple(style for style in known if style in value)
 
 
-def _judge(given: str) -> str:
-    """The one way to write a judge; whose style, episodes and seed are the comparison's to say."""
+def _judge(judge: str) -> str:
+    """The judge's spec; its style, episodes and seed come from the comparison."""
     try:
-        kind, _ = parse_spec(reward_name(judge_of(given, Style.STUBBORN, 3, 0)))
-        reward_of(judge_of(given, Style.STUBBORN, 3, 0))
+        kind, _ = parse_spec(reward_name(judge_of(judge, Style.STUBBORN, 3, 0)))
+        reward_of(judge_of(judge, Style.STUBBORN, 3, 0))
     except ValueError as error:
         raise wrong(str(error)) from None
     if kind not in JUDGES:
-        raise wrong(f"must be {' or '.join(JUDGES)}, with parameters or without; got {shown(given)}")
-    return given
+        raise wrong(f"must be {' or '.join(JUDGES)}, with parameters or without; got {shown(judge)}")
+    return judge
 
 
 def judge_of(judge: str, style: Style, examples: int, seed: int) -> str:
@@ -45,8 +45,8 @@ def judge_of(judge: str, style: Style, examples: int, seed: int) -> str:
     taken = sorted({"style", "examples", "seed"} & parameters.keys())
     if taken:
         raise RewardError(f"a judge's {', '.join(taken)} is said by the comparison itself; leave it out of {judge}")
-    told = {**parameters, "style": str(style), "examples": examples, "seed": seed}
-    return reward_name(f"{kind}({', '.join(f'{name}={value!r}' for name, value in told.items())})")
+    arguments = {**parameters, "style": str(style), "examples": examples, "seed": seed}
+    return reward_name(f"{kind}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})")
 
 
 class ComparisonConfig(Section):
@@ -92,8 +92,8 @@ class StylesConfig(Section):
     def _learns_where_it_is_not_measured(self) -> StylesConfig:
         """The published code learns and measures on the same scenarios."""
         if self.env.scenarios != "lewis" or self.env.split not in (None, "train"):
-            given = f"scenarios: {self.env.scenarios}, split: {self.env.split}"
+            got = f"scenarios: {self.env.scenarios}, split: {self.env.split}"
             raise wrong(
-                f"must be scenarios: lewis, split: train, as figures are of its held-out part; got {given}", "env"
+                f"must be scenarios: lewis, split: train, as figures are of its held-out part; got {got}", "env"
             )
         return self
