@@ -14,7 +14,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 try:
     from league.cli.help_text import parser_of
-    from league.standings.references import STORED, store
+    from league.standings.best_response_values import STORED, store
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 

@@ -7,21 +7,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dond_marl.dialogues.human_line import HumanLine, stored_human_line
+from dond_marl.scenarios.data import DEFAULT_DATA_DIR, checksum
+from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, named_run
-from league.report.blocks import Report
-from league.report.run_files import left_files
+from league.report.run_files import RunFiles, run_files
 from league.report.sections.curriculum import curriculum, lineage
-from league.report.sections.evaluation import evaluation
 from league.report.sections.games import games
-from league.report.sections.language_models import asked
-from league.report.sections.meta_game import meta_game
+from league.report.sections.language_models import language_models
 from league.report.sections.provenance import broken_at, provenance
-from league.report.sections.standings import crossplay, ladder, learning
 from league.settings.read import Config
+from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
+from league.standings.best_response_values import responses_of
+from league.standings.crossplay import CrossPlay
 from league.standings.curves import learning_curves
 from league.standings.history import history_of
-from league.standings.references import responses_of
+from league.tables import evaluation, meta_game
+from league.tables.blocks import Report, Section
+from league.tables.standings import crossplay, ladder, learning
+
+DAMAGED = (AttributeError, KeyError, TypeError, ValueError)  # what a section raises of a document that lacks something
 
 
 def collect(folder: Path) -> Report:
@@ -51,31 +57,68 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
     history = history_of(ledger, config)
     cross, responses = history.cross, responses_of(config)
     standings = cross.ladder(confidence, responses)
-    decided = [(number, one) for number in range(rounds) for one in ledger.decisions(number)]
+    decisions = [(number, decision) for number in range(rounds) for decision in ledger.decisions(number)]
     curves = learning_curves(ledger, confidence)
     mains = any(member.role == "main" for member in members)
     over = rounds >= config.rounds_in_all
-    files = left_files(folder, over=over, evaluates=config.league.evaluate, mains=mains)
-    told = (
-        f"{'All' if over else 'So far'} {rounds} {'' if over else f'of {config.rounds_in_all} '}rounds, {cross.total_games:,} "
+    files = run_files(folder, over=over, evaluates=config.league.evaluate, mains=mains)
+    summary = (
+        f"{f'All {rounds}' if over else f'So far {rounds} of {config.rounds_in_all}'} rounds, {cross.total_games:,} "
         f"games, {len(cross.members)} members, {len(config.learners)} of them learning; seed {config.league.seed}"
     )
     if (broken := broken_at(ledger)) is not None:
-        told += f". {broken}"
+        summary += f". {broken}"
     return Report(
         title=f"League {folder.resolve().parent.name}/{folder.resolve().name}",
-        told=told,
+        summary=summary,
         confidence=confidence,
         sections=(
             ladder(cross, standings, members, confidence, len(responses)),
             crossplay(cross, standings, confidence),
-            meta_game(files, round(float(cross.payoffs().games.sum()) / 2), cross.total_games),
-            evaluation(files, config.env.data_dir),
+            _meta_game(files, cross),
+            _evaluation(files, config.env.data_dir),
             learning(curves, [learner.name for learner in config.learners], confidence),
-            curriculum(config, history.stages, decided),
-            lineage(members, states, standings, decided),
-            asked(config, ledger, blobs),
+            curriculum(config, history.stages, decisions),
+            lineage(members, states, standings, decisions),
+            language_models(config, ledger, blobs),
             games(config, ledger, blobs),
             provenance(config, ledger, blobs, files.sha256, broken),
         ),
     )
+
+
+def _meta_game(files: RunFiles, cross: CrossPlay) -> Section:
+    """The section of the run's files, or why there is none."""
+    section = Section(meta_game.KEY, meta_game.TITLE)
+    if files.ratings is None or files.meta_game is None:
+        missing = (name for name in (RATINGS_FILE, META_GAME_FILE) if name in files.why)
+        return section._replace(notes=tuple(dict.fromkeys(files.why[name] for name in missing)))
+    try:
+        return meta_game.meta_game(files.ratings, files.meta_game, cross)
+    except DAMAGED:
+        names = f"{META_GAME_FILE} or {RATINGS_FILE}"
+        return section._replace(notes=(f"{names} is damaged: it lacks what it should hold.",))
+
+
+def _evaluation(files: RunFiles, data_dir: str | None) -> Section:
+    """The section of the run's file, or why there is none, beside people."""
+    section, human = Section(evaluation.KEY, evaluation.TITLE), stored_human_line()
+    data = _human_data(human, data_dir)
+    if files.evaluation is None:
+        notes = (files.why[FINAL_FILE], evaluation.about_people(human), data)
+        return section._replace(notes=notes, blocks=(evaluation.people(human),))
+    try:
+        section = evaluation.final_evaluation(files.evaluation, human)
+    except DAMAGED:
+        return section._replace(notes=(f"{FINAL_FILE} is damaged: it lacks what it should hold.",))
+    return section._replace(notes=(*section.notes, data))
+
+
+def _human_data(human: HumanLine, data_dir: str | None) -> str:
+    """Whether the files that the figures of people were computed from are here."""
+    folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
+    try:
+        same = all(checksum((folder / name).read_bytes()) == digest for name, digest in human.files.items())
+    except OSError:
+        return "The data of these people is not here: their figures are those kept in the package."
+    return f"The data files at hand {'are' if same else 'are not'} the ones that these people's figures come from."

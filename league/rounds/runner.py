@@ -15,15 +15,14 @@ from league.ledger.run_directory import RunDirectory, RunError
 from league.rounds.curriculum import ended
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.snapshots import births
-from league.rounds.tensorboard import LeagueLog
-from league.rounds.watching import Pace, Watcher
+from league.rounds.watching import LeagueLog, Pace, Watcher
 from league.settings.read import UNUSED, BackendConfig, Config, EnvConfig, dump, other_settings, parse
 from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
+from league.standings.best_response_values import known_responses, responses_of
 from league.standings.crossplay import CrossPlay, Responses
 from league.standings.curves import CurvePoint, learning_curves
 from league.standings.findings import Findings, findings_of
 from league.standings.history import History, history_of
-from league.standings.references import known_responses, responses_of
 from league.tasks.values import (
     MatchResult,
     Place,
@@ -78,7 +77,7 @@ def _end(
     config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher
 ) -> tuple[Findings | None, FinalEvaluation | None]:
     """What a league ends with: ratings and the meta-game, and the mains against held-out members."""
-    watcher.told("ratings and the meta-game")
+    watcher.finishing("ratings and the meta-game")
     found = findings_of(ledger, history.cross, seed=config.league.seed, confidence=config.league.confidence)
     if found is not None:
         write_findings(directory.path, found)
@@ -87,7 +86,7 @@ def _end(
     from league.evaluation.as_json import write_final_files  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
 
-    final = evaluate_run(config, ledger, Place(directory.blobs), tell=watcher.told)
+    final = evaluate_run(config, ledger, Place(directory.blobs), tell=watcher.finishing)
     write_final_files(directory.path, final)
     return found, final
 

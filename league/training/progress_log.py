@@ -7,12 +7,11 @@ import io
 import math
 from collections import Counter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, NamedTuple
 
 from dond_marl.records.files import write_whole
-
-if TYPE_CHECKING:
-    from league.training.training import Training
+from league.standings.best_response_values import References
+from partners.learning.practice import Score
 
 CSV_NAME = "progress.csv"
 COLUMNS = (
@@ -23,13 +22,27 @@ COLUMNS = (
 )
 
 
+class ProgressRow(NamedTuple):
+    """One update; counters and the tally of hints are those so far."""
+
+    update: int
+    decisions: int
+    games: int
+    score: Score  # of the practice that made the update
+    references: References
+    metrics: dict[str, float]  # of the learner
+    hints: Counter[str]
+    seconds: float
+    decisions_per_second: float
+
+
 class ProgressLog:
     """An open log; rows after the checkpoint that a run goes on from are written again, not twice."""
 
     def __init__(self, folder: Path, to_csv: bool, to_tensorboard: bool, decisions: int) -> None:
         self._file: IO[str] | None = None
         self._events: Any = None
-        self._told: Counter[str] = Counter()  # the tally of hints up to the latest row
+        self._hints: Counter[str] = Counter()  # up to the latest row
         if to_csv:
             _keep_rows_until(folder / CSV_NAME, decisions)
             self._file = (folder / CSV_NAME).open("a", newline="", encoding="utf-8")
@@ -39,32 +52,30 @@ class ProgressLog:
 
             self._events = SummaryWriter(str(folder), purge_step=decisions + 1)
 
-    def write(self, metrics: dict[str, float], training: Training) -> None:
+    def write(self, row: ProgressRow) -> None:
         """Log one update."""
-        score, learner = training.score, training.learner
-        assert score is not None
-        tally = Counter(training.whisper.tally) if training.whisper is not None else Counter()
-        tally, self._told = tally - self._told, tally
+        score, known = row.score, row.references
         figures = {
             "points": score.points,
             "deals": score.deals,
             "turns": score.turns,
-            "of_nash": score.points / training.references.nash,
-            "of_response": score.points / training.references.response,
-            **metrics,
-            "decisions_per_second": training.decisions_per_second,
+            "of_nash": score.points / known.nash,
+            "of_response": score.points / known.response,
+            **row.metrics,
+            "decisions_per_second": row.decisions_per_second,
         }
         figures = {name: value for name, value in figures.items() if not math.isnan(value)}
-        if tally.get("asked"):
-            figures["hints_available"] = tally["available"] / tally["asked"]
+        hints, self._hints = row.hints - self._hints, row.hints
+        if hints.get("asked"):
+            figures["hints_available"] = hints["available"] / hints["asked"]
         if self._file is not None:
-            counts = {"update": learner.updates, "decisions": learner.decisions, "games": training.games}
-            shown = {name: f"{value:.6g}" for name, value in figures.items()}
-            self._rows.writerow({**counts, **shown, "seconds": f"{training.seconds:.3f}"})
+            counts = {"update": row.update, "decisions": row.decisions, "games": row.games}
+            texts = {name: f"{value:.6g}" for name, value in figures.items()}
+            self._rows.writerow({**counts, **texts, "seconds": f"{row.seconds:.3f}"})
             self._file.flush()
         if self._events is not None:
             for name, value in figures.items():
-                self._events.add_scalar(f"train/{name}", value, learner.decisions)
+                self._events.add_scalar(f"train/{name}", value, row.decisions)
 
     def __enter__(self) -> ProgressLog:
         return self

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,9 +24,9 @@ from hints import HintSchedule
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import TrainConfig
-from league.standings.references import NOTHING_KNOWN, References, references
+from league.standings.best_response_values import NOTHING_KNOWN, References, references
 from league.tasks.hinters import all_failed, schedule_of
-from league.training.progress_log import ProgressLog
+from league.training.progress_log import ProgressLog, ProgressRow
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, Score, practice
 from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, part_of, save_checkpoint
@@ -48,7 +49,7 @@ class Watcher(Protocol):
         ...
 
     def updated(self, training: Training) -> bool:
-        """One more update is done; ``False`` asks for a stop, which saves first."""
+        """One more update is done; ``False`` asks for a stop, before which a checkpoint is saved."""
         ...
 
     def saved(self, path: Path) -> None:
@@ -75,8 +76,8 @@ class Training:
     @cached_property
     def plan(self) -> Practice:
         """Where the learner practices, and what it is paid."""
-        told = self.config.training
-        return told.practice(self.config.env, self.source, told.seed)
+        settings = self.config.training
+        return settings.practice(self.config.env, self.source, settings.seed)
 
     @property
     def done(self) -> bool:
@@ -94,12 +95,11 @@ class Training:
         left = max(self.config.training.num_train_steps - self.learner.decisions, 0)
         return left / self.decisions_per_second if self.seconds else math.inf
 
-    def step(self) -> dict[str, float]:
-        """Practice and update once; the learner's metrics."""
+    def step(self) -> ProgressRow:
+        """Practice and update once."""
         began = time.perf_counter()
-        told = self.config.training
-        share = told.past_selves if self.past else 0.0
-        experience, self.score = practice(
+        share = self.config.training.past_selves if self.past else 0.0
+        experience, score = practice(
             self.learner.network,
             [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)],
             self.plan,
@@ -107,10 +107,21 @@ class Training:
             games_before=self.games,
             whisper=self.whisper,
         )
-        self.games += self.score.games
+        self.score = score
+        self.games += score.games
         metrics = self.learner.update(experience)
         self.seconds += time.perf_counter() - began
-        return metrics
+        return ProgressRow(
+            self.learner.updates,
+            self.learner.decisions,
+            self.games,
+            score,
+            self.references,
+            metrics,
+            Counter() if self.whisper is None else Counter(self.whisper.tally),
+            self.seconds,
+            self.decisions_per_second,
+        )
 
     def remember(self) -> None:
         """Keep a copy of the learner as it is now among its past selves."""
@@ -146,19 +157,21 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
 
     Raises what opening its scenarios, seating its partner or reading its first weights raises.
     """
-    told = config.training
-    if told.algo == "bc":
+    settings = config.training
+    if settings.algo == "bc":
         raise RunError("bc (behavior cloning) plays no games and is not resumed: it takes a minute, so start it anew")
-    if told.device == "cuda" and not torch.cuda.is_available():
+    if settings.device == "cuda" and not torch.cuda.is_available():
         raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
-    torch.set_num_threads(told.threads)
-    start = told if anew else told.model_copy(update={"init_from": None})
-    network = start.first_network(config.env, hints=config.hints.mode != "none", seed=told.seed).to(told.device)
-    learner = Learner(network, told.learner(told.num_train_steps), told.seed, copy_of(network) if told.kl else None)
+    torch.set_num_threads(settings.threads)
+    start = settings if anew else settings.model_copy(update={"init_from": None})
+    network = start.first_network(config.env, hints=config.hints.mode != "none", seed=settings.seed).to(settings.device)
+    learner = Learner(
+        network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None
+    )
     source, partner = config.env.open_source(), seat_occupant(config.env.partner)
     env = config.env
-    known = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
-    return Training(config, source, partner, learner, schedule_of(config.hints), references=known)
+    readings = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
+    return Training(config, source, partner, learner, schedule_of(config.hints), references=readings)
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
@@ -168,17 +181,17 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
     """
     with directory:
         training = _take_up(config, directory.path, watcher)
-        folder, told = directory.path / "checkpoints", training.config
+        folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.opened(training, directory.path)
-        with ProgressLog(directory.path, told.logging.csv, told.logging.tensorboard, training.learner.decisions) as log:
+        with ProgressLog(directory.path, logging.csv, logging.tensorboard, training.learner.decisions) as log:
             saved_at, going = training.learner.decisions, True
             while going and not training.done:
-                log.write(training.step(), training)
+                log.write(training.step())
                 unheard = None if training.whisper is None else all_failed(training.whisper.tally)
                 if unheard and (training.done or training.learner.updates % UNHEARD_EVERY == 1):
                     watcher.warned(unheard)
                 going = watcher.updated(training)
-                due = training.learner.decisions // told.logging.save_every > saved_at // told.logging.save_every
+                due = training.learner.decisions // logging.save_every > saved_at // logging.save_every
                 if due or training.done or not going:
                     if due:
                         training.remember()

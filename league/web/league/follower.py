@@ -21,10 +21,10 @@ from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER, runs_in
 from league.rounds.curriculum import describe
 from league.settings.read import Config, ConfigError, parse
+from league.standings.best_response_values import known_responses
 from league.standings.crossplay import Responses, Standing
 from league.standings.curves import YARDSTICK, CurvePoint, round_curves
 from league.standings.history import History, read_round
-from league.standings.references import known_responses
 from league.tasks.values import Decision, LearnerState, Member, Place, Seated, seated
 
 

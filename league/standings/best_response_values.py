@@ -1,4 +1,4 @@
-"""What a best response earns against the members of a league: the reference that the ladder is read by.
+"""What a best response earns against each member of a league: own points in the ladder are shares of it.
 
 Exact best responses take seconds each, so those to the catalogue under the default rules are stored beside this module
 (``scripts/ship_responses.py`` computes them anew); ``league.responses: exact`` computes what is missing.
@@ -32,25 +32,25 @@ PRIOR = "lewis"
 
 
 def known_responses(config: Config) -> Responses:
-    """By member: what is stored, which is for scenarios of ``lewis``, the default rules and hidden values."""
+    """The stored values by member; none unless the config plays ``lewis``, the default rules and hidden values."""
     stored = _stored() if _ordinary(config) else {}
     return {member.name: stored[member.spec] for member in config.members if member.spec in stored}
 
 
 def responses_of(config: Config) -> Responses:
-    """The same with what ``league.responses: exact`` adds, for members that are deterministic and forget."""
-    found = dict(known_responses(config))
+    """The same with what ``league.responses: exact`` adds, for members that are deterministic and without memory."""
+    responses = dict(known_responses(config))
     if config.league.responses == "exact" and not config.env.reveal_partner_utilities:
         source = source_of(config.env)
         for member in config.members:
-            values = None if member.name in found else exact_responses(member.spec, source, config.env.rules())
+            values = None if member.name in responses else exact_responses(member.spec, source, config.env.rules())
             if values is not None:
-                found[member.name] = values
-    return found
+                responses[member.name] = values
+    return responses
 
 
 class References(NamedTuple):
-    """What own points of ten are read against, mean of both seats; ``nan`` where it is not known."""
+    """Two marks for own points of ten against a partner, mean of both seats; ``nan`` where unknown."""
 
     nash: float  # at the Nash points of the source's scenarios
     response: float  # of a best response to the partner, under the source's prior
@@ -60,14 +60,14 @@ NOTHING_KNOWN = References(math.nan, math.nan)
 
 
 def references(partner: str, source: ScenarioSource, rules: Rules, revealed: bool) -> References:
-    """What is known at once: the best response only if it is stored."""
+    """The marks against ``partner``; the best response's only where it is stored. ``revealed``: values are open."""
     nash = float(solve(prior_scenarios(source)).nash.point.mean())
     stored = _stored() if source.prior == PRIOR and rules == Rules() and not revealed else {}
     return References(nash, float(np.mean(stored[partner])) if partner in stored else math.nan)
 
 
 def exact_responses(spec: str, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
-    """What a best response in each seat earns against ``spec``; ``None`` where that cannot be computed."""
+    """Points of ten of a best response in each seat against ``spec``; ``None`` where that cannot be computed."""
     partner = seat_occupant(spec)
     if source.table is None or not exact_by_answers(partner, rules):
         return None
@@ -82,26 +82,26 @@ def exact_responses(spec: str, source: ScenarioSource, rules: Rules) -> tuple[fl
 
 
 def store(target: Path = STORED) -> dict[str, tuple[float, float]]:
-    """Compute the values of every occupant that needs no parameters, and write them down."""
-    found, source = {}, open_source(PRIOR, split="all")
+    """Compute the values of every occupant that needs no parameters, and write them to ``target``."""
+    responses, source = {}, open_source(PRIOR, split="all")
     for name in catalogue():
         try:
             values = exact_responses(name, source, Rules())
         except OccupantNameError:  # it needs parameters
             continue
         if values is not None:
-            found[name] = values
+            responses[name] = values
     rules: dict[str, Any] = {"max_turns": Rules().max_turns, "disagree": Rules().disagree}
-    rounded = {name: [round(value, 9) for value in values] for name, values in found.items()}
+    rounded = {name: [round(value, 9) for value in values] for name, values in responses.items()}
     text = json.dumps({"prior": PRIOR, **rules, "points_of_ten": rounded}, indent=1) + "\n"
     write_whole(target, text)
-    return found
+    return responses
 
 
 @lru_cache(maxsize=1)
 def _stored() -> dict[str, tuple[float, float]]:
-    told = json.loads(STORED.read_text(encoding="utf-8"))
-    return {name: (float(first), float(second)) for name, (first, second) in told["points_of_ten"].items()}
+    document = json.loads(STORED.read_text(encoding="utf-8"))
+    return {name: (float(first), float(second)) for name, (first, second) in document["points_of_ten"].items()}
 
 
 def _ordinary(config: Config) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import open_source
 from league.settings.read import parse
-from league.standings.references import STORED, exact_responses, known_responses, responses_of
+from league.standings.best_response_values import STORED, exact_responses, known_responses, responses_of
 
 SETTINGS = """
 env: {scenarios: lewis, split: train}
