@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
@@ -14,18 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.yardsticks.metrics import Estimate
-from league.display.findings import print_findings
+from league.display.figures import with_half
+from league.display.tables import line, on_screen, print_section
 from league.rounds.runner import Outcome
 from league.rounds.watching import Progress
 from league.settings.read import Config
-from league.standings.crossplay import CrossPlay, Standing
-from league.standings.curves import YARDSTICK, CurvePoint
+from league.standings.crossplay import Standing
+from league.tables.meta_game import of_findings
+from league.tables.standings import crossplay, ladder, ladder_table, learning
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
 
 WIDE = 160  # columns; used where there is no terminal to ask
-LONGEST_LABEL = 24  # characters of a member's name that a table shows
 LINES_AROUND = 7  # of the live view, besides the ladder's rows
 
 
@@ -51,7 +51,7 @@ class PlainWatcher:
         """Pass a warning on."""
         self._say(f"warning: {message}", "yellow")
 
-    def told(self, message: str) -> None:
+    def finishing(self, message: str) -> None:
         """Say it."""
         self.rounds_are_over = True
         self.tick()
@@ -79,10 +79,10 @@ class PlainWatcher:
 
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         """One line."""
-        self._say(f"{status(progress)} · first: {standings[0].member} {figure(standings[0].points)}")
+        self._say(f"{status(progress)} · first: {standings[0].member} {with_half(standings[0].points)}")
 
-    def _say(self, line: str, style: str = "") -> None:
-        self._console.print(Text(line, style=style), soft_wrap=True)
+    def _say(self, text: str, style: str = "") -> None:
+        line(self._console, text, style)
 
 
 class LiveWatcher(PlainWatcher):
@@ -118,7 +118,7 @@ class LiveWatcher(PlainWatcher):
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         """Redraw the ladder."""
         rows = max(self._console.height - LINES_AROUND - len(self._practiced), 3)
-        self._ladder = ladder_table(standings[:rows], self._console.width)
+        self._ladder = next(on_screen(ladder_table(standings[:rows]), self._console.width))
         self._draw(progress)
 
     def _draw(self, progress: Progress) -> None:
@@ -160,128 +160,22 @@ def duration(seconds: float) -> str:
     return "?" if math.isinf(seconds) else f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def figure(estimate: Estimate) -> str:
-    """A mean with half its interval."""
-    if math.isnan(estimate.mean):
-        return "-"
-    return f"{estimate.mean:.2f}" if math.isnan(estimate.margin) else f"{estimate.mean:.2f} ±{estimate.margin:.2f}"
-
-
-def ladder_table(standings: list[Standing], width: int) -> Table:
-    """The ladder, best own points first; a narrow screen is spared whole columns, the least important first."""
-    figures = {heading: [tell(row) for row in standings] for heading, tell in FIGURES.items()}
-    if not any(row.fallbacks or row.failed for row in standings):
-        del figures["fallbacks"], figures["failed"]
-    label = _label_width(row.member for row in standings)
-    room = width - len(str(len(standings))) - label - 2
-    for headings in SPARED:
-        needed = sum(max(map(len, (name, *cells))) + 2 for name, cells in figures.items())
-        if needed > room:
-            figures = {heading: cells for heading, cells in figures.items() if heading not in headings}
-    table = Table(box=None, pad_edge=False)
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("member", overflow="ellipsis", no_wrap=True, min_width=label)
-    for heading in figures:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for rank, row in enumerate(standings, start=1):
-        table.add_row(str(rank), Text(row.member), *(cells[rank - 1] for cells in figures.values()))
-    return table
-
-
-def crossplay_tables(cross: CrossPlay, standings: list[Standing], confidence: float, width: int) -> Iterator[Table]:
-    """What each row's member scores against each column's, columns numbered by rank; several tables if one is wide."""
-    names = [row.member for row in standings]
-    label = _label_width(names)
-    digits = 2 if width >= label + 5 + 6 * len(names) else 1
-    per_table = max((width - label - 5) // (digits + 4), 1)
-    for first in range(0, len(names), per_table):
-        columns = names[first : first + per_table]
-        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-        table.add_column("#", justify="right", no_wrap=True)
-        table.add_column("member", overflow="ellipsis", no_wrap=True, width=label)
-        for rank in range(first + 1, first + 1 + len(columns)):
-            table.add_column(str(rank), justify="right", no_wrap=True)
-        for rank, name in enumerate(names, start=1):
-            means = [cross.cell(name, column, confidence).mean for column in columns]
-            cells = ["-" if math.isnan(mean) else f"{mean:.{digits}f}" for mean in means]
-            table.add_row(str(rank), Text(name), *cells)
-        yield table
-
-
-def _label_width(names: Iterable[str]) -> int:
-    return min(max(len("member"), *map(len, names)), LONGEST_LABEL)
-
-
-def curve_lines(curves: Sequence[CurvePoint]) -> Iterator[str]:
-    """Each learner's score against the yardstick, at most a dozen rounds of it, evenly spread."""
-    for name in dict.fromkeys(point.member for point in curves):
-        own = [point for point in curves if point.member == name]
-        spread = sorted({round(k * (len(own) - 1) / 11) for k in range(12)})
-        yield f"{name}: " + " · ".join(f"{own[k].decisions:,} {figure(own[k].points)}" for k in spread)
-
-
 def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
-    """The tables, what their figures mean, and where they lie."""
-    confidence, cross = outcome.config.league.confidence, outcome.cross
+    """The sections of the report that are made at the end of a league, and where everything lies."""
+    config, cross, confidence = outcome.config, outcome.cross, outcome.config.league.confidence
     standings = cross.ladder(confidence, outcome.responses)
-    console.print("\nladder")
-    console.print(ladder_table(standings, console.width))
-    for learner in outcome.config.learners:
+    print_section(console, ladder(cross, standings, (), confidence, len(outcome.responses)))
+    for learner in config.learners:
         if learner.reward != OWN:
-            console.print(Text(f"{learner.name} was paid {learner.reward}, its snapshots too; points are own points"))
-    console.print("\ncross-play: points of ten of the row against the column", soft_wrap=True)
-    for table in crossplay_tables(cross, standings, confidence, console.width):
-        console.print(table)
+            line(console, f"{learner.name} was paid {learner.reward}, its snapshots too; points are own points")
+    print_section(console, crossplay(cross, standings, confidence))
     if outcome.curves:
-        console.print(f"\nlearning: points of ten against {YARDSTICK}, after so many own decisions", soft_wrap=True)
-        for line in curve_lines(outcome.curves):
-            console.print(Text(line), soft_wrap=True)
+        print_section(console, learning(outcome.curves, [learner.name for learner in config.learners], confidence))
     if outcome.findings is not None:
-        print_findings(console, outcome.findings)
+        print_section(console, of_findings(outcome.findings, cross))
     if outcome.final is not None:
-        from league.display.final import print_final
+        from league.display.evaluation import print_final
 
         print_final(console, outcome.final)
-    for row in standings:
-        if row.impossible:
-            console.print(Text(f"{row.member}: joint scores above what there is to share: a bug, please report it"))
-    widest = max((row.points.n for row in standings), default=0)
     tables = ["ladder.csv", "crossplay.csv", *(["learning.csv"] if outcome.curves else [])]
-    others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
-    console.print(
-        Text(
-            f"\npoints of ten: own score as tenths of what the whole pool is worth to the seat; no deal is 0. Mean "
-            f"over {others} in both seats, n = {widest:,} games a member; ± is the {confidence:.0%} interval over "
-            f"scenarios. of response: own points as a share of the exact best response's, against the members to whom "
-            f"it is known ({len(outcome.responses)} of {len(cross.members)}). of Nash: as a share of the points at the "
-            f"Nash points of the same scenarios. left: what its partners got. agreed: own points where a deal closed.\n"
-            f"{cross.total_games:,} games in {directory}: {', '.join(tables)}, ledger.sqlite"
-        )
-    )
-
-
-FIGURES: dict[str, Callable[[Standing], str]] = {
-    "points of ten": lambda row: figure(row.points),
-    "of response": lambda row: "-" if math.isnan(row.of_response.mean) else f"{row.of_response.mean:.0%}",
-    "of Nash": lambda row: f"{row.of_nash.mean:.0%}",
-    "as seat_0": lambda row: f"{row.as_seat[0].mean:.2f}",
-    "as seat_1": lambda row: f"{row.as_seat[1].mean:.2f}",
-    "agreed": lambda row: f"{row.agreed:.2f}",
-    "left": lambda row: f"{row.left:.2f}",
-    "deals": lambda row: f"{row.deals:.1%}",
-    "turns": lambda row: f"{row.turns:.1f}",
-    "self-play": lambda row: f"{row.self_play:.2f}",
-    "fallbacks": lambda row: str(row.fallbacks),
-    "failed": lambda row: str(row.failed),
-}
-SPARED = (
-    ("turns",),
-    ("self-play",),
-    ("as seat_0", "as seat_1"),
-    ("of Nash",),
-    ("left",),
-    ("agreed",),
-    ("deals",),
-    ("of response",),
-    ("fallbacks", "failed"),
-)
+    line(console, f"\n{cross.total_games:,} games in {directory}: {', '.join(tables)}, ledger.sqlite")

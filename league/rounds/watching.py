@@ -1,17 +1,18 @@
-"""Who is shown a league, and what of it: how far it is, how fast, and what has just happened."""
+"""What is shown of a league while it runs: how far it is, how fast, and what has just happened; to TensorBoard too."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dond_marl.scenarios.sources import ScenarioSource
 from league.settings.read import Config
 from league.standings.crossplay import Standing
-from league.tasks.values import MatchResult, TrainResult
+from league.tasks.values import MatchResult, Round, TrainResult
 
 
 class Progress(NamedTuple):
@@ -48,33 +49,23 @@ class Progress(NamedTuple):
 class Watcher(Protocol):
     """Who is shown the run."""
 
-    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
-        """A run begins or goes on."""
-        ...
+    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None: ...
 
-    def warned(self, message: str) -> None:
-        """Something that the user should know, and that stops nothing."""
-        ...
+    # Something that the user should know, and that stops nothing.
+    def warned(self, message: str) -> None: ...
 
-    def told(self, message: str) -> None:
-        """What is being done now that all rounds are over."""
-        ...
+    # All rounds are over, and this is being done now.
+    def finishing(self, message: str) -> None: ...
 
-    def tick(self) -> None:
-        """Nothing has happened for a moment: here a stop that was asked for happens."""
-        ...
+    # Nothing has happened for a moment: here a stop that was asked for happens.
+    def tick(self) -> None: ...
 
-    def played(self, _progress: Progress, result: MatchResult) -> None:
-        """A match is played, not yet committed."""
-        ...
+    # A match is played or a learner has practiced; neither is committed.
+    def played(self, _progress: Progress, result: MatchResult) -> None: ...
+    def trained(self, progress: Progress, result: TrainResult) -> None: ...
 
-    def trained(self, progress: Progress, result: TrainResult) -> None:
-        """A learner has practiced, not yet committed."""
-        ...
-
-    def committed(self, progress: Progress, standings: list[Standing]) -> None:
-        """A round is in the ledger."""
-        ...
+    # A round is in the ledger.
+    def committed(self, progress: Progress, standings: list[Standing]) -> None: ...
 
 
 @dataclass
@@ -92,3 +83,41 @@ class Pace:
         """The progress with ``rounds`` committed and ``done`` of the ``tasks`` of the next."""
         seconds = time.perf_counter() - self.started
         return Progress(self.first, rounds, self.last, done, tasks, self.games, seconds, self.stage, self.decisions)
+
+
+class LeagueLog:
+    """An open log for TensorBoard: each learner's practice, its place on the ladder, and the stage, by round.
+
+    Rounds that are played again after a resume replace those that were lost.
+    """
+
+    def __init__(self, folder: Path, first_round: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # slow to import
+
+        self._events: Any = SummaryWriter(str(folder), purge_step=first_round)
+
+    def write(self, played: Round, standings: Sequence[Standing]) -> None:
+        figures: dict[str, float] = {"stage": played.stage}
+        for practiced in played.trained:
+            name = practiced.task.learner.name
+            figures |= {
+                f"{name}/practice_points": practiced.points,
+                f"{name}/practice_deals": practiced.deals,
+                f"{name}/decisions": practiced.state.decisions,
+                f"{name}/life": practiced.state.life,
+            }
+        for row in standings:
+            if row.member in played.states:
+                figures |= {
+                    f"{row.member}/points": row.points.mean,
+                    f"{row.member}/of_response": row.of_response.mean,
+                    f"{row.member}/of_nash": row.of_nash.mean,
+                    f"{row.member}/deals": row.deals,
+                    f"{row.member}/self_play": row.self_play,
+                }
+        for name, value in figures.items():
+            if not math.isnan(value):
+                self._events.add_scalar(name, value, played.number)
+
+    def close(self) -> None:
+        self._events.close()

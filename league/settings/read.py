@@ -19,7 +19,7 @@ from dond_marl.errors import InputError
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.settings.learner import LearnerConfig
-from league.settings.rosters import ROSTERS, repeated, roster_given, somebody, unrepeated, written_out
+from league.settings.rosters import ROSTERS, roster_given, somebody, unrepeated, written_out
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.sections import (
     BackendConfig,
@@ -243,13 +243,13 @@ def _built(layers: list[Layer], model: type[Settings]) -> Settings:
     merged = merge(layers, _sections(model))
     if "env" in model.model_fields:
         _choose_scenarios(layers, merged)
-    _seat_members(merged)
     config = None
     try:
         config = model.model_validate(merged.data)
     except ValidationError as error:
         for details in error.errors(include_url=False):
-            merged.complain(*_told(details, model))
+            if not _left_out(details["input"]):
+                merged.complain(*_complaint(details, model))
     if config is None or merged.complaints:
         raise ConfigError(merged.complaints)
     return config
@@ -269,32 +269,6 @@ def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
     merged.data["env"] = agreeing(merged.data.get("env", {}), choice)
 
 
-def _seat_members(merged: Layer) -> None:
-    """Validate each member by itself, so that one mistake does not hide the others."""
-    lists = written_out(merged.data)
-    for roster, given in lists.items():
-        if roster not in merged.data or not isinstance(merged.data[roster], list) or not given:
-            continue
-        seated: list[MemberConfig | None] = []
-        for place, item in enumerate(given):
-            seated.append(None)
-            if _left_out(item):
-                continue
-            try:
-                seated[-1] = MemberConfig.model_validate(item)
-            except ValidationError as error:
-                text = _told(error.errors(include_url=False)[0], MemberConfig)[1]
-                if isinstance(item, str) and item.count("(") != item.count(")"):
-                    text += " (in a list in [...] put quotes around it)"
-                merged.complain((roster, place), text)
-        for place, text in repeated(seated):
-            merged.complain((roster, place), text)
-        if merged.complaints:
-            del merged.data[roster]  # it has been told
-        else:
-            merged.data[roster] = [member for member in seated if member is not None]
-
-
 def _left_out(item: object) -> bool:
     """Whether something in ``item`` could not be read, which has been told already."""
     if isinstance(item, Mapping):
@@ -302,7 +276,7 @@ def _left_out(item: object) -> bool:
     return any(map(_left_out, item)) if isinstance(item, list) else item is LEFT_OUT
 
 
-def _told(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
+def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
     """Path and words of an error of pydantic's about a ``model``."""
     path: Path = tuple(details["loc"])
     if details["type"] == "wrong":

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
@@ -73,25 +73,19 @@ def somebody(given: Any) -> Any:
     return given
 
 
-def repeated(members: Sequence[MemberConfig | None]) -> Iterator[tuple[int, str]]:
-    """The members that are named or written like an earlier one: place and complaint."""
+def unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
+    """The members, once it is known that no two are named or written alike."""
     names: dict[str, int] = {}
     specs: dict[str, int] = {}
     for place, member in enumerate(members):
-        if member is None:
-            continue
         if member.name in names:
-            yield place, f"the name {shown(member.name)} is taken by members[{names[member.name]}]; give it another"
-        elif member.name == member.spec and member.spec in specs:
-            yield place, f"{member.spec} plays already as members[{specs[member.spec]}]; give it a name to play twice"
-        names.setdefault(member.name, place)
+            earlier = f"members[{names[member.name]}]"
+            raise wrong(f"the name {shown(member.name)} is taken by {earlier}; give it another", place)
+        if member.name == member.spec and member.spec in specs:
+            earlier = f"members[{specs[member.spec]}]"
+            raise wrong(f"{member.spec} plays already as {earlier}; give it a name to play twice", place)
+        names[member.name] = place
         specs.setdefault(member.spec, place)
-
-
-def unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
-    """The members, once it is known that no two are alike."""
-    for place, text in repeated(members):
-        raise wrong(text, place)
     return members
 
 

@@ -48,7 +48,8 @@ def _occupant(given: object) -> object:
         else:
             seat_occupant(spec)
     except OccupantNameError as error:
-        raise wrong(str(error)) from None
+        torn = isinstance(given, str) and given.count("(") != given.count(")")
+        raise wrong(f"{error}{' (in a list in [...] put quotes around it)' if torn else ''}") from None
     return spec
 
 

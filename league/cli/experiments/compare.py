@@ -1,61 +1,76 @@
-"""What ``scripts/compare.py`` does with its arguments: settings, leagues one after another, a table, an exit code."""
+"""Compare leagues: run each with the same seeds, and measure its main member against members that it never met.
+
+examples:
+  dond experiment compare configs/league.yaml configs/league_self_play.yaml --seeds 1 2 3
+  dond experiment compare configs/league_quick.yaml configs/league_win_rate.yaml
+  dond experiment compare configs/league.yaml configs/league_self_play.yaml --set league.rounds=5
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
-from league.display.league import PlainWatcher, console_for_people
+import click
+
+from dond_marl.errors import InputError
+from league.cli.shell import FILE, Command, ConfigFile, console_for_people, say, set_option
+from league.display.league import PlainWatcher
 from league.experiments.compare import Trial, print_trials, trial
 from league.settings.read import Config, load_config
 from league.standings.as_csv import write_csv
 
 
+class Compare(Command):
+    """Takes ``--seeds 1 2 3``, which click knows as ``--seeds 1 --seeds 2 --seeds 3`` alone."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_repeated(args)))
+
+
+def _repeated(words: Sequence[str]) -> Iterator[str]:
+    listing = False
+    for place, word in enumerate(words):
+        listing = word == "--seeds" or (listing and word.isdigit())
+        if listing and word.isdigit() and words[place - 1] != "--seeds":
+            yield "--seeds"
+        yield word
+
+
 class Quiet(PlainWatcher):
     """Says what goes wrong and nothing else."""
 
-    def opened(self, *_: object) -> None:
-        """Nothing."""
+    def opened(self, *_: object) -> None: ...
 
-    def told(self, message: str) -> None:
-        """Nothing."""
+    def told(self, *_: object) -> None: ...
 
-    def trained(self, *_: object) -> None:
-        """Nothing."""
+    def trained(self, *_: object) -> None: ...
 
-    def committed(self, *_: object) -> None:
-        """Nothing."""
+    def committed(self, *_: object) -> None: ...
 
 
-def main(
-    configs: Sequence[Path], seeds: Sequence[int], overrides: Sequence[str], output_dir: Path, csv: Path | None
-) -> int:
-    """Run every league with every seed; the exit code is 0, 1 (a run), 2 (the settings) or 130 (interrupted)."""
+@click.command(cls=Compare, help=__doc__)
+@click.argument("configs", nargs=-1, required=True, type=ConfigFile(), metavar="CONFIG...", help="leagues that learn")
+@click.option(
+    "--seeds", type=int, multiple=True, default=(1,), metavar="N...", help="one run of each league for every seed (1)"
+)
+@set_option
+@click.option("--output-dir", type=FILE, default="runs/compare", help="where the runs are kept (runs/compare)")
+@click.option("--csv", type=FILE, metavar="FILE", help="write the trials here too")
+def command(
+    configs: tuple[Path, ...], seeds: tuple[int, ...], overrides: tuple[str, ...], output_dir: Path, csv: Path | None
+) -> None:
+    """Run every league with every seed, and print what their main members earn."""
     console, trials = console_for_people(), list[Trial]()
-    try:
-        loaded: dict[str, Config] = {path.stem: load_config(path, overrides) for path in configs}
-        for name, config in loaded.items():
-            if not config.learners or not config.heldout:
-                print(f"{name}: a league to compare has learners and held-out members", file=sys.stderr)  # the command talks to a person
-                return USAGE_ERROR
-        for seed in seeds:
-            for name, config in loaded.items():
-                console.print(f"{name}, seed {seed}", soft_wrap=True)
-                league = config.league.model_copy(update={"seed": seed})
-                seeded = config.model_copy(update={"league": league})
-                trials.append(trial(name, seeded, output_dir / name, Quiet(console)))
-    except USER_ERRORS as error:
-        print(error, file=sys.stderr)  # as above
-        return USAGE_ERROR
-    except RUN_ERRORS as error:
-        print(error, file=sys.stderr)  # as above
-        return RUN_ERROR
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)  # as above
-        return INTERRUPTED
+    leagues: dict[str, Config] = {path.stem: load_config(path, overrides) for path in configs}
+    for name, config in leagues.items():
+        if not config.learners or not config.heldout:
+            raise InputError(f"{name}: a league to compare has learners and held-out members")
+    for seed in seeds:
+        for name, config in leagues.items():
+            say(f"{name}, seed {seed}")
+            seeded = config.model_copy(update={"league": config.league.model_copy(update={"seed": seed})})
+            trials.append(trial(name, seeded, output_dir / name, Quiet(console)))
     print_trials(console, trials)
     if csv is not None:
-        write_csv(csv, [list(Trial._fields), *([str(value) for value in one] for one in trials)])
-    return 0
+        write_csv(csv, [list(Trial._fields), *([str(value) for value in row] for row in trials)])

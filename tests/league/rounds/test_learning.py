@@ -89,7 +89,7 @@ def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, 
             class Killer:
                 def opened(self, *_): pass
                 def tick(self): pass
-                def told(self, *_): pass
+                def finishing(self, *_): pass
                 def warned(self, *_): pass
                 def played(self, *_): pass
                 def trained(self, progress, result):

@@ -75,7 +75,7 @@ def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_pat
             class Killer:
                 def opened(self, *_): pass
                 def tick(self): pass
-                def told(self, *_): pass
+                def finishing(self, *_): pass
                 def warned(self, *_): pass
                 def played(self, progress, result):
                     at = {"first match": (0, 1), "mid round": (1, 9), "after the last match": (2, 21)}.get(sys.argv[3])
