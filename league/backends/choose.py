@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 
 from league.backends.contract import Backend, Tick, nothing
 from league.backends.perform import perform
@@ -34,7 +33,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-class InProcess:
+class InProcess(Backend):
     """Plays one task after another in this process.
 
     A member that raises forfeits. One that hangs or exits takes the league with it: nobody is there to keep a deadline.
@@ -51,11 +50,3 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing was started."""
-
-    def __enter__(self) -> InProcess:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()

@@ -7,8 +7,7 @@ every backend with any number of workers gives the same results as playing one t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
-from typing import Protocol
+from typing import Protocol, Self
 
 from dond_marl.errors import RunFailure
 from league.tasks.values import Place, Result, Task
@@ -43,8 +42,8 @@ class Backend(Protocol):
         """Stop whatever was started, within 5 s; may be called again."""
         ...
 
-    def __enter__(self) -> Backend: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
-from types import TracebackType
 
-from league.backends.contract import BackendError, Tick, nothing
+from league.backends.contract import Backend, BackendError, Tick, nothing
 from league.backends.perform import Flight, in_order
 from league.backends.supervision import Death, Worker
 from league.backends.worker import Began, Raised
@@ -25,7 +24,7 @@ KILLED = 8  # the same, where each was killed from outside
 START = 120.0  # seconds that a worker may take to start and to take up a task
 
 
-class ProcessBackend:
+class ProcessBackend(Backend):
     """Plays tasks in ``workers`` processes, started when they are needed and kept for the next round."""
 
     def __init__(self, workers: int) -> None:
@@ -38,7 +37,7 @@ class ProcessBackend:
     def run(
         self, tasks: Sequence[Task], place: Place, *, deadline: float | None = None, tick: Tick = nothing
     ) -> Iterator[Result]:
-        """See :class:`league.backends.contract.Backend`.
+        """The results of ``tasks`` in order.
 
         Past the deadline, a member that alone has taken half of the time so far forfeits. At twice the deadline the
         slowest member forfeits, if all members together have taken half.
@@ -49,14 +48,6 @@ class ProcessBackend:
         """Kill every worker."""
         while self._workers:
             self._workers.pop().kill()
-
-    def __enter__(self) -> ProcessBackend:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     def hand_out(self, flight: Flight) -> None:
         """Give every idle worker a task, starting workers where there are too few."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 from typing import Any
 
 from dond_marl.rollout import one_line
-from league.backends.contract import BackendError, Tick, nothing
+from league.backends.contract import Backend, BackendError, Tick, nothing
 from league.backends.perform import Flight, in_order
 from league.backends.ray_joining import join, load_ray, own_path
 from league.backends.ray_node import NodeWorker
@@ -41,7 +40,7 @@ class _Actor:
         return self.ready and self.number is None
 
 
-class RayBackend:
+class RayBackend(Backend):
     """Plays tasks on a Ray cluster: the one at ``address``, or one of this machine alone, started here.
 
     ``workers``: actors, by default one for every CPU of the cluster; ``warn`` is told what may change figures.
@@ -82,14 +81,6 @@ class RayBackend:
         if self._ours:
             self._ours = False
             self._ray.shutdown()
-
-    def __enter__(self) -> RayBackend:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     def hand_out(self, flight: Flight) -> None:
         """Give every idle actor a task, starting actors where there are too few."""

@@ -1,4 +1,4 @@
-"""Whether a run is what was written: rows by their seals, weights by their names; and back to the last good round.
+"""Whether a run is still what was written (rows by their seals, weights by their names), and its repair.
 
 A round is a function of what came before it, so a damaged one is not lost: the run goes back to the last round that is
 whole and plays the others again, to the same rows and weights.
@@ -15,9 +15,9 @@ from league.tasks.blobs import SUFFIX, BlobError, read_content, write_blob
 
 
 def mend(ledger: Ledger, blobs: Path, first: Mapping[str, bytes]) -> str | None:
-    """Take a run back to its last good state; what was found, ``None`` where all is well.
+    """Take a run back to its last good state; what was wrong, ``None`` where nothing was.
 
-    ``first`` is what the learners' weights before the first round are, by blob. Raises :class:`RunError` where even
+    ``first``: the learners' weights before the first round, by blob. Raises :class:`RunError` where even
     what the run began with is damaged.
     """
     unsound = ledger.first_unsound()
@@ -39,13 +39,13 @@ def mend(ledger: Ledger, blobs: Path, first: Mapping[str, bytes]) -> str | None:
         return f"{len(damaged)} damaged weights were made anew" if damaged else None
     ledger.roll_back(sound)
     why = [f"the rows of round {unsound} are not what was written"] if unsound is not None else []
-    why += [f"weights {blob[:12]} are {told}" for blob, told in damaged.items()]
+    why += [f"weights {blob[:12]} are {state}" for blob, state in damaged.items()]
     rounds = f"round {sound} is" if sound + 1 == played else f"rounds {sound} to {played - 1} are"
     return f"{'; '.join(why)}. {rounds} played again, to the same results; the others are whole"
 
 
 def _whole(ledger: Ledger, blobs: Path, number: int, first: Mapping[str, bytes], damaged: dict[str, str]) -> bool:
-    """Whether round ``number`` can be played: the weights of all who take part in it are there."""
+    """Whether the weights of all who take part in round ``number`` are there; those that are not go to ``damaged``."""
     needed = {state.blob for state in ledger.states(number - 1).values()}
     needed |= {member.blob for member in ledger.members() if member.blob is not None and member.born <= number}
     for blob in sorted(needed):

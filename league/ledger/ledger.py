@@ -1,10 +1,9 @@
 """The league's memory: one SQLite file of raw facts, written one whole round at a time.
 
 Everything the league shows is a fold over these rows. A round is one transaction, so a kill at any moment loses at most
-the round in flight. What depends on when and where a run was made, and the words in which a
-match failed, lie in the tables ``clock``, ``notes`` and ``causes``;
-:meth:`Ledger.fingerprint` covers every other row, and is the same for the same settings and seed however often the run
-was interrupted.
+the round in progress. The tables ``clock``, ``notes`` and ``causes`` hold what depends on when and where a run was made,
+and the words in which a match failed; :meth:`Ledger.fingerprint` covers every other row, and is the same for the same
+settings and seed however often the run was interrupted.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from dond_marl.errors import RunFailure
 from dond_marl.scenarios.sources import Scenarios
-from league.ledger.schema import BEGUN_WITH, FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
+from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.settings.read import Config, parse
 from league.tasks.values import FACTS, Decision, LearnerState, Leg, Member, Round
 
@@ -56,28 +55,25 @@ class Ledger:
         members: Sequence[Member],
         states: Mapping[str, LearnerState],
     ) -> None:
-        """Write who takes part, under which settings: a run starts with this, or has not started.
+        """Write who takes part and under which settings: a run begins with this, or has not begun.
 
         ``meta`` is what the rows are a function of, ``notes`` where and with what the run was made; ``states`` is where
-        the learners stand, whose blobs are on disk already.
+        the learners stand; their blobs are on disk already.
         """
         with self._transaction():
             for statement in SCHEMA.split(";\n"):
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            self._db.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
-            self._db.executemany("INSERT INTO notes VALUES (?, ?)", sorted(notes.items()))
+            self._insert("meta", sorted(meta.items()))
+            self._insert("notes", sorted(notes.items()))
             self._join(members)
-            self._db.executemany(
-                "INSERT INTO states VALUES (-1, ?, ?, ?, ?, ?, ?, NULL, NULL)",
-                [(name, *state) for name, state in states.items()],
-            )
-            self._db.execute("INSERT INTO seals VALUES (-1, ?)", (self._seal(-1),))
+            self._insert("states", [(-1, name, *state, None, None) for name, state in states.items()])
+            self._insert("seals", [(-1, self._seal(-1))])
 
     def commit_round(self, played: Round, seconds: float, overhead: float = 0.0) -> None:
         """Write a round whole, or nothing of it. The blobs that it names are on disk already.
 
-        ``seconds`` is how long it took so far, ``overhead`` what of it was neither practice nor matches.
+        ``seconds`` is how long it took so far, ``overhead`` the part of that which was neither practice nor matches.
         """
         began = time.perf_counter()
         number, scenarios = played.number, played.scenarios
@@ -103,23 +99,21 @@ class Ledger:
         causes = [(number, r.task.number, r.cause) for r in played.matches if r.cause is not None]
         causes += [(number, p.task.number, p.cause) for p in played.trained if p.cause is not None]
         decisions = [(number, place, *decision) for place, decision in enumerate(played.decisions)]
-        row = (number, played.stage, played.block.start, played.block.size, packed)
         with self._transaction():
-            self._db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?, ?)", row)
-            self._db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?)", tasks)
-            self._db.executemany("INSERT INTO meetings VALUES (?, ?, ?, ?, ?, ?)", meetings)
-            self._db.executemany("INSERT INTO causes VALUES (?, ?, ?)", causes)
-            self._db.executemany("INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?)", legs)
-            self._db.executemany("INSERT INTO states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", states)
-            self._db.executemany("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)", decisions)
+            self._insert("rounds", [(number, played.stage, played.block.start, played.block.size, packed)])
+            self._insert("tasks", tasks)
+            self._insert("meetings", meetings)
+            self._insert("causes", causes)
+            self._insert("matches", legs)
+            self._insert("states", states)
+            self._insert("decisions", decisions)
             self._join(played.born)
             writing = time.perf_counter() - began
-            self._db.execute("INSERT INTO clock VALUES (?, ?, ?)", (number, seconds + writing, overhead + writing))
-            self._db.execute("INSERT INTO seals VALUES (?, ?)", (number, self._seal(number)))
+            self._insert("clock", [(number, seconds + writing, overhead + writing)])
+            self._insert("seals", [(number, self._seal(number))])
 
     @property
     def begun(self) -> bool:
-        """Whether the run has started."""
         return bool(self._one("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"))
 
     @property
@@ -231,10 +225,9 @@ class Ledger:
         return digest.hexdigest()
 
     def close(self) -> None:
-        """Close the file; what is committed stays."""
         self._db.close()
 
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -244,8 +237,8 @@ class Ledger:
         """SHA-256 over the rows of a round and the seal before it; of round -1 over what the run began with."""
         digest = hashlib.sha256()
         if number < 0:
-            for table in BEGUN_WITH:
-                self._add(digest, table, f"SELECT * FROM {table} ORDER BY key")  # noqa: S608  # constants
+            # Notes say where and with what a run was made, which its rows do not depend on.
+            self._add(digest, "meta", "SELECT * FROM meta ORDER BY key")
         else:
             self._add(digest, "seals", "SELECT sha256 FROM seals WHERE round = ?", number - 1)
         for table, (of_round, order) in SEALED.items():
@@ -264,13 +257,18 @@ class Ledger:
             (m.name, joined + place, m.spec, m.role, m.split, m.parent, m.born, m.blob)
             for place, m in enumerate(members)
         ]
-        self._db.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._insert("members", rows)
+
+    def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+        if rows:
+            places = ", ".join("?" * len(rows[0]))
+            self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608  # constants
 
     def _check(self) -> None:
-        found = self._one("PRAGMA user_version")
-        if self.begun and found != SCHEMA_VERSION:
+        version = self._one("PRAGMA user_version")
+        if self.begun and version != SCHEMA_VERSION:
             raise LedgerError(
-                f"{self.path}: written with ledger schema {found}, this is {SCHEMA_VERSION}; start a new run"
+                f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
             )
         verdict = self._one("PRAGMA quick_check(1)")
         if verdict != "ok":
@@ -323,17 +321,14 @@ class ReadLedger(Ledger):
         with self._translated("opened"):
             uri = f"{path.resolve().as_uri()}?mode=ro"
             self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-            found = self._one("PRAGMA user_version")
-        if self.begun and found != SCHEMA_VERSION:
+            version = self._one("PRAGMA user_version")
+        if self.begun and version != SCHEMA_VERSION:
             self.close()
-            raise LedgerError(f"{path}: written with ledger schema {found}; the pages read {SCHEMA_VERSION}")
-
-    def __enter__(self) -> ReadLedger:
-        return self
+            raise LedgerError(f"{path}: written with ledger schema {version}; the pages read {SCHEMA_VERSION}")
 
     @contextlib.contextmanager
     def still(self) -> Iterator[None]:
-        """Every read within sees the ledger as it is now, looked through for damage; rounds that follow are not seen.
+        """Every read within sees the ledger as it is now, without later rounds; it is checked for damage first.
 
         Raises :class:`LedgerError`.
         """

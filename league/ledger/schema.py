@@ -24,7 +24,7 @@ CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES me
 CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER NOT NULL, kind TEXT NOT NULL,
                         subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
                         PRIMARY KEY (round, place)) STRICT;
--- One row per seat order of a match. facts: a league.tasks.FACTS record per game, in the order of the scenarios.
+-- One row per seat order of a match. facts: a league.tasks.values.FACTS record per game, in the order of the scenarios.
 CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
                       seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
                       facts BLOB NOT NULL, PRIMARY KEY (round, task, leg),
@@ -56,4 +56,3 @@ SEALED = {
     "causes": ("round", "task"),
     "clock": ("round", "round"),
 }
-BEGUN_WITH = ("meta",)  # notes say where and with what a run was made, which its rows do not depend on
