@@ -1,7 +1,7 @@
-"""``python -m league``: the same as ``dond-marl``."""
+"""``python -m league``: the same as ``dond``."""
 
 import sys
 
-from league.cli.doors import main
+from league.cli.main import main
 
 sys.exit(main())

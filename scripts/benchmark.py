@@ -7,6 +7,8 @@ examples:
   python scripts/benchmark.py --only engine --repeats 9 --json benchmark.json
 """
 
+from __future__ import annotations
+
 import json
 import os
 import sys
@@ -18,29 +20,29 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
-from league.cli.help_text import parser_of
+import click
+
+from league.cli.shell import FILE, Command, run
 from scripts.bench.report import machine, print_rows
 from scripts.bench.rows import SUITES, measure
 
 
-def main() -> int:
+@click.command(cls=Command, help=__doc__)
+@click.option("--only", type=click.Choice(sorted(SUITES)), multiple=True, help="measure only this; may be repeated")
+@click.option("--repeats", type=int, default=5, help="alternating repeats of us and each peer (5)")
+@click.option("--seconds", type=float, default=1.0, help="least length of one repeat (1)")
+@click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the rows to a file")
+def command(only: tuple[str, ...], repeats: int, seconds: float, json_path: Path | None) -> int:
     """Run the chosen suites; exit code 1 if a bar is missed."""
-    parser = parser_of(__doc__)
-    told = f"measure only this, may be repeated: {', '.join(sorted(SUITES))}"
-    parser.add_argument("--only", choices=sorted(SUITES), metavar="SUITE", action="append", help=told)
-    parser.add_argument("--repeats", type=int, default=5, help="alternating repeats of us and each peer (default 5)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="least length of one repeat (default 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to a file")
-    arguments = parser.parse_args()
     rows = []
-    for row in measure(arguments.only or sorted(SUITES), arguments.repeats, arguments.seconds):
+    for row in measure(only or sorted(SUITES), repeats, seconds):
         print_rows([row])
         rows.append(row)
-    if arguments.json:
+    if json_path is not None:
         document = {"machine": machine(), "rows": [row._asdict() for row in rows]}
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        json_path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     return int(any(row.reached is False for row in rows))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(command, name=Path(__file__).name))

@@ -1,136 +1,150 @@
-"""What ``scripts/transcripts.py`` does with its arguments: import games as JSON lines, replay them, show them."""
+"""The published dialogues and files of games: download, convert, replay, and what people did in them."""
 
 from __future__ import annotations
 
 import itertools
-import sys
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+import click
 
 from dond_marl.dialogues.games import games
-from dond_marl.envs.openspiel.instances import InstanceError, load_instances
-from dond_marl.errors import InputError
+from dond_marl.dialogues.human_line import as_lines, human_line, store, stored_human_line, to_json
+from dond_marl.dialogues.scores import HAND_LABELS, LabelError, annotator_report
+from dond_marl.envs.openspiel.instances import load_instances
 from dond_marl.game import Rules
-from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
+from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.files import InexactGame, read_lines, write_lines
 from dond_marl.records.record import GameRecord, RecordError, records, replay
 from dond_marl.records.transcript import transcript
-from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios.data import DIALOGUE_SPLITS, DataError
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR, DIALOGUE_SPLITS, DataError
+from dond_marl.scenarios.fetch import fetch as bring
+from league.cli.shell import FILE, Command, Group, Number, say
 
-USAGE_ERROR, RUN_ERROR = 2, 1
-
-
-class Dialogues(NamedTuple):
-    """Talks between people, to be written as games."""
-
-    data_dir: Path | None
-    splits: list[str]
-    out: Path
+out_option = click.option("--out", type=FILE, required=True, metavar="FILE", help="where to write; replaces a file")
 
 
-class OpenSpiel(NamedTuple):
-    """OpenSpiel's instances, to be played by two occupants, each opening once, and written as games."""
-
-    file: Path | None
-    max_count: int
-    partners: tuple[str, str]
-    seed: int
-    out: Path
+@click.group(cls=Group, help=__doc__)
+def command() -> None:
+    """Has subcommands alone."""
 
 
-class Replay(NamedTuple):
-    """A file of games, to be replayed; ``show`` of them are told in words."""
+@command.command(cls=Command, interrupted="files that were not complete have been removed")
+@click.option(
+    "--data-dir", type=FILE, default=DEFAULT_DATA_DIR, metavar="FOLDER", help=f"for them ({DEFAULT_DATA_DIR})"
+)
+@click.option("--url", default=BASE_URL, help=f"where the files lie ({BASE_URL})")
+def fetch(data_dir: Path, url: str) -> None:
+    """Download the four published data files (Lewis et al. 2017, CC BY-NC 4.0) and verify them by SHA-256.
 
-    file: Path
-    show: int
-
-
-class UsageError(InputError):
-    """Arguments that cannot be used, in one line."""
-
-
-def main(given: Dialogues | OpenSpiel | Replay) -> int:
-    """Do it; the exit code is 0, 1 (a game or a file) or 2 (the arguments, or data that is not there)."""
-    try:
-        if isinstance(given, Dialogues):
-            _say(_written(given.out, _talks(given)))
-        elif isinstance(given, OpenSpiel):
-            _import_openspiel(given)
-        else:
-            _replay(given)
-    except (DataError, InstanceError, OccupantNameError, UsageError) as error:
-        return _failed(str(error), USAGE_ERROR)
-    except (RecordError, OccupantError, OSError) as error:
-        return _failed(str(error), RUN_ERROR)
-    except KeyboardInterrupt:
-        return _failed("interrupted", 130)
-    return 0
+    examples:
+      dond data fetch
+      dond data fetch --data-dir ~/negotiation-data
+    """
+    bring(data_dir, url, say)
 
 
-def _talks(given: Dialogues) -> Iterator[GameRecord | InexactGame]:
-    for split in given.splits or DIALOGUE_SPLITS:
-        yield from games(split, given.data_dir)
+@command.command(cls=Command, run_errors=(DataError, LabelError))
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (the figures of the package)")
+@click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="annotate only this")
+@click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
+@click.option("--store", "keep", is_flag=True, help="keep the human line in the package")
+def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | None, keep: bool) -> None:
+    """How people bargain: the human line from the published dialogues, and how well the annotator reads their words.
+
+    examples:
+      dond data humans                            # the figures kept in the package; needs no data
+      dond data humans --data-dir data            # computed again from the files
+      dond data humans --data-dir data --store    # and keep the human line in the package
+    """
+    if data_dir is None and (splits or keep):
+        raise click.UsageError("--split and --store need the published files: name their folder with --data-dir")
+    line = stored_human_line() if data_dir is None else human_line(data_dir)
+    for text in as_lines(line):
+        say(text)
+    document = {"human_line": to_json(line)}
+    if data_dir is not None:
+        report = annotator_report(splits or DIALOGUE_SPLITS, HAND_LABELS, data_dir)
+        for text in report.lines:
+            say(text)
+        document["annotator"] = report.figures
+    if keep:
+        store(line)
+    if json_path is not None:
+        json_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
-def _import_openspiel(given: OpenSpiel) -> None:
-    if given.seed < 0:
-        raise UsageError(f"--seed must be an integer of at least 0; got {given.seed}")
-    instances = load_instances(given.file, given.max_count)
+@command.group(cls=Group)
+def transcripts() -> None:
+    r"""Games as JSON lines: import people's talks and OpenSpiel's instances, replay a file, show its games in words.
+
+    examples:
+      dond data transcripts dialogues --data-dir data --split test --out talks.jsonl
+      dond data transcripts openspiel --max-count 5 --play heuristic nash_seeker \
+          --out games.jsonl
+      dond data transcripts replay games.jsonl --show 2
+    """
+
+
+@transcripts.command(cls=Command)
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="only this file")
+@out_option
+def dialogues(data_dir: Path | None, splits: tuple[str, ...], out: Path) -> None:
+    """Write people's talks: those that are exact games, and the others with the reason why they are not."""
+    _write(out, (game for split in splits or DIALOGUE_SPLITS for game in games(split, data_dir)))
+
+
+@transcripts.command(cls=Command)
+@click.option("--file", type=FILE, help="its file of instances (the installed package's)")
+@click.option("--max-count", type=int, default=4, help="items of one type; 5 plays all (4)")
+@click.option("--play", nargs=2, default=("heuristic", "heuristic"), metavar="OCCUPANT OCCUPANT", help="the two")
+@click.option("--seed", type=Number(int, lambda seed: seed >= 0, "an integer of at least 0"), default=0, help="(0)")
+@out_option
+def openspiel(file: Path | None, max_count: int, play: tuple[str, str], seed: int, out: Path) -> None:
+    """Play the instances of OpenSpiel's bargaining, with each of the two occupants opening once."""
+    instances = load_instances(file, max_count)
     if instances.refusal:
-        print(instances.refusal, file=sys.stderr)  # the command talks to a person
+        click.echo(instances.refusal, err=True)
     source = instances.source
-    names = tuple(spec_name(spec) for spec in given.partners)
-    seated = [seat_occupant(spec) for spec in given.partners]
+    names = [spec_name(spec) for spec in play]
+    partners = [seat_occupant(spec) for spec in play]
     played = []
     for opener in (0, 1):
-        pair = (seated[opener], seated[1 - opener])
-        found = rollout(pair, instances.scenarios, Rules(), seed=given.seed, index=(opener,), prior=source.prior)
-        who = (names[opener], names[1 - opener])
-        played.append(records(found, who, source=source.label, seed=given.seed))
-    _say(_written(given.out, itertools.chain(*played)))
+        pair, pair_names = (partners[opener], partners[1 - opener]), (names[opener], names[1 - opener])
+        result = rollout(pair, instances.scenarios, Rules(), seed=seed, index=(opener,), prior=source.prior)
+        played.append(records(result, pair_names, source=source.label, seed=seed))
+    _write(out, itertools.chain(*played))
 
 
-def _written(path: Path, found: Iterator[GameRecord | InexactGame]) -> str:
-    exact, inexact = write_lines(path, found)
-    marked = f", {inexact:,} more that are no exact games, marked with the reason" if inexact else ""
-    return f"written: {path}, {exact:,} games that replay exactly{marked}"
-
-
-def _replay(given: Replay) -> None:
+@transcripts.command("replay", cls=Command, run_errors=(RecordError,))
+@click.argument("file", type=FILE)
+@click.option("--show", type=int, default=0, metavar="N", help="show the first N in words")
+def replay_file(file: Path, show: int) -> None:
+    """Replay every game of a file."""
     exact, endings, reasons = 0, Counter[str](), Counter[str]()
-    for number, game in enumerate(read_lines(given.file), start=1):
-        if number <= given.show:
-            _say(f"{transcript_of(given.file, number, game)}\n")
-        if isinstance(game, InexactGame):
-            reasons["".join(letter for letter in game.inexact.split(":")[0] if not letter.isdigit())] += 1
-            continue
+    for number, game in enumerate(read_lines(file), start=1):
         try:
+            if number <= show:
+                say(f"{transcript(game)}\n")
+            if isinstance(game, InexactGame):
+                reasons["".join(letter for letter in game.inexact.split(":")[0] if not letter.isdigit())] += 1
+                continue
             replay(game)
         except RecordError as error:
-            raise RecordError(f"{given.file}:{number}: {error}") from None
+            raise RecordError(f"{file}:{number}: {error}") from None
         exact += 1
         endings[game.outcome.ending.name] += 1
-    told = ", ".join(f"{name} {times:,}" for name, times in endings.most_common())
-    _say(f"{exact:,} games replay to the outcome they state ({told})" if exact else "no exact game")
+    counts = ", ".join(f"{name} {times:,}" for name, times in endings.most_common())
+    say(f"{exact:,} games replay to the outcome they state ({counts})" if exact else "no exact game")
     for reason, times in reasons.most_common():
-        _say(f"  {times:,} are no exact games: {' '.join(reason.split())}")
+        say(f"  {times:,} are no exact games: {' '.join(reason.split())}")
 
 
-def transcript_of(file: Path, number: int, game: GameRecord | InexactGame) -> str:
-    """One game in words. Raises :class:`RecordError`, naming file and line."""
-    try:
-        return transcript(game)
-    except RecordError as error:
-        raise RecordError(f"{file}:{number}: {error}") from None
-
-
-def _say(text: str) -> None:
-    print(text)  # the command talks to a person
-
-
-def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # the command talks to a person
-    return code
+def _write(path: Path, lines: Iterator[GameRecord | InexactGame]) -> None:
+    exact, inexact = write_lines(path, lines)
+    marked = f", {inexact:,} more that are no exact games, marked with the reason" if inexact else ""
+    say(f"written: {path}, {exact:,} games that replay exactly{marked}")

@@ -1,78 +1,111 @@
-"""What ``scripts/league.py`` does with its arguments: settings, a run folder, the league, the tables, an exit code."""
+"""Run a league: who meets whom, round by round, to a cross-play table and a ladder with intervals.
+
+"dond league explain" says why the matches of a round were played.
+
+examples:
+  dond league --config configs/league.yaml     # as python scripts/league.py does
+  dond league --config configs/league.yaml --set members=[heuristic,tough]
+  dond league --config configs/league.yaml --set env.use_dataset=true \
+      --set env.dataset=self_play --set env.data_dir=FOLDER
+  dond league --config configs/league.yaml --dry-run    # the plan and its cost
+  dond league explain --run runs/league/0001 --round 3  # why it was played so
+  dond league --config configs/league.yaml --workers 2  # the same rows, sooner
+  dond league --resume                         # the newest run under runs/league
+  dond league --resume runs/league/0001        # that run, with its own settings
+"""
 
 from __future__ import annotations
 
 import signal
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
+from typing import get_args
 
+import click
 from pydantic import ValidationError
 
-from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
-from dond_marl.scenarios.data import DataError
-from dond_marl.scenarios.sources import ScenarioError
-from league.backends.contract import BackendError
+from dond_marl.occupants import parse_spec, seat_occupant
+from league.cli.shell import (
+    FILE,
+    Command,
+    Group,
+    Interrupted,
+    as_called,
+    config_option,
+    console_for_people,
+    resume_option,
+    set_option,
+)
 from league.display.explain import explain
-from league.display.league import LiveWatcher, PlainWatcher, console_for_people, print_results
-from league.ledger.ledger import LedgerError
-from league.ledger.run_directory import RunDirectory, RunError, named_run, new_run, newest_run
-from league.rounds.dry_run import dry_run
+from league.display.league import LiveWatcher, PlainWatcher, print_results
+from league.ledger.run_directory import RunDirectory, named_run, new_run, newest_run
+from league.rounds.dry_run import dry_run as show_plan
 from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
-from league.settings.read import BackendConfig, Config, ConfigError, LoggingConfig, load_config
-from league.tasks.blobs import BlobError
-from partners.learning.first_weights import FirstWeightsError
-
-USAGE_ERROR, RUN_ERROR, INTERRUPTED = 2, 1, 130
-USER_ERRORS = (ConfigError, FirstWeightsError, ScenarioError, DataError, OccupantNameError)
-RUN_ERRORS = (BackendError, RunError, LedgerError, BlobError, OSError)
+from league.settings.read import Config, ConfigError, LoggingConfig, load_config
+from league.settings.sections import BackendConfig, BackendName
 
 
-def main(
+@click.group(cls=Group, help=__doc__, invoke_without_command=True)
+@config_option("league.yaml")
+@set_option
+@resume_option
+@click.option("--dry-run", is_flag=True, help="check the settings, print the plan and its cost, stop")
+@click.option("--workers", type=int, metavar="N", help="tasks at a time; changes no row and no weight")
+@click.option(
+    "--backend", type=click.Choice(get_args(BackendName)), help="where it runs (local; process where workers are set)"
+)
+@click.option("--ray-address", metavar="ADDRESS", help="HOST:PORT of a running Ray cluster, or auto")
+@click.pass_context
+def command(
+    context: click.Context,
     config_path: Path | None,
-    overrides: Sequence[str],
+    overrides: tuple[str, ...],
     resume: Path | None,
-    dry: bool = False,
-    backend: Mapping[str, object] | None = None,
-) -> int:
-    """Run or resume a league; the exit code is 0, 1 (the run), 2 (the settings) or 130 (interrupted).
-
-    ``resume`` is ``None`` for a new run, a run's folder, or an empty path for the newest one; ``dry``: only say what
-    would be played, and what it would cost. ``backend`` says where it runs, in place of what the settings say.
-    """
-    directory = None
+    dry_run: bool,
+    workers: int | None,
+    backend: str | None,
+    ray_address: str | None,
+) -> None:
+    """Run or resume a league; ``resume`` is an empty path for the newest run."""
+    if context.invoked_subcommand is not None:
+        return
+    if config_path is None and (resume is None or overrides):
+        raise click.UsageError("--config FILE is needed; only --resume RUN, by itself, takes the run's own settings")
+    if dry_run and config_path is None:
+        raise click.UsageError("--dry-run needs --config FILE")
+    config = None if config_path is None else load_config(config_path, overrides)
+    where = {"kind": backend, "workers": workers, "ray_address": ray_address}
+    named = {key: value for key, value in where.items() if value is not None}
+    backend_config = _backend_of(named) if named else None
+    if config is not None:
+        config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
+        for member in config.everybody:
+            seat_occupant(member.spec)
+        if dry_run:
+            show_plan(console_for_people(), config)
+            return
+    directory = _directory(config, resume)
     try:
-        config = None if config_path is None else load_config(config_path, overrides)
-        where = backend_of(backend) if backend else None
-        if config is not None:
-            config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
-            for member in config.everybody:
-                seat_occupant(member.spec)
-            if dry:
-                dry_run(console_for_people(), config)
-                return 0
-        directory = _directory(config, resume)
-        _run(config, directory, where)
-    except USER_ERRORS as error:
-        return _failed(error, USAGE_ERROR)
-    except RUN_ERRORS as error:
-        return _failed(error, RUN_ERROR)
+        _run(config, directory, backend_config)
     except KeyboardInterrupt:
-        go_on = f"; go on with: {as_called()} --resume {directory.path}" if directory else ""
-        print(f"\ninterrupted: the round in flight is dropped, the others are safe{go_on}", file=sys.stderr)  # the command talks to a person
-        return INTERRUPTED
-    return 0
+        raise Interrupted(
+            "\ninterrupted: the round in flight is dropped, the others are safe; go on with: "
+            f"{as_called(context)} --resume {directory.path}"
+        ) from None
 
 
-def explained(run: Path, number: int) -> int:
-    """Print why round ``number`` of a run was played as it was; the exit code."""
-    try:
-        explain(console_for_people(), run.expanduser(), number)
-    except RUN_ERRORS as error:
-        return _failed(error, RUN_ERROR)
-    return 0
+@command.command("explain", cls=Command)
+@click.option("--run", type=FILE, required=True, metavar="RUN", help="the run's folder")
+@click.option("--round", "number", type=int, required=True, metavar="N", help="the round, counted from 0")
+def explain_round(run: Path, number: int) -> None:
+    """Print why the matches of a round were played.
+
+    examples:
+      dond league explain --run runs/league/0001 --round 3
+    """
+    explain(console_for_people(), run.expanduser(), number)
 
 
 def _directory(config: Config | None, resume: Path | None) -> RunDirectory:
@@ -82,13 +115,12 @@ def _directory(config: Config | None, resume: Path | None) -> RunDirectory:
     return newest_run(output_dir) if resume == Path() else named_run(resume.expanduser())
 
 
-def backend_of(given: Mapping[str, object]) -> BackendConfig:
-    """Where a league runs, by the command line. Raises :class:`ConfigError`."""
+def _backend_of(named: Mapping[str, object]) -> BackendConfig:
     try:
-        return BackendConfig.model_validate(dict(given))
+        return BackendConfig.model_validate(dict(named))
     except ValidationError as error:
-        place = Place(1, 0, "--workers, --backend, --ray-address, --deadline")
-        raise ConfigError([Complaint(place, one["msg"]) for one in error.errors()]) from None
+        place = Place(1, 0, "--workers, --backend, --ray-address")
+        raise ConfigError([Complaint(place, mistake["msg"]) for mistake in error.errors()]) from None
 
 
 def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig | None) -> None:
@@ -104,18 +136,6 @@ def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig 
         _heed_signals(plain)
         outcome = run_league(config, directory, plain, backend)
     print_results(console, outcome, directory.path)
-
-
-def as_called() -> str:
-    """How this program was started, to be copied."""
-    python = Path(sys.executable)
-    here = Path.cwd()
-    return f"{python.relative_to(here) if python.is_relative_to(here) else python} {sys.argv[0]}"
-
-
-def _failed(error: Exception, code: int) -> int:
-    print(error, file=sys.stderr)  # the command talks to a person
-    return code
 
 
 def _heed_signals(watcher: PlainWatcher) -> None:

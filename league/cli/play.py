@@ -1,7 +1,13 @@
-"""What ``scripts/play.py`` does with its arguments: a person and a partner at a table, game by game, recorded.
+r"""Sit down at the table yourself: negotiate with any partner, in short commands or in sentences.
 
-A game is played by the one play loop and kept by the one record, so that what a person did can be replayed, counted
-and compared like anything else. A record is written as soon as its game is over: whoever leaves loses no finished one.
+A game's record is written as soon as it is over: whoever leaves loses no finished one.
+
+examples:
+  dond play --partner expert
+  dond play --partner "boulware(exponent=2)" --seat 0 --games 3 --max-turns 6
+  dond play --partner heuristic --scenarios self_play --data-dir FOLDER \
+      --disagree rejects
+  dond play --partner expert --seed 7    # the same games again
 """
 
 from __future__ import annotations
@@ -11,20 +17,20 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal
 
+import click
 from rich.console import Console
 
 from dond_marl.errors import InputError
 from dond_marl.game import Rules, Triple, rest
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
-from dond_marl.rollout import OccupantError
-from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.scenarios.sources import SOURCES, open_source, pack
 from dond_marl.seats import Cause
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve
-from league.cli.league import INTERRUPTED, RUN_ERROR, USAGE_ERROR, USER_ERRORS
+from league.cli.shell import FILE, MAX_TURNS, SEED, Command, Interrupted, whole
 from league.display.game import (
     LeftTheTable,
     Terminal,
@@ -42,82 +48,64 @@ from partners.human import Human
 MOST_GAMES = 1000
 
 
-class Request(NamedTuple):
-    """Whom to seat, what to play, and where to write it down."""
-
-    partner: str
-    seat: str  # "0", "1" or "random"
-    scenarios: str
-    split: str | None
-    data_dir: Path | None
-    seed: int | None
-    games: int
-    max_turns: int
-    disagree: str
-    record: Path | None
-    no_color: bool
-
-
-class UsageError(InputError):
-    """Arguments that cannot be used, in one line."""
-
-
-def main(given: Request) -> int:
-    """Play; the exit code is 0, 1 (the partner or the file), 2 (the arguments) or 130 (interrupted)."""
+@click.command(cls=Command, help=__doc__)
+@click.option("--partner", default="expert", metavar="SPEC", help="name or name(parameter=value) (expert)")
+@click.option("--seat", type=click.Choice(["0", "1", "random"]), default="random", help="yours; 0 opens (random)")
+@click.option("--scenarios", type=click.Choice(SOURCES), default="lewis", help="where they come from (lewis)")
+@click.option("--split", help="of the source (its first: train)")
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--seed", type=SEED, metavar="N", help="of all chance (another one every time; it is shown)")
+@click.option("--games", type=whole(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
+@click.option("--max-turns", type=MAX_TURNS, default=10, metavar="N", help="acts of both seats (10)")
+@click.option("--disagree", type=click.Choice(["ends", "rejects"]), default="ends", help="what it does (ends)")
+@click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
+@click.option("--no-color", is_flag=True, help="plain text, whatever the terminal can do")
+def command(
+    partner: str,
+    seat: str,
+    scenarios: str,
+    split: str | None,
+    data_dir: Path | None,
+    seed: int | None,
+    games: int,
+    max_turns: int,
+    disagree: Literal["ends", "rejects"],
+    record: Path | None,
+    no_color: bool,
+) -> None:
+    """Seat a person at a terminal, game after game."""
     _forgive_foreign_characters()
+    source = open_source(scenarios, split=split, data_dir=data_dir)
+    occupant, name = seat_occupant(partner), spec_name(partner)
+    seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
+    own_seat, book = None if seat == "random" else int(seat), _writable(record)
+    sitting = Sitting(occupant, name, source, Rules(max_turns, disagree), seed, book, own_seat)
     played: list[GameRecord] = []
-    book: Path | None = None
     try:
-        sitting = _checked(given)
-        book = sitting.book
-        screen = Terminal(Console(highlight=False, color_system=None if given.no_color else "auto"))
-        _play(screen, sitting, given.games, played)
-    except (*USER_ERRORS, UsageError) as error:
-        return _failed(str(error), USAGE_ERROR)
+        _play(Terminal(Console(highlight=False, color_system=None if no_color else "auto")), sitting, games, played)
     except LeftTheTable:
-        print(inert(_farewell(played, book)))  # the command talks to a person
+        click.echo(inert(_farewell(played, book)))
     except KeyboardInterrupt:
-        return _failed(f"\n{_farewell(played, book)}", INTERRUPTED)
-    except (OccupantError, OSError) as error:
-        return _failed(str(error), RUN_ERROR)
-    return 0
+        raise Interrupted(f"\n{_farewell(played, book)}") from None
 
 
-def _checked(given: Request) -> Sitting:
-    """The sitting, once every argument is known to be usable; raises what says what is wrong."""
-    try:
-        rules = Rules(given.max_turns, given.disagree)  # type: ignore[arg-type]  # it checks
-    except ValueError as error:
-        raise UsageError(f"--{str(error).replace('max_turns', 'max-turns', 1)}") from None
-    if not 1 <= given.games <= MOST_GAMES:
-        raise UsageError(f"--games must be an integer in 1..{MOST_GAMES}; got {given.games}")
-    if given.seed is not None and not 0 <= given.seed < 2**63:
-        raise UsageError(f"--seed must be an integer in 0..2**63 - 1; got {given.seed}")
-    source = open_source(given.scenarios, split=given.split, data_dir=given.data_dir)
-    partner, name = seat_occupant(given.partner), spec_name(given.partner)
-    seed = secrets.randbits(31) if given.seed is None else given.seed  # a person wants another game every time
-    seat = None if given.seat == "random" else int(given.seat)
-    book = _writable(given.record)
-    return Sitting(partner, name, source, rules, seed, book, seat)
-
-
-def _writable(asked: Path | None) -> Path:
+def _writable(record: Path | None) -> Path:
     """The file of records: one that can be made, or one that holds records already."""
-    path = RECORDS if asked is None else asked.expanduser()
+    path = RECORDS if record is None else record.expanduser()
     try:
-        if asked is None:
+        if record is None:
             path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise UsageError(f"--record {path}: no file can be written there; name one in a folder that exists")
-        held = path.read_text(encoding="utf-8") if path.is_file() else ""
-        if held:
-            from_json(held.splitlines()[-1])
-        if held and not held.endswith("\n"):
+            raise InputError(f"--record {path}: no file can be written there; name one in a folder that exists")
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if text:
+            from_json(text.splitlines()[-1])
+        if text and not text.endswith("\n"):
             raise RecordError
     except OSError as error:
-        raise UsageError(f"--record {path}: {error.strerror}; name another file") from None
+        raise InputError(f"--record {path}: {error.strerror}; name another file") from None
     except (RecordError, UnicodeDecodeError):
-        raise UsageError(f"--record {path}: its last line is no whole game record; name another file") from None
+        raise InputError(f"--record {path}: its last line is no whole game record; name another file") from None
     return path
 
 
@@ -181,7 +169,7 @@ def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> No
     )
 
 
-def _farewell(played: list[GameRecord], book: Path | None) -> str:
+def _farewell(played: list[GameRecord], book: Path) -> str:
     """What is left of the sitting of somebody who leaves."""
     if not played:
         return "left the table: no game was finished"
@@ -193,8 +181,3 @@ def _forgive_foreign_characters() -> None:
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-def _failed(message: str, code: int) -> int:
-    print(inert(message), file=sys.stderr)  # the command talks to a person
-    return code

@@ -1,84 +1,65 @@
-"""What ``scripts/web.py`` does with its arguments: the pages, served to this machine's own browser."""
+"""Open the local web page: play any occupant, follow a league, replay games, let two occupants meet.
+
+examples:
+  dond web                               # or: make play
+  dond web --run runs/league/0001        # or: make watch RUN=runs/league/0001
+  dond web --data-dir FOLDER --port 9000 --no-browser
+"""
 
 from __future__ import annotations
 
-import sys
 import threading
 import webbrowser
 from pathlib import Path
-from typing import NamedTuple
+
+import click
 
 from dond_marl.errors import InputError
-from league.cli.league import RUN_ERROR, USAGE_ERROR
+from league.cli.shell import FILE, Command, Number, say, whole
 from league.display.session import RECORDS
 from league.ledger.run_directory import LEDGER
 from league.web.server import HOST, free_port, serve
 
 RUNS = Path("runs")  # leagues under it may be watched, files of games replayed
+PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds in 0..10")
 
 
-class Request(NamedTuple):
-    """What to show, where."""
-
-    run: Path | None  # a league to follow
-    runs: Path  # the folder under which leagues lie
-    record: Path | None  # where games are written
-    data_dir: Path | None
-    port: int | None  # None: the usual one, or any that is free
-    pause: float  # seconds that a partner seems to think
-    open: bool  # a browser
-
-
-class UsageError(InputError):
-    """Arguments that cannot be used, in one line."""
-
-
-def main(given: Request) -> int:
-    """Serve until stopped; the exit code is 0, 1 (the server) or 2 (the arguments)."""
-    try:
-        import nicegui  # noqa: F401  # only whether it is there
-    except ModuleNotFoundError:
-        return _failed("the pages need NiceGUI, an optional extra: python -m pip install 'dond-marl[ui]'", RUN_ERROR)
-    try:
-        port = _port(given.port)
-        if not 0 <= given.pause <= 10:
-            raise UsageError(f"--pause must be a number of seconds in 0..10; got {given.pause:g}")
-        _prepare(given)
-    except UsageError as error:
-        return _failed(str(error), USAGE_ERROR)
-    address = f"http://{HOST}:{port}{'/league' if given.run else '/'}"
-    print(f"open {address} in a browser on this machine; Ctrl-C stops it", flush=True)  # the command talks to a person
-    if given.open:
-        threading.Timer(1.0, webbrowser.open, [address]).start()
-    serve(port)
-    return 0
-
-
-def _prepare(given: Request) -> None:
-    """Every page, ready to be asked for. Raises :class:`UsageError`."""
-    from league.web import pages as addresses  # NiceGUI is needed from here on
+@click.command(cls=Command, help=__doc__)
+@click.option("--run", type=FILE, metavar="DIR", help="a league to follow, running or over")
+@click.option("--runs", type=FILE, default=RUNS, metavar="DIR", help="under which leagues lie (runs)")
+@click.option("--record", type=FILE, default=RECORDS, metavar="FILE", help=f"your games are added here ({RECORDS})")
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any (8080 if it is free, else any)")
+@click.option("--pause", type=PAUSE, default=0.7, metavar="S", help="seconds that a partner thinks (0.7)")
+@click.option("--no-browser", is_flag=True, help="open none")
+def command(
+    run: Path | None,
+    runs: Path,
+    record: Path,
+    data_dir: Path | None,
+    port: int | None,
+    pause: float,
+    no_browser: bool,
+) -> None:
+    """Serve the pages to this machine's own browser until stopped."""
+    from league.web import pages  # NiceGUI is needed from here on
     from league.web.frame import Desk
     from league.web.league.follower import Leagues, named_run
 
-    book = RECORDS if given.record is None else given.record.expanduser()
-    if book.is_dir():
-        raise UsageError(f"--record {book}: is a folder; name a file")
-    run = None if given.run is None else named_run(given.run)
-    if run is not None and not (run / LEDGER).is_file():
-        raise UsageError(f"--run {run}: is no league's folder: it holds no {LEDGER}")
-    leagues = Leagues(given.runs.expanduser(), run)
-    addresses.build(Desk(leagues.known, book, RUNS, given.data_dir, given.pause), leagues, run)
-
-
-def _port(port: int | None) -> int:
-    if port is not None and not 0 <= port <= 65535:
-        raise UsageError(f"--port must be an integer in 0..65535; got {port}")
     try:
-        return free_port(port)
+        port = free_port(port)
     except OSError as error:
-        raise UsageError(f"--port {port} cannot be used ({error.strerror}); name another, or 0 for any") from None
-
-
-def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # the command talks to a person
-    return code
+        raise InputError(f"--port {port} cannot be used ({error.strerror}); name another, or 0 for any") from None
+    book = record.expanduser()
+    if book.is_dir():
+        raise InputError(f"--record {book}: is a folder; name a file")
+    folder = None if run is None else named_run(run)
+    if folder is not None and not (folder / LEDGER).is_file():
+        raise InputError(f"--run {folder}: is no league's folder: it holds no {LEDGER}")
+    leagues = Leagues(runs.expanduser(), folder)
+    pages.build(Desk(leagues.known, book, RUNS, data_dir, pause), leagues, folder)
+    address = f"http://{HOST}:{port}{'/league' if run else '/'}"
+    say(f"open {address} in a browser on this machine; Ctrl-C stops it")
+    if not no_browser:
+        threading.Timer(1.0, webbrowser.open, [address]).start()
+    serve(port)

@@ -1,6 +1,10 @@
-"""The public API is the names on the page ``docs/API.md``: this reads them, and writes beside each what it is.
+"""Write into docs/API.md, beside every public name, what the code says that it is; a name is added there by hand.
 
-A name is on the page, under its module, or it may change without notice. The sentence is the docstring's first.
+The public API is the names on that page, under their modules: any other may change without notice.
+
+examples:
+  python -m scripts.docs_site.api_page
+  python -m scripts.docs_site.api_page --check    # change nothing; exit code 1 if the page is not right
 """
 
 from __future__ import annotations
@@ -8,8 +12,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+import click
+
+from dond_marl.errors import RunFailure
+from league.cli.shell import Command, run
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "API.md"
 HEADING = re.compile(r"^## `([\w.]+)`")
 ROW = re.compile(r"^\| `([\w.]+)` \|")
 
@@ -37,11 +49,32 @@ def described(page: str) -> str:
 
 def sentence(module: str, name: str) -> str:
     """What a public name is: the first paragraph of its docstring."""
-    found: object = importlib.import_module(module)
+    value: object = importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    if not (inspect.ismodule(found) or inspect.isclass(found) or callable(found)):
-        return f"a constant, `{type(found).__name__}`"
-    text = (inspect.getdoc(found) or "").split("\n\n")[0]
+        value = getattr(value, part)
+    if not (inspect.ismodule(value) or inspect.isclass(value) or callable(value)):
+        return f"a constant, `{type(value).__name__}`"
+    text = (inspect.getdoc(value) or "").split("\n\n")[0]
     without = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", text)
     return " ".join(without.replace("``", "`").split()).replace("|", "\\|")
+
+
+@click.command(cls=Command, help=__doc__)
+@click.option("--check", is_flag=True, help="change nothing, only say whether the page is right")
+def command(check: bool) -> None:
+    """Write the page, or compare it with the code."""
+    page = PAGE.read_text(encoding="utf-8")
+    try:
+        right = described(page)
+    except (AttributeError, ModuleNotFoundError) as error:
+        raise RunFailure(
+            f"{PAGE.name} names what is not there: {error}; take it off the page, or put it back"
+        ) from None
+    if not check:
+        PAGE.write_text(right, encoding="utf-8")
+    elif right != page:
+        raise RunFailure(f"{PAGE.name} is not what the code says: run python -m scripts.docs_site.api_page")
+
+
+if __name__ == "__main__":
+    sys.exit(run(command))

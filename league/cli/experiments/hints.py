@@ -1,21 +1,23 @@
-"""What ``scripts/hint_experiment.py`` does with its arguments: the experiment, its table, files, an exit code."""
+"""Train the same learner with no hints, random, expert and language-model hints; say what they are worth.
+
+examples:
+  dond experiment hints --config configs/hint_experiment.yaml
+  dond experiment hints --config configs/hint_experiment.yaml --set experiment.seeds=10 --plot hints.png
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+import click
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
-from league.display.league import console_for_people
-from league.display.plane import PlotError, check_drawable
+from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option
+from league.display.plane import check_drawable
 from league.experiments.hints.experiment import run
 from league.experiments.hints.figure import draw
 from league.experiments.hints.findings import markdown, write_marks
@@ -26,55 +28,37 @@ from league.settings.read import dump, load_config
 FIGURE, TABLE, MARKS = "learning_curves.png", "table.md", "marks.csv"
 
 
-def main(config_path: Path, overrides: Sequence[str], plot: Path | None) -> int:
-    """Run the experiment; the exit code is 0, 1 (the run), 2 (the settings) or 130 (interrupted).
-
-    The folder of the run holds the measurements, the table and the figure, which ``plot`` names a second place for.
-    """
-    console = console_for_people()
+@click.command(cls=Command, help=__doc__, interrupted="nothing is written")
+@config_option("hint_experiment.yaml", required=True)
+@set_option
+@click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
+def command(config_path: Path, overrides: tuple[str, ...], plot: Path | None) -> None:
+    """Run the experiment; the folder of the run holds the measurements, the table and the figure."""
+    config = load_config(config_path, overrides, ExperimentConfig)
+    for path in (Path(FIGURE), *([plot] if plot is not None else [])):
+        check_drawable(path)
     try:
-        config = load_config(config_path, overrides, ExperimentConfig)
-        for path in (Path(FIGURE), *([plot] if plot is not None else [])):
-            check_drawable(path)
-        _run(console, config, plot)
-    except (*USER_ERRORS, PlotError) as error:
-        return _failed(error, USAGE_ERROR)
-    except (*RUN_ERRORS, HinterError) as error:
-        return _failed(error, RUN_ERROR)
+        experiment = run(config, say)
     except OccupantError as error:
-        if not isinstance(error.__cause__, HinterError):
-            raise
-        return _failed(error.__cause__, RUN_ERROR)
-    except KeyboardInterrupt:
-        print("\ninterrupted: nothing is written", file=sys.stderr)  # the command talks to a person
-        return INTERRUPTED
-    return 0
-
-
-def _run(console: Console, config: ExperimentConfig, plot: Path | None) -> None:
-    found = run(config, lambda line: console.print(Text(line), soft_wrap=True))
-    directory = new_run(Path(config.output_dir).expanduser())
-    with directory:
+        raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
+    with new_run(Path(config.output_dir).expanduser()) as directory:
         write_whole(directory.path / SETTINGS, dump(config))
-        write_marks(directory.path / MARKS, found)
-        text = markdown(found, config.experiment.shares)
+        write_marks(directory.path / MARKS, experiment)
+        text = markdown(experiment, config.experiment.shares)
         write_whole(directory.path / TABLE, text)
         for path in (directory.path / FIGURE, *([plot] if plot is not None else [])):
             path.parent.mkdir(parents=True, exist_ok=True)
-            draw(path, found)
-    _print(console, text)
-    seeds, note = config.experiment.seeds, config.hints.privileged_note
-    console.print(
-        Text(
-            f"shares of what the exact best response to {config.env.partner} earns ({found.best:.2f} points of ten) on "
-            f"{found.label}, greedy play, mean and 95% interval over {seeds} seeds{note}\nrun folder {directory.path}: "
-            f"{FIGURE}, {TABLE}, {MARKS}, {SETTINGS}"
-        ),
-        soft_wrap=True,
+            draw(path, experiment)
+    _print(console_for_people(), text)
+    say(
+        f"shares of what the exact best response to {config.env.partner} earns ({experiment.best:.2f} points of ten) "
+        f"on {experiment.label}, greedy play, mean and 95% interval over {config.experiment.seeds} seeds"
+        f"{config.hints.privileged_note}\nrun folder {directory.path}: {FIGURE}, {TABLE}, {MARKS}, {SETTINGS}"
     )
 
 
 def _print(console: Console, text: str) -> None:
+    """A table of Markdown, on a terminal."""
     heads, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines())
     table = Table(box=None, pad_edge=False)
     for place, head in enumerate(heads):
@@ -82,8 +66,3 @@ def _print(console: Console, text: str) -> None:
     for line in lines:
         table.add_row(*line)
     console.print(table)
-
-
-def _failed(error: BaseException, code: int) -> int:
-    print(error, file=sys.stderr)  # the command talks to a person
-    return code

@@ -1,4 +1,14 @@
-"""What ``scripts/styles.py`` does with its arguments: the judges, the learners, the tables, the files, an exit code."""
+r"""Compare three ways to teach a negotiating style: the style itself as reward, a judge's word, a learned reward model.
+
+examples:
+  dond experiment styles                 # the judge without a language model; minutes
+  dond experiment styles --judges-only --set comparison.examples=10
+  dond experiment styles --set comparison.styles=[stubborn] \
+      --set training.num_train_steps=400000
+  GROQ_API_KEY=... dond experiment styles --judges-only \
+      --set comparison.episodes=50 --set comparison.seeds=1 --set \
+      comparison.judge="llm_judge(max_requests=300, cache='runs/v.sqlite', cache_mode=record)"
+"""
 
 from __future__ import annotations
 
@@ -6,21 +16,17 @@ import json
 import multiprocessing
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import NamedTuple
 
-from rich.console import Console
-from rich.text import Text
+import click
 
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
-from league.cli.league import INTERRUPTED, RUN_ERROR, RUN_ERRORS, USAGE_ERROR, USER_ERRORS
-from league.display.league import console_for_people
+from league.cli.shell import Command, config_option, console_for_people, say, set_option, whole
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.report import NAMES, Judged, figures, print_judged, print_rows, rows_of
 from league.experiments.styles.settings import SOURCES, Source, StylesConfig
@@ -28,105 +34,92 @@ from league.experiments.styles.trials import Trial, TrialResult, reward_in, run
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run
 from league.settings.read import dump, load_config
 from partners.judges.episodes import played
-from partners.judges.judge import JudgeError, JudgeReward
+from partners.judges.judge import JudgeReward
 from partners.judges.language_model import LLMJudge
 from partners.judges.styles import Style, shows
-from partners.learning.first_weights import FirstWeightsError
-from partners.llm.cache import CacheError
-from partners.llm.client import SetupError
 from partners.network.checkpoint import CheckpointError, describe, save_checkpoint
 from partners.network.saved import StandIn
 
 FIGURES_NAME = "figures.json"
-FAILURES = (*RUN_ERRORS, CheckpointError, JudgeError, CacheError, SetupError)
+MOST_WORKERS = 64
 
 
-class Request(NamedTuple):
-    """The command line."""
-
-    config: Path
-    overrides: Sequence[str]
-    workers: int
-    judges_only: bool
-
-
-def main(given: Request) -> int:
-    """Compare and report; the exit code is 0, 1 (the run), 2 (the settings) or 130 (interrupted)."""
-    console = console_for_people()
-    try:
-        config = load_config(given.config, given.overrides, StylesConfig)
-        partner = seat_occupant(config.env.partner)
-        name = config.env.partner if not isinstance(partner, StandIn) else f"a stand-in for {config.env.partner}"
-        if isinstance(partner, StandIn):
-            _say(console, f"warning: {config.env.partner}: no such checkpoint here, its fallback plays", "yellow")
-        _compare(console, given, config, name)
-    except (*USER_ERRORS, FirstWeightsError) as error:
-        return _failed(str(error), USAGE_ERROR)
-    except FAILURES as error:
-        return _failed(str(error), RUN_ERROR)
-    except KeyboardInterrupt:
-        return _failed("\ninterrupted: no figures are written", INTERRUPTED)
-    return 0
-
-
-def _compare(console: Console, given: Request, config: StylesConfig, partner: str) -> None:
+@click.command(cls=Command, help=__doc__, interrupted="no figures are written", run_errors=(CheckpointError,))
+@config_option("styles.yaml", default="configs/styles.yaml", help="a YAML file (styles.yaml)")
+@set_option
+@click.option("--workers", type=whole(1, MOST_WORKERS), metavar="N", help="learners at a time (one for each core)")
+@click.option("--judges-only", is_flag=True, help="how judges label; nothing is learned")
+def command(config_path: Path, overrides: tuple[str, ...], workers: int | None, judges_only: bool) -> None:
+    """Compare and report."""
+    config = load_config(config_path, overrides, StylesConfig)
+    partner = config.env.partner
+    if isinstance(seat_occupant(partner), StandIn):
+        say(f"warning: {partner}: no such checkpoint here, its fallback plays", "yellow")
+        partner = f"a stand-in for {partner}"
     began = time.perf_counter()
     judged = list(_judged(config))
-    print_judged(console, config, judged)
-    if given.judges_only:
-        return
-    trials, workers = trials_of(config), _workers(given.workers, config)
+    print_judged(console_for_people(), config, judged)
+    if not judges_only:
+        _learn(config, judged, partner, _workers(workers, config), began)
+
+
+def _learn(config: StylesConfig, judged: Sequence[Judged], partner: str, workers: int, began: float) -> None:
+    """Train every learner, and write its checkpoint and the figures of all; ``began``: when the command did."""
+    trials = trials_of(config)
     with new_run(Path(config.logging.output_dir).expanduser()) as directory:
         write_whole(directory.path / SETTINGS, dump(config))
-        _say(
-            console,
+        say(
             f"{len(trials)} learners of {config.training.num_train_steps:,} own decisions each against {partner}, "
-            f"{workers} at a time; run folder {directory.path}",
+            f"{workers} at a time; run folder {directory.path}"
         )
         results: list[TrialResult | None] = [None] * len(trials)
         for done, (place, result) in enumerate(_results(trials, workers), start=1):
             results[place] = result
             _keep(directory, result)
-            _say(console, f"{done}/{len(trials)} {_told(result)}")
+            say(f"{done}/{len(trials)} {_in_words(result)}")
         rows = rows_of(config, [result for result in results if result is not None])
-        print_rows(console, config, rows, partner)
+        print_rows(console_for_people(), config, rows, partner)
         seconds = time.perf_counter() - began
-        written = figures(config, rows, judged, partner, seconds)
-        write_whole(directory.path / FIGURES_NAME, json.dumps(written, indent=1) + "\n")
-        _say(console, f"{seconds:.0f} s; written: {directory.path / FIGURES_NAME}, and every learner's checkpoint")
+        document = figures(config, rows, judged, partner, seconds)
+        write_whole(directory.path / FIGURES_NAME, json.dumps(document, indent=1) + "\n")
+        say(f"{seconds:.0f} s; written: {directory.path / FIGURES_NAME}, and every learner's checkpoint")
 
 
 def trials_of(config: StylesConfig) -> list[Trial]:
     """Every learner of a comparison."""
-    told, styles = config.comparison, [Style(style) for style in config.comparison.styles]
+    styles = [Style(style) for style in config.comparison.styles]
     kinds: list[tuple[Source, Style | None]] = [("own", None)]
     kinds += [(source, style) for source in SOURCES[1:] for style in styles]
-    return [Trial(config, source, style, number) for source, style in kinds for number in range(told.seeds)]
+    return [
+        Trial(config, source, style, number) for source, style in kinds for number in range(config.comparison.seeds)
+    ]
 
 
 def _judged(config: StylesConfig) -> Iterator[Judged]:
     """Judge and reward model on the same held-out episodes of scripted play, from seat_0's side."""
-    told = config.comparison
-    games = played(told.seed, told.episodes, "heldout")
-    for style in map(Style, told.styles):
+    settings = config.comparison
+    games = played(settings.seed, settings.episodes, "heldout")
+    for style in map(Style, settings.styles):
         truth = shows(style, games)[:, 0]
         for source in SOURCES[2:]:
-            found, requests, tokens, usd, seconds = Agreement(), 0, 0, 0.0, 0.0
-            for number in range(told.seeds):
+            agreed, requests, tokens, usd, seconds = Agreement(), 0, 0, 0.0, 0.0
+            for number in range(settings.seeds):
                 reward = reward_in(Trial(config, source, style, number))
                 assert isinstance(reward, JudgeReward)
                 began = time.perf_counter()
-                found = found.plus(agreement(reward.judge.verdicts(games, 0), truth))
+                agreed = agreed.plus(agreement(reward.judge.verdicts(games, 0), truth))
                 seconds += time.perf_counter() - began
                 if isinstance(reward.judge, LLMJudge):
                     spent = reward.judge.spent
                     requests, tokens, usd = requests + spent.requests, tokens + spent.tokens, usd + spent.usd
-            yield Judged(style, source, found, requests, tokens, usd, seconds)
+            yield Judged(style, source, agreed, requests, tokens, usd, seconds)
 
 
-def _workers(asked: int, config: StylesConfig) -> int:
-    """At most as asked; one where a language model is asked, so that it is read once and has one budget."""
-    return 1 if parse_spec(config.comparison.judge)[0] == "llm_judge" else asked
+def _workers(workers: int | None, config: StylesConfig) -> int:
+    """How many train at a time; one where a language model judges, so that it is read once and has one budget."""
+    if parse_spec(config.comparison.judge)[0] == "llm_judge":
+        return 1
+    return workers or min(os.cpu_count() or 1, MOST_WORKERS)
 
 
 def _results(trials: Sequence[Trial], workers: int) -> Iterator[tuple[int, TrialResult]]:
@@ -171,7 +164,7 @@ def _keep(directory: RunDirectory, result: TrialResult) -> None:
     save_checkpoint(directory.path / "checkpoints" / name, weights, {**describe(network), **about})
 
 
-def _told(result: TrialResult) -> str:
+def _in_words(result: TrialResult) -> str:
     trial, deals = result.trial, result.played.mean("deals")
     paid = f"paid by {NAMES[trial.source]}, seed {trial.number}"
     if trial.style is None:
@@ -181,12 +174,3 @@ def _told(result: TrialResult) -> str:
     rate = result.played.mean(trial.style)
     shown = f"{rate:.1%} of games in the style, {deals:.1%} deals{right}"
     return f"{trial.style.word}, {paid}: {shown} ({result.seconds:.0f} s)"
-
-
-def _say(console: Console, line: str, style: str = "") -> None:
-    console.print(Text(line, style=style), soft_wrap=True)
-
-
-def _failed(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # the command talks to a person
-    return code

@@ -1,0 +1,52 @@
+"""Negotiate, train and let negotiators meet in a league: Deal or No Deal over dialogue acts.
+
+Every command has --help with examples. What goes wrong is told in a sentence that says what to do.
+A config such as league.yaml or configs/league.yaml that does not exist here means the one that came with the package.
+
+examples:
+  dond league --config configs/league.yaml      # who meets whom, to a ladder
+  dond train --algo ppo --hint none --config configs/ppo_config.yaml
+  dond evaluate --member expert --against heuristic
+  dond play --partner expert                    # sit down yourself
+  dond web                                      # or in a browser
+  dond catalogue                                # who can sit in a seat
+  eval "$(_DOND_COMPLETE=bash_source dond)"     # complete with Tab; also zsh_source, fish_source
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from dond_marl import __version__
+from league.cli.shell import Group, run
+
+EXPERIMENTS = ("styles", "hints", "distill", "humanlike", "scaling", "compare")
+COMMANDS = ("league", "train", "evaluate", "play", "web", "report", "catalogue", "data", "ship")
+
+experiment = Group(
+    "experiment",
+    help="Comparisons that the results page reports: styles, hints, small language models, people, leagues.",
+    files={name: f"league.cli.experiments.{name}" for name in EXPERIMENTS},
+)
+
+
+@click.group(
+    cls=Group,
+    help=__doc__,
+    files={name: f"league.cli.{name}" for name in COMMANDS},
+    commands={"experiment": experiment},
+    invoke_without_command=True,
+)
+@click.version_option(__version__, message="%(version)s")
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Print what there is where no command is named."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run ``dond`` with these words, or those of the shell; the exit code is 0, 1, 2 or 130 (:mod:`.shell`)."""
+    return run(command, words)

@@ -1,0 +1,244 @@
+"""What every command shares: its help, its options, what it prints, and which exit code a failure ends it with.
+
+The exit code is 0, 1 (the run could not go on: :class:`~dond_marl.errors.RunFailure`, ``OSError``), 2 (what the caller
+gave is wrong: :class:`~dond_marl.errors.InputError`, click's usage errors) or 130 (interrupted). A failure is one
+sentence on standard error, never a traceback; a traceback is a bug.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from dond_marl.errors import InputError, RunFailure
+from league.settings.presets import preset
+
+RUN_ERROR, USAGE_ERROR, INTERRUPTED = 1, 2, 130
+WIDE = 160  # columns; used where there is no terminal to ask
+EXTRAS = {"matplotlib": "plot", "nicegui": "ui", "ray": "ray", "simpy": "dev"}  # which brings an optional library
+OWN = ("dond_marl", "hints", "league", "partners")  # whose missing modules are bugs
+
+FILE = click.Path(path_type=Path)
+
+
+class Interrupted(Exception):
+    """Ctrl-C or SIGTERM has ended the command; the message says what is left of its work."""
+
+
+class Command(click.Command):
+    """A command whose help is a docstring: paragraphs, then ``examples:`` and indented lines, which are not rewrapped.
+
+    ``interrupted`` says what Ctrl-C leaves behind. ``run_errors`` are input errors that are the run's fault in this
+    command, exit code 1: a damaged checkpoint of the run that is resumed, say.
+    """
+
+    def __init__(
+        self, *args: Any, interrupted: str = "", run_errors: tuple[type[Exception], ...] = (), **options: Any
+    ) -> None:
+        options.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
+        super().__init__(*args, **options)
+        self.interrupted, self.run_errors = interrupted, run_errors
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted(f"\ninterrupted{self.interrupted and ': '}{self.interrupted}") from None
+        except self.run_errors as error:
+            raise RunFailure(str(error)) from error
+
+    def format_help_text(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_parts(self.help)[0])
+
+    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if examples := _parts(self.help)[1]:
+            formatter.write(f"\nExamples:\n{examples}\n")
+
+
+class Group(Command, click.Group):
+    """A command with subcommands; ``files`` maps further ones to the modules that hold each as ``command``.
+
+    Such a module is imported when its command is asked for; until then its docstring alone is read.
+    """
+
+    def __init__(self, *args: Any, files: Mapping[str, str] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.files = files or {}
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return [*self.files, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.files:
+            command: click.Command = import_module(self.files[cmd_name]).command
+            return command
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        held = {name: command.help for name, command in self.commands.items()}
+        texts = {name: _docstring(module) for name, module in self.files.items()} | held
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _parts(text)[0].split("\n\n")[0]) for name, text in texts.items()])
+
+
+class Number(click.ParamType):
+    """A number of which ``fits`` is true; ``words`` say which that are, such as "an integer in 1..100"."""
+
+    def __init__(self, kind: type[int] | type[float], fits: Callable[[Any], bool], words: str) -> None:
+        self.name = kind.__name__
+        self.kind, self.fits, self.words = kind, fits, words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
+        try:
+            number = self.kind(value)
+        except ValueError:
+            number = None
+        if number is None or not self.fits(number):
+            self.fail(f"must be {self.words}; got {value}", param, ctx)
+        return number
+
+
+def whole(low: int, high: int) -> Number:
+    """An integer in ``low``..``high``."""
+    return Number(int, range(low, high + 1).__contains__, f"an integer in {low}..{high}")
+
+
+class WritableFile(click.Path):
+    """A file that can be written or replaced, in a folder that exists; ``-`` where the command allows it."""
+
+    def __init__(self, *, allow_dash: bool = False) -> None:
+        super().__init__(path_type=Path, allow_dash=allow_dash)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(value).expanduser()
+        if not (self.allow_dash and str(value) == "-") and (path.is_dir() or not os.access(path.parent, os.W_OK)):
+            self.fail(f"{value}: no file can be written there; name one in a folder that exists", param, ctx)
+        return path
+
+
+class ConfigFile(click.Path):
+    """A file of settings: that of the path, otherwise the shipped one of its name."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        return preset(Path(super().convert(value, param, ctx)))
+
+
+MAX_TURNS = whole(1, 100)  # as dond_marl.game.Rules has it
+SEED = Number(int, range(2**63).__contains__, "an integer in 0..2**63 - 1")
+
+
+def config_option(example: str, **options: Any) -> Callable[[Any], Any]:
+    """``--config``, a YAML file such as ``configs/EXAMPLE``."""
+    text = options.pop("help", f"a YAML file, such as configs/{example}")
+    return click.option("--config", "config_path", type=ConfigFile(), metavar="FILE", help=text, **options)
+
+
+set_option = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="override one setting; may be repeated"
+)
+resume_option = click.option(
+    "--resume",
+    type=FILE,
+    is_flag=False,
+    flag_value="",
+    metavar="[RUN]",
+    help="go on with a run, or with the newest one",
+)
+
+
+def console_for_people() -> Console:
+    """Standard output, wide enough for the tables where it is no terminal."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+
+
+def say(line: str, style: str = "") -> None:
+    """Print a line, markup as it stands and without line breaks of our own."""
+    console_for_people().print(Text(line, style=style), soft_wrap=True)
+
+
+def as_called(context: click.Context) -> str:
+    """How this command was started, to be copied: a script, ``python -m league`` or the installed command."""
+    program, *words = context.command_path.split(" ")
+    if program.endswith(".py"):
+        return f"{_near(sys.executable)} {sys.argv[0]}"
+    return " ".join([_near(sys.executable if program == "python" else sys.argv[0]), *words])
+
+
+def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
+    """Do what the words ask for, those of the shell if none are given; the exit code."""
+    try:
+        code = command.main(words, name, standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        if isinstance(error, click.BadParameter) and error.param and error.message:
+            return _failed(f"{error.param.opts[0]} {error.message}", USAGE_ERROR)
+        said_all = error.ctx is None or isinstance(error, click.exceptions.NoArgsIsHelpError)
+        where = "" if said_all else f" (see {error.ctx.command_path} --help)"
+        return _failed(f"{error.format_message()}{where}", USAGE_ERROR)
+    except InputError as error:
+        return _failed(str(error), USAGE_ERROR)
+    except BrokenPipeError:  # whoever read what is printed has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return RUN_ERROR
+    except (RunFailure, OSError) as error:
+        return _failed(str(error), RUN_ERROR)
+    except Interrupted as error:
+        return _failed(str(error), INTERRUPTED)
+    except click.Abort:
+        return INTERRUPTED
+    except ModuleNotFoundError as error:
+        name = (error.name or "").split(".")[0]
+        if name in OWN:
+            raise
+        bring = f"dond-marl[{EXTRAS[name]}]" if name in EXTRAS else "dond-marl"
+        return _failed(f"{sys.executable} lacks {name}: run `make setup`, or pip install '{bring}'", RUN_ERROR)
+    return int(code or 0)
+
+
+def _near(program: str) -> str:
+    """A path as short as it can be from here."""
+    path = Path(program)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _failed(message: str, code: int) -> int:
+    click.echo("".join(c if c.isprintable() or c == "\n" else "?" for c in message), err=True)
+    return code
+
+
+def _docstring(module: str) -> str | None:
+    """A module's docstring, read without importing it."""
+    spec = find_spec(module)
+    assert spec is not None and spec.origin is not None
+    return ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
+
+
+def _parts(text: str | None) -> tuple[str, str]:
+    """The paragraphs of a help text, and its examples."""
+    prose, _, examples = inspect.cleandoc(text or "").partition("\n\nexamples:\n")
+    return prose, examples

@@ -1,0 +1,143 @@
+"""What a person sees of one learner's training: a line now and then or a bar, and the final score."""
+
+from __future__ import annotations
+
+import math
+import signal
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bars
+
+from dond_marl.yardsticks.metrics import Estimate
+from league.display.figures import with_half
+from league.display.league import duration
+from league.display.tables import line
+from league.tasks.hinters import in_words, summary
+from league.training.final_score import final_score, final_shares
+from league.training.training import Training
+from partners.judges.judge import JudgeReward
+from partners.learning.rewards import OWN
+
+LINES = 20  # a plain log of a whole training has about this many
+
+
+class TrainWatcher:
+    """Lines for the milestones; a line now and then, or on a terminal a bar. Ctrl-C and SIGTERM ask for a stop."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._stop = False
+        self._printed = 0
+        bars = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
+        self._bars = Bars(*bars, console=console)
+        self._task = self._bars.add_task("training")
+        self._live = Live(self._bars, console=console, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> TrainWatcher:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask_to_stop)
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def warned(self, message: str) -> None:
+        """Pass a warning on."""
+        line(self._console, f"warning: {message}", "yellow")
+
+    def opened(self, training: Training, directory: Path) -> None:
+        """Say what begins or goes on."""
+        config, learner = training.config, training.learner
+        verb = f"going on after {learner.decisions:,} decisions" if learner.decisions else "starting"
+        line(
+            self._console,
+            f"{verb}: {config.training.algo} against {config.env.partner} on {training.source.label}, "
+            f"{config.training.num_train_steps:,} own decisions, hints {in_words(config.hints)}"
+            f"{_dial(training)}{_start(training)}; run folder {directory}",
+        )
+        self._printed = learner.decisions
+
+    def updated(self, training: Training) -> bool:
+        """Move the bar, or say a line now and then."""
+        total = training.config.training.num_train_steps
+        self._bars.update(self._task, completed=training.learner.decisions, total=total, description=status(training))
+        if self._live is None and (training.learner.decisions - self._printed >= total / LINES or training.done):
+            self._printed = training.learner.decisions
+            line(self._console, status(training))
+        return not self._stop
+
+    def saved(self, path: Path) -> None:
+        """Nothing: the bar goes on."""
+
+    def _ask_to_stop(self, _number: int, _frame: FrameType | None) -> None:
+        if self._stop:  # asked twice: no more patience
+            raise KeyboardInterrupt
+        self._stop = True
+
+
+def status(training: Training) -> str:
+    """Decisions, score and agreement of the latest practice, pace and time left, in one line."""
+    score, total = training.score, training.config.training.num_train_steps
+    shown = "" if score is None else f"{score.points:.2f} points of ten{_share(training)}, {score.deals:.1%} deals · "
+    if score is not None and training.config.training.reward != OWN:
+        shown = f"paid {score.paid:.2f} by {training.config.training.reward} · {shown}"
+    return (
+        f"{training.learner.decisions:,}/{total:,} decisions · {shown}"
+        f"{training.decisions_per_second:,.0f} decisions/s · {duration(training.seconds_left)} left"
+    )
+
+
+def _share(training: Training) -> str:
+    """The practiced points as a share of a best response's, where that is known at once."""
+    if training.score is None or math.isnan(training.references.response):
+        return ""
+    return f" ({training.score.points / training.references.response:.1%} of a best response)"
+
+
+def _dial(training: Training) -> str:
+    """What the learner is paid for, where that is not its own points."""
+    reward = training.config.training.reward
+    return "" if reward == OWN else f", reward {reward}"
+
+
+def _start(training: Training) -> str:
+    """What it starts from and is pulled toward, where that is not a seed."""
+    settings = training.config.training
+    pull = f" and pulled toward it by {settings.kl:g}" if settings.kl else ""
+    return "" if settings.init_from is None else f", from {settings.init_from}{pull}"
+
+
+def print_score(console: Console, training: Training, directory: Path) -> None:
+    """What the learner earns on held-out scenarios, greedy and sampled, and where its files are."""
+    for greedy in (True, False):
+        label, result = final_score(training, greedy=greedy)
+        seats = f"as seat_0 {with_half(result.as_seat[0])}, as seat_1 {with_half(result.as_seat[1])}"
+        line(
+            console,
+            f"{'greedy' if greedy else 'sampled'} play against {training.config.env.partner} on {label}: "
+            f"{with_half(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
+            f"n = {result.points.n:,} games{_dial(training)}{training.config.hints.privileged_note}",
+        )
+    hintless = "" if training.whisper is None else " without hints"
+    for name, share in final_shares(training).items():
+        line(console, f"{share_line(name, share, f'greedy play{hintless}')}{_dial(training)}")
+    if training.whisper is not None:
+        line(console, f"hints in practice: {summary(training.whisper.tally)}{training.config.hints.privileged_note}")
+    reward = training.plan.reward
+    if isinstance(reward, JudgeReward):
+        counts = ", ".join(f"{name} {number:,}" for name, number in sorted(reward.judge.tally.items()))
+        line(console, f"judge of style {reward.judge.style} in practice: {counts}")
+    line(console, f"run folder {directory}: checkpoints, progress.csv, config.yaml")
+
+
+def share_line(name: str, share: Estimate, play: str) -> str:
+    """Points as a share of a yardstick's: of the best response's ``earned``, or of the Nash points."""
+    verb = "points pay" if name == "Nash" else "earns"
+    return f"{play} earns {with_half(share, 'share')} of what the {name} {verb} there"
