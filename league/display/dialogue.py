@@ -23,7 +23,10 @@ class Step(NamedTuple):
 
 
 def steps(record: GameRecord) -> tuple[Step, ...]:
-    """The game act by act. Raises :class:`~dond_marl.records.record.RecordError` where it does not lead to its outcome."""
+    """The game act by act.
+
+    Raises :class:`~dond_marl.records.record.RecordError` where the acts do not lead to the recorded outcome.
+    """
     state, found = State(record.scenario, record.rules), []
     for action in record.actions:
         found.append(Step(state, action))

@@ -1,19 +1,17 @@
-"""An evaluation for people: tables that fit the screen."""
+"""Evaluations on a terminal: of one member against one partner, and of a league's main members."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine
+from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import Estimate
-from dond_marl.yardsticks.values import Value
+from league.display.tables import print_section
+from league.evaluation.as_json import final_document
 from league.evaluation.evaluate import (
     BEST,
     BOTH,
@@ -29,171 +27,110 @@ from league.evaluation.evaluate import (
     human_figures,
     ultimatum_seat,
 )
+from league.evaluation.final import FinalEvaluation
 from league.evaluation.outcomes import UNITS, Figures
+from league.tables.blocks import Figure, Row, Section, Table, Unit, plain
+from league.tables.evaluation import final_evaluation
 
-LONGEST = 20  # characters of a member's name in a label
-NARROWEST = 12  # characters of a column's heading
-
-
-class Row(NamedTuple):
-    """How a figure is shown."""
-
-    label: str
-    in_seats: bool  # shown for each seat too, not only for both together
-
-
-ROWS: dict[str, Row] = {
-    "points": Row("own points", True),
-    "points_agreed": Row("  of deals", True),
-    "left": Row("partner's points", True),
-    "left_agreed": Row("  of deals", True),
-    "joint": Row("joint points", False),
-    "joint_agreed": Row("  of deals", False),
-    "deals": Row("agreement", True),
-    "pareto": Row("Pareto-optimal", True),
-    "welfare": Row("welfare efficiency", True),
-    "nash": Row("Nash efficiency", True),
-    "product": Row("  product of points", False),
-    "egalitarian": Row("fairness", True),
-    "smaller": Row("  smaller share", False),
-    "gap": Row("  gap in deals", False),
-    "envy_free": Row("  both get half", False),
-    "hits_nash": Row("deals: Nash", False),
-    "hits_max_min": Row("  max-min", False),
-    "hits_utilitarian": Row("  largest sum", False),
-    "turns": Row("turns", True),
+ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is shown for each seat too
+    "points": ("own points", True),
+    "points_agreed": ("  of deals", True),
+    "left": ("partner's points", True),
+    "left_agreed": ("  of deals", True),
+    "joint": ("joint points", False),
+    "joint_agreed": ("  of deals", False),
+    "deals": ("agreement", True),
+    "pareto": ("Pareto-optimal", True),
+    "welfare": ("welfare efficiency", True),
+    "nash": ("Nash efficiency", True),
+    "product": ("  product of points", False),
+    "egalitarian": ("fairness", True),
+    "smaller": ("  smaller share", False),
+    "gap": ("  gap in deals", False),
+    "envy_free": ("  both get half", False),
+    "hits_nash": ("deals: Nash", False),
+    "hits_max_min": ("  max-min", False),
+    "hits_utilitarian": ("  largest sum", False),
+    "turns": ("turns", True),
 }
 HEADINGS = {
     BEST: "best\nresponse",
     FOUND: "best\nfound",
-    NASH: "\nNash",
+    NASH: "Nash",
     FAIR: "egal.,\nK.-S.",
     LARGEST: "utili-\ntarian",
     LAST: "ulti-\nmatum",
-    HUMANS: "\nhumans",
 }
 
 
-def print_evaluation(console: Console, told: Evaluation, human: HumanLine) -> None:
+def print_final(console: Console, final: FinalEvaluation) -> None:
+    """The final evaluation of a league, as its report lays it out."""
+    print_section(console, final_evaluation(final_document(final), stored_human_line()))
+
+
+def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine) -> None:
     """The tables, what their figures mean, and what a reader must know of them."""
-    rules = told.rules
-    console.print(
-        Text(
-            f"{told.member} against {told.against} on {told.source.label}: {told.scenarios.size:,} scenarios, each in "
-            f"both seats; max_turns {rules.max_turns}, disagree {rules.disagree}, seed {told.seed}"
-        )
+    rules, people = evaluation.rules, human_figures(human)
+    title = (
+        f"{evaluation.member} against {evaluation.against} on {evaluation.source.label}: "
+        f"{evaluation.scenarios.size:,} scenarios, each in both seats; max_turns {rules.max_turns}, disagree "
+        f"{rules.disagree}, seed {evaluation.seed}"
     )
-    console.print(f"\nown points, beside the best response to {told.against}", markup=False)
-    console.print(best_response_table(told))
-    people = human_figures(human)
-    for view in VIEWS:
-        console.print(f"\n{view if view == BOTH else f'{told.member} as {view}'}", markup=False)
-        for table in figure_tables(told, people, view, console.width):
-            console.print(table)
-    console.print()
-    for line in explained(told, human):
-        console.print(Text(line))
+    tables = (best_response_table(evaluation), *(view_table(evaluation, people, view) for view in VIEWS))
+    print_section(console, Section("evaluation", title, tuple(_notes(evaluation, human)), tables))
 
 
-def best_response_table(told: Evaluation) -> Table:
+def best_response_table(evaluation: Evaluation) -> Table:
     """What a best response is worth, what it and the member got, and the member's share of it, by seat."""
-    member = told.member if len(told.member) <= LONGEST else f"{told.member[: LONGEST - 1]}…"
-    table = Table(box=None, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for heading in (BOTH, *(f"as {seat}" for seat in SEATS)):
-        table.add_column(heading, justify="right", no_wrap=True)
-    if told.values is not None:
-        table.add_row("best response: value", *map(value_text, (both(told.values), *told.values)))
-    for line in (told.best, told.played):
+    rows = []
+    if evaluation.values is not None:
+        values = (both(evaluation.values), *evaluation.values)
+        rows.append(Row("best response: value", tuple(Figure(Estimate(math.nan, 0, v.low, v.high)) for v in values)))
+    for line, name in ((evaluation.best, None), (evaluation.played, evaluation.member)):
         if line is not None:
-            label = f"{line.name if line is told.best else member}: played"
-            table.add_row(Text(label), *(figure(line.figures[view].points, share=False) for view in VIEWS))
-    for name, shares in told.shares.items():
+            rows.append(Row(f"{name or line.name}: played", tuple(Figure(line.figures[v].points) for v in VIEWS)))
+    for name, shares in evaluation.shares.items():
         label = f"  share of the {f'{name} point' if name == NASH else name}"
-        table.add_row(label, *(figure(shares[view], share=True) for view in VIEWS))
-    return table
+        rows.append(Row(label, tuple(Figure(shares[view], "share") for view in VIEWS)))
+    caption = f"own points, beside the best response to {evaluation.against}"
+    return Table(caption, (BOTH, *(f"as {seat}" for seat in SEATS)), tuple(rows), label="")
 
 
-def figure_tables(told: Evaluation, human: Mapping[str, Figures], view: str, width: int) -> Iterator[Table]:
-    """Every figure of one view, a column for the member, the best response, each point of reference and people.
-
-    A narrow screen is spared the intervals of what nobody played; one too narrow even then gets several tables.
-    """
-    columns = {line.name if line is not told.played else told.member: line.figures[view] for line in told.lines}
-    columns[HUMANS] = human[view]
-    rows = {name: row for name, row in ROWS.items() if view == BOTH or row.in_seats}
-    labels = [*(row.label for row in rows.values()), "n games", "n deals"]
-    room = width - max(map(len, labels))
-    played = {told.member, BEST, FOUND}
-    for gap, with_interval in ((2, set(columns)), (1, played)):
-        cells = {name: _cells(of, rows, name in with_interval) for name, of in columns.items()}
-        widths = {name: max(*map(len, cells[name]), *map(len, _heading(name).split("\n"))) for name in columns}
-        if sum(widths.values()) + gap * len(widths) <= room:
-            break
-    for part in _parts(widths, room, gap):
-        table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False)
-        table.add_column("", no_wrap=True)
-        for name in part:
-            table.add_column(Text(_heading(name)), justify="right", no_wrap=True)
-        for place, label in enumerate(labels):
-            table.add_row(label, *(cells[name][place] for name in part))
-        yield table
+def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) -> Table:
+    """Every figure of one view, a column for the member, the best response, each point of reference and people."""
+    lines = {line.name if line is not evaluation.played else evaluation.member: line for line in evaluation.lines}
+    columns = [*(line.figures[view] for line in lines.values()), human[view]]
+    rows = [
+        Row(label, tuple(Figure(getattr(figures, name), _unit(name)) for figures in columns))
+        for name, (label, in_seats) in ROWS.items()
+        if in_seats or view == BOTH
+    ]
+    for label, name in (("n games", "points"), ("n deals", "points_agreed")):
+        rows.append(Row(label, tuple(plain(getattr(figures, name).n, "count") for figures in columns)))
+    heads = tuple(HEADINGS.get(name, name) for name in (*lines, HUMANS))
+    return Table(view if view == BOTH else f"{evaluation.member} as {view}", heads, tuple(rows), label="")
 
 
-def explained(told: Evaluation, human: HumanLine) -> Iterator[str]:
-    """What the figures mean, and what to know of these."""
-    yield from (f"note: {note}" for note in told.notes)
-    if told.values is not None:
-        value = both(told.values)
+def _unit(name: str) -> Unit:
+    return "share" if UNITS[name].startswith("share") else "points"
+
+
+def _notes(evaluation: Evaluation, human: HumanLine) -> Iterator[str]:
+    yield from (f"note: {note}" for note in evaluation.notes)
+    if evaluation.values is not None:
+        value = both(evaluation.values)
         kind = "exact" if value.exact else "bounds"
-        yield f"value: own points expected under the whole prior, {told.source.prior}; {kind}: {value.how}"
+        yield f"value: own points expected under the whole prior, {evaluation.source.prior}; {kind}: {value.how}"
     yield (
         f"points of ten: a score as tenths of what the whole pool is worth to the seat, no deal being 0. ± is the "
-        f"{told.confidence:.0%} interval over scenarios; shares of the best response and of the Nash point are ratios "
-        f"of mean own points in the same games, paired. Efficiencies and fairness: joint points, product of points "
-        f"and smaller share, each over the largest that any split of the scenario gives, no deal being 0."
+        f"{evaluation.confidence:.0%} interval over scenarios; shares of the best response and of the Nash point are "
+        f"ratios of mean own points in the same games, paired. Efficiencies and fairness: joint points, product of "
+        f"points and smaller share, each over the largest that any split of the scenario gives, no deal being 0."
     )
-    last = ultimatum_seat(told.rules)
+    last = ultimatum_seat(evaluation.rules)
     ultimatum = "" if last is None else f", with the ultimatum {SEATS[last]}'s, who makes the last answerable offer"
     yield f"Nash to ultimatum: what the seat would get if every game ended there, ties shared{ultimatum}."
     yield (
         f"humans: {human.perspectives:,} sides of negotiations, on their own scenarios and by talking; seat_0 is who "
         f"speaks first, turns count the closing selection, ± is the {CONFIDENCE:.0%} interval. {human.source}"
     )
-
-
-def figure(estimate: Estimate, *, share: bool, interval: bool = True) -> str:
-    """A mean with half its interval, in per cent if it is a share; ``-`` where there is none."""
-    if math.isnan(estimate.mean):
-        return "-"
-    form = ".1%" if share else ".2f"
-    margin = "" if math.isnan(estimate.margin) or not interval else f" ±{estimate.margin:{form}}"
-    return f"{estimate.mean:{form}}{margin}"
-
-
-def value_text(value: Value) -> str:
-    """A value, or the bounds it lies between."""
-    low, high = f"{value.low:.2f}", f"{value.high:.2f}"
-    return low if low == high else f"{low}..{high}"
-
-
-def _cells(of: Figures, rows: Mapping[str, Row], interval: bool) -> list[str]:
-    shown = [figure(getattr(of, name), share=UNITS[name].startswith("share"), interval=interval) for name in rows]
-    return [*shown, f"{of.points.n:,}", f"{of.points_agreed.n:,}"]
-
-
-def _heading(name: str) -> str:
-    if name in HEADINGS:
-        return HEADINGS[name]
-    return "\n" + (name if len(name) <= NARROWEST else f"{name[: NARROWEST - 1]}…")
-
-
-def _parts(widths: Mapping[str, int], room: int, gap: int) -> Iterator[Sequence[str]]:
-    """The columns in as many tables as it takes, at least one in each."""
-    part: list[str] = []
-    for name in widths:
-        if part and sum(widths[each] + gap for each in (*part, name)) > room:
-            yield part
-            part = []
-        part.append(name)
-    yield part

@@ -24,7 +24,9 @@ def explain(console: Console, folder: Path, number: int) -> None:
             raise RunError(f"{folder}: its ledger holds no round {number}; it holds {held}")
         config = ledger.config()
         stage = config.curriculum[ledger.stage(number)]
-        console.print(Text(f"round {number} of {config.rounds_in_all} · stage {describe(config, stage)}"), soft_wrap=True)
+        console.print(
+            Text(f"round {number} of {config.rounds_in_all} · stage {describe(config, stage)}"), soft_wrap=True
+        )
         rows = list(ledger.meetings(number))
         for (_, kind, name), met in groupby((row for row in rows if row[1] == "train"), key=lambda row: row[:3]):
             assert kind == "train"

@@ -1,46 +1,130 @@
-"""Tables on a narrow terminal: whole columns are left out, from the last on, so that no figure is cut in two."""
+"""Tables of :mod:`league.tables` on a terminal: whatever its width, no figure is cut and no column is lost."""
 
 from __future__ import annotations
 
-from itertools import accumulate
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from rich.console import RenderableType
-from rich.table import Column, Table
+from rich.console import Console
+from rich.table import Table as Grid
 from rich.text import Text
 
-GAP = 2  # columns between two columns of a table without a box
+from league.display.figures import UNKNOWN, spelled, with_ends, with_half
+from league.standings.curves import CurvePoint
+from league.tables.blocks import Cell, Curves, Figure, Section, Table, common_n, inert
+
+GAP = 2  # characters between two columns
+LONGEST_LABEL = 32  # characters of a row's label on one line; a longer one goes on in the next
+LONGEST_WORD = 16  # characters of a word of a heading, or of a text, on one line
 
 
-def spared(table: Table, width: int) -> Table:
-    """The table, or as many of its first columns as ``width`` holds whole; the first two always."""
-    room = list(accumulate(_width(column) + GAP for column in table.columns))
-    kept = sum(needed - GAP <= width for needed in room)
-    if kept == len(table.columns):
-        return table
-    narrow = Table(box=None, pad_edge=False)
-    columns = table.columns[: max(kept, 2)]
+def line(console: Console, text: str, style: str = "") -> None:
+    """Print ``text`` as it stands: no markup, and broken by the terminal alone, so that it can be copied."""
+    console.print(Text(text, style=style), soft_wrap=True)
+
+
+def print_section(console: Console, section: Section) -> None:
+    """The title, the tables, and what their figures mean."""
+    section = inert(section)
+    console.print(Text(f"\n{section.title}", style="bold"))
+    for block in section.blocks:
+        if isinstance(block, Table):
+            n = common_n(block)
+            console.print(Text(f"\n{block.caption}" + ("" if n is None else f" (n = {n:,})")))
+            for part in on_screen(block, console.width) if block.rows else ("None.",):
+                console.print(part)
+        elif isinstance(block, Curves):
+            for curve in curve_lines(block.points):
+                line(console, curve)
+    for place, note in enumerate(section.notes):
+        console.print(Text(note if place else f"\n{note}"))
+
+
+def on_screen(table: Table, width: int) -> Iterator[Grid]:
+    """The table in ``width`` characters.
+
+    On too narrow a screen columns lose their intervals, from the last on, all but the first; columns that do not fit
+    even then stand in further tables below.
+    """
+    table = _ranked(table) if table.kind in ("ladder", "heat") else table
+    label = min(max(map(len, (table.label, *(row.label for row in table.rows)))), LONGEST_LABEL)
+    columns = [_column(head, [row.cells[place] for row in table.rows]) for place, head in enumerate(table.heads)]
+    for place in range(len(columns) - 1, 0, -1):
+        if _needed(label, columns) > width:
+            columns[place] = columns[place]._replace(cells=columns[place].bare)
+    while columns:
+        fit = sum(_needed(label, columns[: place + 1]) <= width for place in range(len(columns)))
+        yield _grid(table, label, columns[: max(fit, 1)])
+        columns = columns[max(fit, 1) :]
+
+
+def curve_lines(points: Sequence[CurvePoint]) -> Iterator[str]:
+    """The score of each learner after so many own decisions, at most a dozen rounds of it, evenly spread."""
+    for name in dict.fromkeys(point.member for point in points):
+        own = [point for point in points if point.member == name]
+        spread = sorted({round(k * (len(own) - 1) / 11) for k in range(12)})
+        yield f"{name}: " + " · ".join(f"{own[k].decisions:,} {with_half(own[k].points)}" for k in spread)
+
+
+def _ranked(table: Table) -> Table:
+    """The table with its rows numbered, and columns that are members too told by their number."""
+    digits = len(str(len(table.rows)))
+    rows = [row._replace(label=f"{rank:>{digits}} {row.label}") for rank, row in enumerate(table.rows, start=1)]
+    heads = table.heads if table.kind == "ladder" else tuple(map(str, range(1, 1 + len(table.heads))))
+    return table._replace(heads=heads, rows=tuple(rows), label=f"{'#':>{digits}} {table.label}")
+
+
+class _Column(NamedTuple):
+    """The cells below a heading, as they are printed."""
+
+    head: str
+    cells: Sequence[str]
+    bare: Sequence[str]  # the same without intervals
+    text: bool  # whether cells may be wrapped at words
+
+    @property
+    def width(self) -> int:
+        """The fewest characters in which no figure, and no word that is not very long, is cut."""
+        words = " ".join((self.head, *self.cells) if self.text else (self.head,)).split()
+        return max(min(max(map(len, words), default=0), LONGEST_WORD), 0 if self.text else max(map(len, self.cells)))
+
+
+def _grid(table: Table, label: int, columns: Sequence[_Column]) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    grid.add_column(Text(table.label), width=label, overflow="fold")
     for column in columns:
-        narrow.add_column(
-            column.header,
-            justify=column.justify,
-            overflow=column.overflow,
-            no_wrap=column.no_wrap,
-            width=column.width,
-            min_width=column.min_width,
-            max_width=column.max_width,
-        )
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        narrow.add_row(*cells)
-    return narrow
+        lines = [part for head in column.head.split("\n") for part in textwrap.wrap(head, column.width)]
+        if column.text:
+            grid.add_column(Text(column.head), overflow="fold")
+        else:
+            grid.add_column(Text("\n".join(lines)), justify="right", no_wrap=True)
+    for place, row in enumerate(table.rows):
+        grid.add_row(Text(row.label), *(Text(column.cells[place]) for column in columns))
+    return grid
 
 
-def _width(column: Column) -> int:
-    """Of its longest line, or of its longest word where it may be wrapped; no more than it may take."""
-    cells = [_plain(cell) for cell in (column.header, *column.cells)]
-    pieces = [piece for cell in cells for piece in (cell.split("\n") if column.no_wrap else cell.split())]
-    longest = max(map(len, pieces), default=0)
-    return min(longest, column.width or column.max_width or longest)
+def _needed(label: int, columns: Sequence[_Column]) -> int:
+    return label + sum(GAP + column.width for column in columns)
 
 
-def _plain(cell: RenderableType) -> str:
-    return cell.plain if isinstance(cell, Text) else str(cell)
+def _column(head: str, cells: Sequence[Cell]) -> _Column:
+    """Intervals are told by half their width where that says the same as both ends, in all of the column."""
+    symmetric = all(_symmetric(cell) for cell in cells if isinstance(cell, Figure))
+    spell = with_half if symmetric else with_ends
+    full = [spell(*cell) if isinstance(cell, Figure) else cell or UNKNOWN for cell in cells]
+    bare = [_without_interval(cell) or text for cell, text in zip(cells, full, strict=True)]
+    return _Column(head, full, bare, any(isinstance(cell, str) for cell in cells))
+
+
+def _without_interval(cell: Cell) -> str:
+    """A figure alone; empty where its interval is all that is known of it."""
+    if not isinstance(cell, Figure) or math.isnan(cell.estimate.mean):
+        return ""
+    return spelled(cell.estimate.mean, cell.unit)
+
+
+def _symmetric(figure: Figure) -> bool:
+    mean, _, low, high = figure.estimate
+    return math.isnan(low) or abs(low + high - 2 * mean) <= 0.01 * (high - low)

@@ -1,7 +1,8 @@
 """What a person at the table types: a short command, or a sentence that is read as an act.
 
-A command is meant as it stands. A sentence goes through :mod:`dond_marl.dialogues.annotator`, which may misread it: its reading
-has to be confirmed before it is played. What is neither, or breaks a rule, is a mistake told in one line.
+A command is meant as it stands. A sentence goes through :mod:`dond_marl.dialogues.annotator`, which may misread it: its
+reading has to be confirmed before it is played. Anything else, and what breaks a rule, is answered with a line that
+says what is wrong.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dond_marl.records.record import to_json
-from league.report.blocks import UNITS, Block, Cell, Curves, Dialogue, Figure, Report, Section, Table, figure
+from league.standings.as_csv import bounded
+from league.tables.blocks import UNITS, Block, Cell, Curves, Dialogue, Figure, Report, Section, Table
 
 HEADER = ("section", "item", "figure", "value", "low", "high", "n")
 
@@ -30,7 +31,7 @@ def as_json(report: Report) -> str:
     """The document."""
     document = {
         "title": report.title,
-        "told": report.told,
+        "told": report.summary,
         "confidence": report.confidence,
         "sections": {section.key: _section(section) for section in report.sections},
     }
@@ -51,7 +52,7 @@ def rows_of(section: Section) -> Iterator[tuple[str, str, Cell]]:
         elif isinstance(block, Curves):
             for point in block.points:
                 name = f"after {point.decisions} own decisions, before round {point.round + 1}"
-                yield point.member, name, figure(point.points)
+                yield point.member, name, Figure(point.points)
         elif isinstance(block, Dialogue):
             yield from _game(block)
         else:
@@ -63,7 +64,7 @@ def _game(block: Dialogue) -> Iterator[tuple[str, str, Cell]]:
         yield block.heading, f"seat_{seat}", name
     for name, measured in block.measures:
         yield block.heading, name, measured
-    for number, (seat, _, act) in enumerate(block.told, start=1):
+    for number, (seat, _, act) in enumerate(block.acts, start=1):
         yield block.heading, f"act {number}, seat_{seat}", act
     yield block.heading, "ending", block.ending
 
@@ -71,7 +72,8 @@ def _game(block: Dialogue) -> Iterator[tuple[str, str, Cell]]:
 def _written(cell: Cell) -> list[str]:
     if cell is None or isinstance(cell, str):
         return [cell or "", "", "", ""]
-    return [*map(_digits, (cell.value, cell.low, cell.high)), "" if cell.n is None else str(cell.n)]
+    mean, _, low, high = cell.estimate
+    return [*map(_digits, (mean, low, high)), "" if cell.n is None else str(cell.n)]
 
 
 def _digits(value: float) -> str:
@@ -93,7 +95,7 @@ def _block(block: Block) -> dict[str, Any]:
         return {"table": block.caption, "rows": rows}
     if isinstance(block, Curves):
         points = [
-            {"member": p.member, "round": p.round, "decisions": p.decisions, "points": _cell(figure(p.points))}
+            {"member": p.member, "round": p.round, "decisions": p.decisions, "points": _cell(Figure(p.points))}
             for p in block.points
         ]
         return {"curves": f"points of ten against {block.yardstick}", "confidence": block.confidence, "points": points}
@@ -102,7 +104,7 @@ def _block(block: Block) -> dict[str, Any]:
             "game": block.heading,
             "record": to_json(block.record),
             "measures": {name: _cell(measured) for name, measured in block.measures},
-            "said": [{"seat": seat, "words": words, "act": act} for seat, words, act in block.told],
+            "said": [{"seat": seat, "words": words, "act": act} for seat, words, act in block.acts],
             "ending": block.ending,
             "verdict": block.verdict,
         }
@@ -112,6 +114,5 @@ def _block(block: Block) -> dict[str, Any]:
 def _cell(cell: Cell) -> Any:
     if not isinstance(cell, Figure):
         return cell
-    bounds = {"value": cell.value, "low": cell.low, "high": cell.high}
-    known = {name: None if math.isnan(number) else number for name, number in bounds.items()}
-    return {**known, "n": cell.n, "unit": UNITS[cell.unit]}
+    mean, _, low, high = cell.estimate
+    return {**bounded(mean, low, high), "n": cell.n, "unit": UNITS[cell.unit]}

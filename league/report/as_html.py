@@ -14,10 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dond_marl.game import ITEMS
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.yardsticks.metrics import TEN, Estimate
+from league.display.figures import shown, spelled
 from league.display.svg.curves import curve_chart
 from league.display.svg.frontier import drawing, legend, plane_of
-from league.report.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Table, number_of, shown, spelled
+from league.tables.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Table, common_n, number_of
 
 HERE = Path(__file__).parent
 MOST_CELLS = 60  # members across the heat map; the other formats hold all
@@ -53,8 +54,9 @@ def _engine() -> Environment:
     )
     engine.filters |= {"drawn": drawn, "shown": shown, "spelled": spelled}
     engine.globals |= {
-        "kind_of": kind_of, "where_n": where_n, "row_n": row_n, "common_n": common_n, "reach": reach, "spread": spread,
-        "heat": heat, "chart": chart, "plane": plane, "pool": pool, "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
+        "kind_of": kind_of, "where_n": where_n, "number_of": number_of, "common_n": common_n, "reach": reach,
+        "spread": spread, "heat": heat, "chart": chart, "plane": plane, "pool": pool,
+        "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
     }  # fmt: skip
     return engine
 
@@ -65,8 +67,8 @@ def kind_of(block: Block) -> str:
 
 
 def where_n(table: Table) -> str:
-    """Where the numbers are told that figures are means over: in the caption, in a column, or in each cell."""
-    if number_of(cell for row in table.rows for cell in row.cells) is not None:
+    """Where to say what figures are means over: in the caption, in a column, or in each cell."""
+    if common_n(table) is not None:
         return "caption"
     figures = [[cell for cell in row.cells if isinstance(cell, Figure) and cell.known] for row in table.rows]
     if all(len({cell.n for cell in cells}) <= 1 for cells in figures):
@@ -74,50 +76,39 @@ def where_n(table: Table) -> str:
     return "cell"
 
 
-def row_n(row: Row) -> str:
-    """What all figures of a row are means over."""
-    number = number_of(row.cells)
-    return "" if number is None else f"{number:,}"
-
-
-def common_n(table: Table) -> str:
-    """What all figures of a table are means over."""
-    number = number_of(cell for row in table.rows for cell in row.cells)
-    return "" if number is None else f"{number:,}"
-
-
 def drawn(cell: Cell) -> Drawn:
     """A cell in its parts."""
     if not isinstance(cell, Figure):
         return Drawn("\N{EN DASH}" if cell is None else cell, "", "", False)
-    doubt = "" if math.isnan(cell.low) else f"{spelled(cell.low, cell.unit)} to {spelled(cell.high, cell.unit)}"
+    mean, _, low, high = cell.estimate
+    ends = "" if math.isnan(low) else f"{spelled(low, cell.unit)} to {spelled(high, cell.unit)}"
     n = "" if cell.n is None or not cell.known else f"n {cell.n:,}"
-    return Drawn("" if math.isnan(cell.value) and doubt else spelled(cell.value, cell.unit), doubt, n, True)
+    return Drawn("" if math.isnan(mean) and ends else spelled(mean, cell.unit), ends, n, True)
 
 
 def reach(table: Table) -> tuple[float, float]:
     """Whole points between which all intervals of the first figures of a table lie."""
-    bounds = [bound for row in table.rows for bound in _bounds(_first(row))]
-    low = max(math.floor(min(bounds, default=0.0)), 0)
-    return low, max(min(math.ceil(max(bounds, default=TEN)), int(TEN)), low + 1)
+    ends = [end for row in table.rows for end in _ends(_first(row))]
+    low = max(math.floor(min(ends, default=0.0)), 0)
+    return low, max(min(math.ceil(max(ends, default=TEN)), int(TEN)), low + 1)
 
 
 def spread(row: Row, least: float, most: float) -> Spread | None:
     """The first figure of a row with its interval, on a line from ``least`` to ``most``."""
-    found = _first(row)
-    bounds = _bounds(found)
-    if found is None or not bounds:
+    estimate = _first(row)
+    ends = _ends(estimate)
+    if estimate is None or not ends:
         return None
 
     def at(value: float) -> float:
         return round(100 * (min(max(value, least), most) - least) / (most - least), 1)
 
-    return Spread(at(min(bounds)), round(at(max(bounds)) - at(min(bounds)), 1), at(found.value))
+    return Spread(at(min(ends)), round(at(max(ends)) - at(min(ends)), 1), at(estimate.mean))
 
 
 def heat(cell: Cell) -> str:
     """How warm a cell of points of ten is, 0 to 1."""
-    return f"{min(max(cell.value / TEN, 0.0), 1.0):.2f}" if isinstance(cell, Figure) else "0"
+    return f"{min(max(cell.estimate.mean / TEN, 0.0), 1.0):.2f}" if isinstance(cell, Figure) else "0"
 
 
 def chart(curves: Curves) -> Markup:
@@ -137,12 +128,12 @@ def pool(game: Dialogue) -> list[tuple[str, int, int, int]]:
     return list(zip((f"{item}s" for item in ITEMS), scenario.counts, *scenario.utilities, strict=True))
 
 
-def _first(row: Row) -> Figure | None:
-    return next((cell for cell in row.cells if isinstance(cell, Figure)), None)
+def _first(row: Row) -> Estimate | None:
+    return next((cell.estimate for cell in row.cells if isinstance(cell, Figure)), None)
 
 
-def _bounds(found: Figure | None) -> list[float]:
-    """Both ends of the interval, or the figure alone where it has none."""
-    if found is None or math.isnan(found.value):
+def _ends(estimate: Estimate | None) -> list[float]:
+    """Both ends of the interval, or the mean alone where it has none."""
+    if estimate is None or math.isnan(estimate.mean):
         return []
-    return [found.value] if math.isnan(found.low) else [found.low, found.high]
+    return [estimate.mean] if math.isnan(estimate.low) else [estimate.low, estimate.high]

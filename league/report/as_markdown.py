@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 
 from dond_marl.game import ITEMS
-from league.report.blocks import (
-    Block,
-    Cell,
-    Curves,
-    Dialogue,
-    Figure,
-    Report,
-    Row,
-    Section,
-    Table,
-    figure,
-    number_of,
-    shown,
-    spelled,
-)
+from league.display.figures import UNKNOWN, shown, with_half
+from league.tables.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Section, Table, common_n
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # what Markdown, or the HTML in it, gives a meaning to
 
 
 def markdown(report: Report) -> str:
     """The whole report."""
-    parts = [f"# {escaped(report.title)}", escaped(report.told)]
+    parts = [f"# {escaped(report.title)}", escaped(report.summary)]
     parts += [f"- [{section.title}](#{_anchor(section.title)})" for section in report.sections]
     text = "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
     return "\n\n".join([text, *(_section(section) for section in report.sections)]) + "\n"
@@ -54,7 +40,7 @@ def _block(block: Block) -> Iterator[str]:
         yield f"### {escaped(block.caption)}"
         yield _table(block)
     elif isinstance(block, Curves):
-        rows = tuple(Row(p.member, (str(p.round + 1), f"{p.decisions:,}", figure(p.points))) for p in block.points)
+        rows = tuple(Row(p.member, (str(p.round + 1), f"{p.decisions:,}", Figure(p.points))) for p in block.points)
         heads = ("round", "own decisions before", f"points of ten against {block.yardstick}")
         yield _table(Table("", heads, rows))
     elif isinstance(block, Dialogue):
@@ -70,10 +56,10 @@ def _table(table: Table) -> str:
         return "None."
     if table.kind == "heat":
         return _matrix(table)
-    common = number_of(cell for row in table.rows for cell in row.cells)
+    common = common_n(table)
     rows = [[row.label, *(shown(cell, n=common is None) for cell in row.cells)] for row in table.rows]
-    told = "\n".join(_lines([table.label, *table.heads], rows))
-    return told if common is None else f"n = {common:,} throughout.\n\n{told}"
+    text = "\n".join(_lines([table.label, *table.heads], rows))
+    return text if common is None else f"n = {common:,} throughout.\n\n{text}"
 
 
 def _matrix(table: Table) -> str:
@@ -89,10 +75,7 @@ def _matrix(table: Table) -> str:
 
 
 def _with_half(cell: Cell) -> str:
-    if not isinstance(cell, Figure) or not cell.known:
-        return "-"
-    half = (cell.high - cell.low) / 2
-    return spelled(cell.value, cell.unit) + ("" if math.isnan(half) else f" ±{spelled(half, cell.unit)}")
+    return with_half(*cell) if isinstance(cell, Figure) else UNKNOWN
 
 
 def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -115,7 +98,7 @@ def _game(block: Dialogue) -> Iterator[str]:
     names = ("seat\\_0", "seat\\_1")
     yield "\n".join(
         f"{number}. {names[seat]}: {escaped(words)} ({escaped(act)})"
-        for number, (seat, words, act) in enumerate(block.told, start=1)
+        for number, (seat, words, act) in enumerate(block.acts, start=1)
     )
     yield escaped(block.ending)
     yield "; ".join(f"{escaped(name)} {shown(measured, n=False)}" for name, measured in block.measures) + "."

@@ -1,6 +1,7 @@
-"""What the end of a league left in its folder: findings and the final evaluation, as files, with the way to make them.
+"""The files that the end of a league writes into its folder: ratings, the meta-game and the final evaluation.
 
-They cost seconds to minutes, so a report reads them; where they are missing it says which command makes them.
+They take seconds to minutes to compute, so a report reads them; where one is missing it names the command that
+makes it.
 """
 
 from __future__ import annotations
@@ -14,15 +15,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from league.evaluation.as_json import FINAL_FILE as EVALUATION
-from league.standings.as_csv import META_GAME_FILE as META_GAME
-from league.standings.as_csv import RATINGS_FILE
+from league.evaluation.as_json import FINAL_FILE
+from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
 
 LARGEST = 64 * 2**20  # bytes of one file that are read
 
 
-class LeftFiles(NamedTuple):
-    """The documents; ``None`` where ``why`` says what is the matter."""
+class RunFiles(NamedTuple):
+    """The documents; where one is ``None``, ``why`` says what is the matter."""
 
     ratings: list[dict[str, str]] | None
     meta_game: dict[str, Any] | None
@@ -31,8 +31,12 @@ class LeftFiles(NamedTuple):
     sha256: dict[str, str]  # by file
 
 
-def left_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> LeftFiles:
-    """Read them; ``over``: all rounds are played, ``evaluates``: the league makes them at its end."""
+def run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> RunFiles:
+    """Read the files in ``folder``.
+
+    ``over``: all rounds are played; ``evaluates``: the league writes the files at its end; ``mains``: it has a
+    member to evaluate.
+    """
     why: dict[str, str] = {}
     sha256: dict[str, str] = {}
 
@@ -55,11 +59,11 @@ def left_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> Lef
         sha256[name] = hashlib.sha256(content).hexdigest()
         return parsed
 
-    ratings, meta_game = read(RATINGS_FILE, _ratings), read(META_GAME, _document)
-    evaluation = read(EVALUATION, _document)
+    ratings, meta_game = read(RATINGS_FILE, _ratings), read(META_GAME_FILE, _document)
+    evaluation = read(FINAL_FILE, _document)
     if not mains and evaluation is None:
-        why[EVALUATION] = "Nobody to evaluate: no member of this league learns for itself."
-    return LeftFiles(ratings, meta_game, evaluation, why, sha256)
+        why[FINAL_FILE] = "Nobody to evaluate: no member of this league learns for itself."
+    return RunFiles(ratings, meta_game, evaluation, why, sha256)
 
 
 def _ratings(text: str) -> list[dict[str, str]]:
@@ -77,7 +81,7 @@ def _document(text: str) -> dict[str, Any]:
 
 
 def _command(folder: Path, name: str, evaluates: bool) -> str:
-    if name == EVALUATION:
+    if name == FINAL_FILE:
         return f"{_call('evaluate.py')} --run {_word(folder)} --json {_word(folder / name)}"
     again = f"{_call('league.py')} --resume {_word(folder)}"
     return again if evaluates else f"{again} --config {_word(folder / 'config.yaml')} --set league.evaluate=true"

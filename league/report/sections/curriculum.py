@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from league.report.blocks import Figure, Row, Section, Table, figure
 from league.rounds.curriculum import describe
 from league.settings.read import Config
 from league.standings.crossplay import Standing
+from league.tables.blocks import Figure, Row, Section, Table, plain
 from league.tasks.values import Decision, LearnerState, Member
 
-Decided = Sequence[tuple[int, Decision]]  # by round
+WORDS = {"reset": "start over"}  # by kind of decision, where the kind is not the word for it
+Decisions = Sequence[tuple[int, Decision]]  # the round, and what was decided when it was over
 
 
-def curriculum(config: Config, stages: Sequence[int], decided: Decided) -> Section:
+def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> Section:
     """The stages, when each was practiced, and when and why it ended; ``stages`` is the stage of each round."""
     if len(config.curriculum) == 1 and not config.stages:
         return Section("curriculum", "Curriculum", ("None: the league is the same from its first round to its last.",))
-    ends = {stages[number]: (number, one) for number, one in decided if one.kind == "stage" and one.taken}
+    ends = {stages[number]: (number, end) for number, end in decisions if end.kind == "stage" and end.taken}
     rows = []
     for place, stage in enumerate(config.curriculum):
-        played = [number for number, at in enumerate(stages) if at == place]
+        played = [index for index, at in enumerate(stages) if at == place]
         when = (
             f"{played[0] + 1} to {played[-1] + 1}" if played else "not yet" if place > max(stages, default=-1) else ""
         )
@@ -28,45 +29,37 @@ def curriculum(config: Config, stages: Sequence[int], decided: Decided) -> Secti
         going = "with the league" if over else "still on"
         ended = f"after round {ends[place][0] + 1}" if place in ends else going if played else ""
         why = ends[place][1].reason if place in ends else ""
-        count = Figure(len(played), unit="count")
+        count = plain(len(played), "count")
         rows.append(Row(stage.name, (describe(config, stage).partition(": ")[2], when, count, ended, why)))
     heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
     return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
 
 
 def lineage(
-    members: Sequence[Member], states: Mapping[str, LearnerState], standings: Sequence[Standing], decided: Decided
+    members: Sequence[Member], states: Mapping[str, LearnerState], standings: Sequence[Standing], decisions: Decisions
 ) -> Section:
     """Every learner and its snapshots, and what was decided of them."""
     if not states:
         return Section("lineage", "Lineage", ("None: nobody learns in this league.",))
     points = {row.member: row.points for row in standings}
-    reasons = {f"{one.subject}@{number + 1}": one.reason for number, one in decided if one.kind == "snapshot"}
+    reasons = {f"{made.subject}@{at + 1}": made.reason for at, made in decisions if made.kind == "snapshot"}
     rows = []
     for learner in (member for member in members if member.live):
         state = states[learner.name]
         again = f"started over {state.life} time{'' if state.life == 1 else 's'}" if state.life else ""
-        own = figure(points[learner.name]) if learner.name in points else None
-        told = (learner.role.replace("_", " "), "", Figure(state.decisions, unit="count"), own, again)
-        rows.append(Row(learner.name, told))
+        own = Figure(points[learner.name]) if learner.name in points else None
+        cells = (learner.role.replace("_", " "), "", plain(state.decisions, "count"), own, again)
+        rows.append(Row(learner.name, cells))
         for child in (member for member in members if member.parent == learner.name):
-            scored = figure(points[child.name]) if child.name in points else None
+            scored = Figure(points[child.name]) if child.name in points else None
             born = (f"snapshot of {learner.name}", f"after round {child.born}", None, scored, reasons.get(child.name))
             rows.append(Row(child.name, born))
     heads = ("who it is", "born", "own decisions", "points of ten", "why")
     tables = [Table("Learners, each followed by its snapshots", heads, tuple(rows))]
-    if others := [(number, one) for number, one in decided if one.kind != "stage"]:
+    if others := [(at, decision) for at, decision in decisions if decision.kind != "stage"]:
         taken = tuple(
-            Row(
-                f"round {number + 1}",
-                (
-                    one.subject,
-                    {"reset": "start over"}.get(one.kind, one.kind),
-                    "yes" if one.taken else "no",
-                    one.reason,
-                ),
-            )
-            for number, one in others
+            Row(f"round {at + 1}", (d.subject, WORDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
+            for at, d in others
         )
         tables.append(Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), taken, "when"))
     fixed = [member.name for member in members if member.role == "fixed" and member.split == "train"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from league.ledger.ledger import ReadLedger
 from league.ledger.schema import SCHEMA_VERSION
-from league.report.blocks import Figure, Row, Section, Table, Text
 from league.settings.read import Config
+from league.tables.blocks import Row, Section, Table, Text, plain
 from league.tasks.blobs import BlobError, read_content
 from league.tasks.values import machine
 
@@ -26,12 +26,12 @@ def provenance(
         Row("seals", (broken or f"all {ledger.next_round + 1} hold; the last is {ledger.last_seal()}",)),
         *([Row("weights", (_weights(ledger, blobs),))] if config.learners else []),
         *(Row(name, (f"SHA-256 {digest}",)) for name, digest in sha256.items()),
-        *(Row(name, (told,)) for name, told in _versions(notes.get("machine", "{}"))),
+        *(Row(name, (version,)) for name, version in _versions(notes.get("machine", "{}"))),
     ]
     seconds, overhead = ledger.clock()
     cost = (
-        Row("seconds of all rounds", (Figure(seconds, unit="seconds"),)),
-        Row("of them planning, folding and writing", (Figure(overhead, unit="seconds"),)),
+        Row("seconds of all rounds", (plain(seconds, "seconds"),)),
+        Row("of them planning, folding and writing", (plain(overhead, "seconds"),)),
     )
     tables = (
         Table("Where the figures are from", ("value",), tuple(rows), label="what", kind="facts"),
@@ -74,7 +74,7 @@ def _versions(then: str) -> Iterator[tuple[str, str]]:
         yield "versions", "the ledger's note of them is damaged"
         return
     for key in sorted(before):
-        first, second = (_words(told.get(key)) for told in (before, after))
+        first, second = (_words(versions.get(key)) for versions in (before, after))
         yield key, first if first == second else f"{first} (this report: {second})"
 
 

@@ -1,50 +1,87 @@
-"""Tables on narrow terminals: columns go whole, from the last on, and no figure is cut."""
+"""Tables on narrow terminals: intervals go first, then columns stand in further tables, and no figure is cut."""
 
 from __future__ import annotations
 
 import io
+import math
 
 import pytest
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from league.display.tables import spared
+from dond_marl.yardsticks.metrics import Estimate
+from league.display.tables import on_screen, print_section
+from league.tables.blocks import Figure, Row, Section, Table, plain
+
+NAMES = ("[red]tough", "a_member_of_a_name_longer_than_any_line")
+TABLE = Table(
+    "Ratings",
+    ("take", "as seat_0", "as seat_1", "the reference is"),
+    (
+        Row(NAMES[0], (Figure(Estimate(1.25, 9, 1.15, 1.35)), plain(2.5), plain(3.75), "the exact best response")),
+        Row(NAMES[1], (Figure(Estimate(-1.25, 9, -1.35, -1.15)), plain(-2.5), plain(-3.75), "linear")),
+    ),
+)
 
 
-def a_table() -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("member", overflow="ellipsis", no_wrap=True, max_width=10)
-    for head in ("take", "as\nseat_0", "as\nseat_1"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("the reference is", overflow="fold")
-    table.add_row(Text("[red]tough"), "1.25 ±0.10", "2.50", "3.75", "the exact best response")
-    table.add_row(Text("a_member_of_a_long_name"), "-1.25 ±0.10", "-2.50", "-3.75", "linear")
-    return table
-
-
-def shown(width: int) -> str:
+def shown(table: Table, width: int) -> str:
     console = Console(width=width, file=io.StringIO(), color_system=None)
-    console.print(spared(a_table(), width))
+    print_section(console, Section("key", "Title", ("A note.",), (table,)))
     return console.file.getvalue()
 
 
-@pytest.mark.parametrize(("width", "columns"), [(200, 5), (54, 5), (49, 4), (39, 4), (31, 3), (23, 2), (5, 2)])
-def test_as_many_columns_are_shown_as_fit_whole(width, columns):
-    table = spared(a_table(), width)
-    assert len(table.columns) == columns and table.row_count == 2
-    assert [column.header for column in table.columns] == [column.header for column in a_table().columns][:columns]
+@pytest.mark.parametrize(
+    ("width", "columns"), [(200, [4]), (72, [4]), (71, [3, 1]), (61, [3, 1]), (60, [2, 2]), (5, [1, 1, 1, 1])]
+)
+def test_as_many_columns_are_shown_side_by_side_as_fit_whole(width, columns):
+    tables = list(on_screen(TABLE, width))
+    assert [len(table.columns) - 1 for table in tables] == columns
+    assert all(table.row_count == 2 for table in tables)
 
 
-@pytest.mark.parametrize("width", [200, 60, 49, 45, 39, 31, 23])
-def test_no_figure_is_cut_whatever_the_width(width):
-    told = shown(width)
-    assert max(map(len, told.splitlines())) <= width
-    assert "-1.25 ±0.10" in told and "[red]tough" in told
-    assert told.count("…") == 1, "of the long name alone"
-    assert ("-2.50" in told) == (width >= 31) and ("-3.75" in told) == (width >= 39)
+@pytest.mark.parametrize("width", [200, 71, 60, 53, 45])
+def test_no_figure_is_cut_or_lost_whatever_the_width(width):
+    text = shown(TABLE, width)
+    assert max(map(len, text.splitlines())) <= width
+    for figure in ("1.25 ±0.10", "-1.25 ±0.10", "-2.50", "-3.75", "3.75", NAMES[0], "linear", "A note."):
+        assert figure in text
+    assert "…" not in text and all(part in text for part in (NAMES[1][:32], NAMES[1][32:]))
 
 
-def test_a_table_that_fits_is_left_as_it_is():
-    table = a_table()
-    assert spared(table, 200) is table
+def test_intervals_go_from_the_last_column_on_and_the_first_keeps_its_own():
+    cells = tuple(Figure(Estimate(value, 9, value - 0.1, value + 0.1)) for value in (1.0, 2.0, 3.0))
+    table = Table("", ("first", "second", "third"), (Row("somebody", cells),))
+    assert "1.00 ±0.10  2.00 ±0.10  3.00 ±0.10" in shown(table, 44)
+    assert "1.00 ±0.10  2.00 ±0.10   3.00" in shown(table, 43)
+    assert "1.00 ±0.10    2.00   3.00" in shown(table, 36)
+
+
+def test_an_interval_that_is_no_margin_is_told_by_its_ends_in_all_of_its_column():
+    skewed, even = Figure(Estimate(0.0, 9, 0.0, 0.5), "share"), Figure(Estimate(0.5, 9, 0.4, 0.6), "share")
+    bounds, unknown = Figure(Estimate(math.nan, 0, 0.2, 0.4)), Figure(Estimate(math.nan, 0, math.nan, math.nan))
+    rows = (Row("a", (skewed, even, bounds)), Row("b", (even, even, unknown)), Row("c", (None, None, None)))
+    text = shown(Table("", ("skewed", "even", "bounds"), rows), 100)
+    assert "0.0% (0.0%..50.0%)" in text and "50.0% (40.0%..60.0%)" in text and "50.0% ±10.0%" in text
+    assert "0.20..0.40" in text and "0.20..0.40" in shown(Table("", ("skewed", "even", "bounds"), rows), 20)
+    assert text.splitlines()[-3].split() == ["c", "-", "-", "-"]
+
+
+def test_a_number_of_games_that_all_figures_share_is_told_once():
+    assert "Ratings (n = 1,234)" in shown(
+        Table("Ratings", ("take",), (Row("a", (plain(1.0, n=1234),)), Row("b", (plain(2.0, n=1234),)))), 80
+    )
+    assert "(n =" not in shown(Table("Ratings", ("take",), (Row("a", (plain(5, "count"),)),)), 80)
+
+
+def test_members_are_numbered_in_the_ladder_and_stand_above_columns_by_their_number():
+    rows = tuple(Row(name, (plain(1.0), plain(2.0))) for name in ("ann", "bob"))
+    heat = shown(Table("", ("ann", "bob"), rows, kind="heat"), 80)
+    assert [line.split() for line in heat.splitlines()[4:7]] == [
+        ["#", "member", "1", "2"],
+        ["1", "ann", "1.00", "2.00"],
+        ["2", "bob", "1.00", "2.00"],
+    ]
+
+
+def test_what_a_terminal_might_obey_is_shown():
+    text = shown(Table("\x1b[31mred", ("a",), (Row("\u202ename", ("\x07",)),)), 80)
+    assert not [letter for letter in text if not letter.isprintable() and letter != "\n"]

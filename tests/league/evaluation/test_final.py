@@ -16,7 +16,7 @@ from rich.console import Console
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios.sources import ScenarioSource, pack
 from dond_marl.seats import Traits, decide
-from league.display.final import print_final
+from league.display.evaluation import print_final
 from league.evaluation.as_json import final_document, write_final_files
 from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BY_ODDS, EXACT, final_evaluation
@@ -220,19 +220,21 @@ def test_an_evaluation_writes_nothing_into_a_ledger(folder):
         assert ledger.fingerprint() == before
 
 
-@pytest.mark.parametrize("width", [100, 160])
+@pytest.mark.parametrize("width", [80, 100, 160])
 def test_the_tables_tell_everything_a_reader_needs(evaluated, width):
-    told = io.StringIO()
-    print_final(Console(file=told, width=width), evaluated)
-    text = told.getvalue()
-    for words in ("main against members that it never met", "exact best response", "interquartile mean", "best of"):
-        assert words in text
-    for words in ("agreement: ", "welfare efficiency: ", "main against itself", "ultimatum", "hunter@1", "gain as"):
-        assert words in text
-    tables = [
-        line for line in text.splitlines() if not line.startswith(("points:", "share of", "agreement", "welfare"))
-    ]
-    assert max(map(len, tables)) <= width
+    console = Console(file=io.StringIO(), width=width)
+    print_final(console, evaluated)
+    text = console.file.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    words = " ".join(text.split())
+    for expected in ("main against all held-out members", "exact best response", "interquartile mean", "best of"):
+        assert expected in words
+    for expected in ("agreement ", "welfare efficiency ", "main against itself", "ultimatum", "hunter@1", "gain as"):
+        assert expected in words
+    (member,) = evaluated.members
+    for met in member.meetings:
+        points = met.played.figures[BOTH].points
+        assert any(line.startswith(met.opponent) and f"{points.mean:.2f}" in line for line in text.splitlines())
 
 
 def test_what_is_written_is_what_was_found(evaluated, tmp_path):
@@ -258,7 +260,7 @@ def script(*options):
 def test_the_script_evaluates_a_run(folder, tmp_path):
     done = script("--run", folder, "--sample", 8, "--json", tmp_path / "e.json", "--csv", tmp_path / "e.csv")
     assert done.returncode == 0, done.stderr
-    assert "final evaluation on lewis, split heldout: 8 scenarios" in done.stdout
+    assert "On lewis, split heldout: 8 scenarios" in done.stdout
     assert json.loads((tmp_path / "e.json").read_text())["members"].keys() == {"main"}
 
 

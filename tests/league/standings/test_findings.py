@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from league.display.findings import print_findings
+from league.display.tables import print_section
 from league.ledger.ledger import Ledger
 from league.standings.as_csv import meta_game_document, write_findings
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import sessions
 from league.standings.findings import DRIFT, NASH, WELFARE, Findings, findings, findings_of
+from league.tables.meta_game import of_findings
 from tests.killing import run
 
 SETTINGS = """
@@ -50,6 +51,12 @@ def found_in(folder, leave_out: tuple[str, ...] = (), confidence: float = 0.9) -
         found = findings_of(ledger, cross, seed=1, confidence=confidence, replicates=20)
         assert found is not None
         return found
+
+
+def printed(found: Findings, cross: CrossPlay, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    print_section(console, of_findings(found, cross))
+    return console.file.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +126,7 @@ def test_cells_that_were_not_played_are_predicted_and_it_is_said(folder):
     assert some is not None and "newborn" not in some.members
     assert some.played == pytest.approx(1 - 4 / 72)
     assert np.isfinite(some.deviation.value).all()
-    told = io.StringIO()
-    print_findings(Console(file=told, width=100), some)
-    assert "6% of the cells were not played" in told.getvalue()
+    assert "6% of the cells were not played" in printed(some, cross, 100)
 
 
 def test_a_league_that_has_played_nothing_has_found_nothing():
@@ -139,20 +144,21 @@ def test_one_scenario_gives_ratings_without_intervals(folder):
         some = findings(cross, [sessions(first, legs, place)], seed=1, confidence=0.9, replicates=3)
     assert some is not None and np.isfinite(some.take.value).all() and np.isnan(some.take.low).all()
     assert meta_game_document(some)["solutions"][WELFARE]["welfare"]["low"] is None
-    told = io.StringIO()
-    print_findings(Console(file=told, width=100), some)
-    assert "±" not in told.getvalue().split("take, give")[0]
+    tables = printed(some, cross, 100).split("Take, give")[0]
+    assert "±" not in tables and ".." not in tables
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
-def test_the_tables_fit_the_screen_and_name_everybody(found, width):
-    told = io.StringIO()
-    print_findings(Console(file=told, width=width), found)
-    tables = told.getvalue().split("take, give:")[0].splitlines()
+def test_the_tables_fit_the_screen_and_name_everybody(folder, found, width):
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        cross = folded(ledger, list(found.members), ledger.next_round)
+    tables = printed(found, cross, width).split("Take, give:")[0].splitlines()
     assert max(map(len, tables)) <= width and not any("…" in line for line in tables)
     for member in found.members:
         assert any(line.startswith(member) for line in tables)
-    assert ("±" in "".join(tables)) == (width >= 100)
+    (most,) = {f"{found.take.value.max():.2f} ({found.take.low[i]:.2f}" for i in [found.take.value.argmax()]}
+    assert any(most in line for line in tables), "the first column keeps its intervals"
+    assert (sum(line.count("..") for line in tables) > 4 * len(found.members)) == (width == 160)
 
 
 def test_what_is_written_is_what_was_found(found, tmp_path):

@@ -1,13 +1,13 @@
-"""Who scores what against whom, and how the learners came on: sections that are folds over the ledger."""
+"""Who scores what against whom, and how the learners came on."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-from league.report.blocks import Curves, Figure, Row, Section, Table, figure, in_columns
 from league.standings.crossplay import CrossPlay, Standing
 from league.standings.curves import YARDSTICK, CurvePoint
+from league.tables.blocks import Cell, Curves, Figure, Row, Section, Table, in_columns, plain
 from league.tasks.values import Member
 
 
@@ -15,30 +15,16 @@ def ladder(
     cross: CrossPlay, standings: Sequence[Standing], members: Sequence[Member], confidence: float, responses: int
 ) -> Section:
     """Everybody's points against everybody else, best first."""
-    roles = {member.name: member.role.replace("_", " ") for member in members}
-    rows = [
-        {
-            "points of ten": figure(row.points),
-            "of response": figure(row.of_response, "share"),
-            "of Nash": figure(row.of_nash, "share"),
-            "as seat_0": figure(row.as_seat[0]),
-            "as seat_1": figure(row.as_seat[1]),
-            "left to partner": _bare(row.left, row.points.n),
-            "deals": _bare(row.deals, row.points.n)._replace(unit="share"),
-            "own where agreed": _bare(row.agreed, round(row.points.n * row.deals) if row.points.n else 0),
-            "acts per game": _bare(row.turns, row.points.n)._replace(unit="acts"),
-            "against itself": figure(cross.cell(row.member, row.member, confidence)),
-            "fallbacks": Figure(row.fallbacks, unit="count") if any(r.fallbacks for r in standings) else None,
-            "failed matches": Figure(row.failed, unit="count") if any(r.failed for r in standings) else None,
-            "role": roles.get(row.member, ""),
-        }
-        for row in standings
-    ]
-    heads, found = in_columns(rows, [row.member for row in standings])
+    others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
+    more: dict[str, dict[str, Cell]] = {member.name: {"role": member.role.replace("_", " ")} for member in members}
+    for row in standings:
+        itself = cross.cell(row.member, row.member, confidence)
+        more[row.member] = {"against itself": Figure(itself), **more.get(row.member, {})}
+    most = max((row.points.n for row in standings), default=0)
     notes: tuple[str, ...] = (
-        f"Own points of ten, tenths of what the whole pool is worth to the seat, over all other members in both seats; "
+        f"Own points of ten, tenths of what the whole pool is worth to the seat, over {others} in both seats; "
         f"no deal is 0. Intervals are {confidence:.0%}, over scenarios. What learners played before they last changed "
-        f"counts for less, so n falls short of the games that they played.",
+        f"counts for less, so n, at most {most:,}, falls short of the games that they played.",
         f"Of response: own points as a share of the exact best response's, against the members to whom that is known "
         f"({responses} of {len(standings)}). Of Nash: as a share of the points at the Nash points of the same "
         f"scenarios. Figures without an interval are plain means.",
@@ -46,13 +32,37 @@ def ladder(
     wrong = [row.member for row in standings if row.impossible]
     if wrong:
         notes += (f"Joint scores above what there is to share, a bug: {', '.join(wrong)}.",)
-    return Section("ladder", "Ladder", notes, (Table("Best own points first", heads, found, kind="ladder"),))
+    return Section("ladder", "Ladder", notes, (ladder_table(standings, more),))
+
+
+def ladder_table(standings: Sequence[Standing], more: Mapping[str, Mapping[str, Cell]] = MappingProxyType({})) -> Table:
+    """What the standings alone say of each member; ``more``: cells of others' making, by member and heading."""
+    fallen, failed = any(row.fallbacks for row in standings), any(row.failed for row in standings)
+    rows: list[dict[str, Cell]] = [
+        {
+            "points of ten": Figure(row.points),
+            "of response": Figure(row.of_response, "share"),
+            "of Nash": Figure(row.of_nash, "share"),
+            "as seat_0": Figure(row.as_seat[0]),
+            "as seat_1": Figure(row.as_seat[1]),
+            "left to partner": plain(row.left, n=row.points.n),
+            "deals": plain(row.deals, "share", row.points.n),
+            "own where agreed": plain(row.agreed, n=round(row.points.n * row.deals) if row.points.n else 0),
+            "acts per game": plain(row.turns, "acts", row.points.n),
+            "against itself": plain(row.self_play),
+            "fallbacks": plain(row.fallbacks, "count") if fallen else None,
+            "failed matches": plain(row.failed, "count") if failed else None,
+            **more.get(row.member, {}),
+        }
+        for row in standings
+    ]
+    return Table("Best own points first", *in_columns(rows, [row.member for row in standings]), kind="ladder")
 
 
 def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float) -> Section:
     """What each member scores against each other, in the ladder's order."""
     names = tuple(row.member for row in standings)
-    rows = tuple(Row(row, tuple(figure(cross.cell(row, column, confidence)) for column in names)) for row in names)
+    rows = tuple(Row(row, tuple(Figure(cross.cell(row, column, confidence)) for column in names)) for row in names)
     empty = sum(not cell.known for row in rows for cell in row.cells if isinstance(cell, Figure))
     notes = (
         "Points of ten of the row against the column, mean of both seats; rows and columns in the ladder's order. "
@@ -73,7 +83,3 @@ def learning(curves: Sequence[CurvePoint], learners: Sequence[str], confidence: 
         f"did."
     )
     return Section("learning", "Learning curves", (note,), (Curves(tuple(curves), YARDSTICK, confidence),))
-
-
-def _bare(value: float, n: int) -> Figure:
-    return Figure(value, n=None if math.isnan(value) else n)

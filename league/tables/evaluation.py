@@ -1,0 +1,155 @@
+"""The final evaluation: the main members beside references, themselves, exploiters and people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine
+from dond_marl.game import SEATS
+from dond_marl.yardsticks.metrics import Estimate
+from league.evaluation.evaluate import BOTH, HUMANS, human_figures
+from league.evaluation.final import EXACT
+from league.tables.blocks import Cell, Figure, Row, Section, Table, Unit, in_columns, plain, stored
+
+KEY, TITLE = "evaluation", "Held-out evaluation"
+PLAYED: dict[str, tuple[str, Unit]] = {  # heading: the figure's name and unit
+    "points of ten": ("points", "points"),
+    "deals": ("deals", "share"),
+    "welfare efficiency": ("welfare", "share"),
+    "Nash efficiency": ("nash", "share"),
+    "fairness": ("egalitarian", "share"),
+    "Pareto-optimal of deals": ("pareto", "share"),
+    "acts": ("turns", "acts"),
+}
+
+
+def final_evaluation(document: Mapping[str, Any], human: HumanLine) -> Section:
+    """The document of ``evaluation.json`` as a section, beside people.
+
+    Raises ``AttributeError``, ``KeyError``, ``TypeError`` or ``ValueError`` where it lacks what it should hold.
+    """
+    tables = tuple(table for name in document["members"] for table in _member(name, document, human))
+    return Section(KEY, TITLE, (*_notes(document), about_people(human)), tables)
+
+
+def people(human: HumanLine) -> Table:
+    """What people come to, alone."""
+    return Table("What people come to", *in_columns([_human(human)], [HUMANS]), label="who")
+
+
+def about_people(human: HumanLine) -> str:
+    """Who the people are, and what differs in their games."""
+    return (
+        f"{HUMANS.capitalize()}: {human.perspectives:,} sides of published negotiations, on their own scenarios and by "
+        f"talking; seat_0 is who speaks first; acts are turns, with the closing selection; {CONFIDENCE:.0%} intervals. "
+        f"{human.source}."
+    )
+
+
+def _notes(document: Mapping[str, Any]) -> tuple[str, ...]:
+    scenarios, rules = document["scenarios"], document["rules"]
+    return (
+        f"On {scenarios['source']}: {scenarios['number']:,} scenarios, each in both seats; max_turns "
+        f"{rules['max_turns']}, disagree {rules['disagree']}.",
+        *(f"{note[0].upper()}{note[1:]}." for note in document["notes"]),
+        "The reference is the best that is known against the same partner in the same seat on the same scenarios. The "
+        "interquartile mean of the shares of its points leaves out the best and the worst quarter. Gain: an "
+        "exploiter's points less what the member gets against itself in that seat; drop: what the member gets from "
+        "its held-out opponents less what the exploiter leaves it.",
+        f"Intervals are {document['confidence']:.0%}, over scenarios; n counts games (against itself and for people: "
+        f"sides of games). Points of reference say what the same scenarios would pay at the split of that name.",
+    )
+
+
+def _member(name: str, document: Mapping[str, Any], human: HumanLine) -> list[Table]:
+    member, scenarios = document["members"][name], int(document["scenarios"]["number"])
+    lines = {f"{name}, against itself": _line(member["self_play"], scenarios)}
+    lines |= {reference: _line(line, scenarios) for reference, line in document["points_of_reference"].items()}
+    lines[HUMANS] = _human(human)
+    columns = in_columns(list(lines.values()), list(lines))
+    return [
+        _summary(name, member, 2 * scenarios),
+        _meetings(name, member, scenarios),
+        Table(f"{name} against itself, beside points of reference and people", *columns, label="who"),
+        _exploited(name, member, scenarios),
+    ]
+
+
+def _summary(name: str, member: Mapping[str, Any], games: int) -> Table:
+    met = games * len(member["against"])
+    kinds = [kind for meeting in member["against"].values() for kind in meeting["reference_is"].values()]
+    near = member["proximity"]
+    rows = [
+        Row("share of the reference's points, over scenarios", (stored(near["interquartile_mean"], "share", met),)),
+        Row("the same, over partners too", (stored(near["over_partners_too"], "share", met),)),
+        Row("references that are exact", (f"{kinds.count(EXACT)} of {len(kinds)}",)),
+    ]
+    for label, key in (("agreement", "agreement"), ("welfare efficiency", "welfare_efficiency")):
+        rows.append(Row(label, (stored(member[key]["own"], "share", met),)))
+        rows.append(Row(f"{label}, the references' own", (stored(member[key]["reference"], "share", met),)))
+        rows.append(Row(f"{label}, ratio", (stored(member[key]["ratio"], "ratio", met),)))
+    return Table(f"{name} against all held-out members", ("value",), tuple(rows), label="figure")
+
+
+def _meetings(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
+    """The games with each opponent beside the reference's, worst share first."""
+    rows: dict[str, dict[str, Cell]] = {}
+    means: dict[str, float] = {}  # of the shares in both seats
+    for opponent, meeting in member["against"].items():
+        played, reference, kinds = meeting["played"][BOTH], meeting["reference"][BOTH], meeting["reference_is"]
+        first, second = (kinds[seat] for seat in SEATS)
+        shares = {f"share as {seat}": stored(meeting["share"][seat], "share", scenarios) for seat in SEATS}
+        rows[opponent] = {
+            "points of ten": stored(played["points"], n=2 * scenarios),
+            "the reference's": stored(reference["points"], n=2 * scenarios),
+            **shares,
+            "deals": stored(played["deals"], "share", 2 * scenarios),
+            "deals of the reference": stored(reference["deals"], "share", 2 * scenarios),
+            "the reference is": first if first == second else f"{first}; {second}",
+        }
+        means[opponent] = sum(share.estimate.mean for share in shares.values())
+    ordered = sorted(rows, key=lambda opponent: math.inf if math.isnan(means[opponent]) else means[opponent])
+    columns = in_columns([rows[opponent] for opponent in ordered], ordered)
+    return Table(f"{name} against each", *columns, label="against")
+
+
+def _line(line: Mapping[str, Any], scenarios: int) -> dict[str, Cell]:
+    """One player's figures, or a point of reference's; a share of deals is out of the deals."""
+    both = line[BOTH]
+    cells: dict[str, Cell] = {}
+    for head, (key, unit) in PLAYED.items():
+        deals = float(both["deals"]["value"] or 0)
+        cells[head] = stored(both[key], unit, round(2 * scenarios * deals) if key == "pareto" else 2 * scenarios)
+        if key == "points":
+            cells |= {f"as {seat}": stored(line[seat]["points"], n=scenarios) for seat in SEATS}
+    return cells
+
+
+def _human(human: HumanLine) -> dict[str, Cell]:
+    figures = human_figures(human)
+    cells: dict[str, Cell] = {}
+    for head, (key, unit) in PLAYED.items():
+        estimate = getattr(figures[BOTH], key)
+        cells[head] = None if math.isnan(estimate.mean) else Figure(estimate, unit)
+        if key == "points":
+            cells |= {f"as {seat}": Figure(figures[seat].points) for seat in SEATS}
+    return cells
+
+
+def _exploited(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
+    """What others gain, by their seat, and what they leave the member, by its seat."""
+    rows = []
+    if member["exploitability"] is not None:
+        gains = []
+        for seat in SEATS:
+            low, high = (member["exploitability"][seat][end] for end in ("low", "high"))
+            exact = math.isclose(low, high, abs_tol=1e-9)
+            gains.append(plain(low) if exact else Figure(Estimate(math.nan, 0, low, high)))
+        rows.append(Row("best response, under the whole prior", (*gains, None, None)))
+    for exploiter, taken in member["exploiters"].items():
+        cells = (stored(taken[key][seat], n=scenarios) for key in ("gain", "victim_drop") for seat in SEATS)
+        rows.append(Row(exploiter, tuple(cells)))
+    heads = tuple(f"{what} as {seat}" for what in ("gain", "drop") for seat in SEATS)
+    return Table(f"What others can take from {name}, points of ten", heads, tuple(rows), label="exploiter")

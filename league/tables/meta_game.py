@@ -1,0 +1,94 @@
+"""Ratings and meta-game: what each member is worth, and which mixtures of members are stable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dond_marl.game import SEATS
+from dond_marl.yardsticks.metrics import Estimate
+from league.standings.as_csv import LEAST_SHARE, meta_game_document, ratings_rows
+from league.standings.crossplay import CrossPlay
+from league.standings.findings import DRIFT, NASH, WELFARE, Findings
+from league.tables.blocks import Cell, Figure, Row, Section, Table, Unit, in_columns, stored
+
+KEY, TITLE = "meta-game", "Meta-game"
+MIXTURES = (WELFARE, NASH, DRIFT)
+RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, and its unit
+    "take": ("take", "points"),
+    "give": ("give", "points"),
+    "duplicate": ("duplicate", "skill"),
+    "deviation as seat_0": ("deviation_seat_0", "points"),
+    "deviation as seat_1": ("deviation_seat_1", "points"),
+}
+
+
+def of_findings(findings: Findings, cross: CrossPlay) -> Section:
+    """What the files that ``findings`` are written to would be as a section."""
+    header, *rows = ratings_rows(findings)
+    return meta_game([dict(zip(header, row, strict=True)) for row in rows], meta_game_document(findings), cross)
+
+
+def meta_game(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any], cross: CrossPlay) -> Section:
+    """The rows of ``ratings.csv`` and the document of ``meta_game.json`` as a section.
+
+    Figures rest on the games of the table of payoffs, in which a learner's earlier rounds count for less; the duplicate
+    rating rests on all that were played. Raises ``AttributeError``, ``KeyError``, ``TypeError`` or ``ValueError`` where
+    the documents lack what they should hold.
+    """
+    games = round(float(cross.payoffs().games.sum()) / 2)
+    ranked = _ratings(ratings, document, games, cross.total_games)
+    tables = (ranked, _worth(document, games), _shares(document, games))
+    predicted = 1 - float(document["cells_played"])
+    notes = [
+        "Take, give: points of ten that a member gets more than others do, and that others get more from it; members "
+        "that play alike count as one. Duplicate: skill (about 25) by who does better with the same cards against the "
+        "same partner. Deviation: what naming the member would gain in the strictest equilibrium, at most 0: clones "
+        "move no rating. Alpha-rank: how long a population that imitates who does better stays with it.",
+        "CCE: a coarse correlated equilibrium, from which nobody gains by naming a member beforehand; replicator: "
+        "where imitation drifts. The regret gap is what is left to gain.",
+        f"Intervals are {document['confidence']:.0%}, over scenarios, {document['replicates']} replicates; n counts "
+        f"the games of the whole table of payoffs, in which learners' earlier rounds count for less; of the duplicate "
+        f"rating, which knows them apart, all games.",
+    ]
+    notes += [f"{predicted:.0%} of the cells were not played and are predicted."] if predicted else []
+    return Section(KEY, TITLE, tuple(notes), tables)
+
+
+def _ratings(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any], games: int, played: int) -> Table:
+    ranks = document["alpha_rank"]
+    ordered = sorted(ratings, key=lambda row: -float(row["take"] or "-inf"))
+    rows: list[dict[str, Cell]] = []
+    for row in ordered:
+        cells: dict[str, Cell] = {}
+        for head, (key, unit) in RATINGS.items():
+            value, low, high = (float(row[f"{key}{end}"] or "nan") for end in ("", "_low", "_high"))
+            cells[head] = Figure(Estimate(value, played if key == "duplicate" else games, low, high), unit)
+        rank = ranks.get(row["member"])
+        cells["alpha-rank"] = None if rank is None else stored(rank, "share", games)
+        rows.append(cells)
+    return Table("Ratings, most taken first", *in_columns(rows, [row["member"] for row in ordered]))
+
+
+def _worth(document: Mapping[str, Any], games: int) -> Table:
+    rows = []
+    for name in MIXTURES:
+        solution = document["solutions"][name]
+        figures = (*(solution["values"][seat] for seat in SEATS), solution["welfare"], solution["regret_gap"])
+        rows.append(Row(name, tuple(stored(figure, n=games) for figure in figures)))
+    return Table("What each mixture pays", (*SEATS, "both", "regret gap"), tuple(rows), label="mixture")
+
+
+def _shares(document: Mapping[str, Any], games: int) -> Table:
+    shares: dict[str, dict[str, Figure]] = {}
+    for member in document["members"]:
+        figures = {
+            f"{name}, {seat}": stored(document["solutions"][name]["shares"][seat][member], "share", games)
+            for name in MIXTURES
+            for seat in SEATS
+        }
+        if any(figure.estimate.mean >= LEAST_SHARE for figure in figures.values()):
+            shares[member] = figures
+    ordered = sorted(shares, key=lambda member: -sum(figure.estimate.mean for figure in shares[member].values()))
+    caption = f"Who is in them, and how often (from {LEAST_SHARE:.1%})"
+    return Table(caption, *in_columns([shares[member] for member in ordered], ordered))
