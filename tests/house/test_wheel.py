@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -13,16 +14,45 @@ from pathlib import Path
 
 import pytest
 
-from league.cli.doors import OF_THE_REPOSITORY, doors, main, with_shipped_configs
+from league.settings.presets import preset
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dond_marl", "hints", "league", "partners")
+CONFIGS = sorted(path.name for path in (ROOT / "configs").glob("*.yaml"))
+LEAGUES = [name for name in CONFIGS if name.startswith("league")]
+COMMANDS = {  # of every other config
+    "bc_config.yaml": "train",
+    "distill.yaml": "experiment distill",
+    "expert.yaml": "train",
+    "hint_experiment.yaml": "experiment hints",
+    "humanlike.yaml": "experiment humanlike",
+    "ppo_config.yaml": "train",
+    "ppo_fast.yaml": "train",
+    "reinforce_config.yaml": "train",
+    "styles.yaml": "experiment styles",
+}
+# Runs several commands of `dond` in one process, which loads PyTorch once: exit code, output and errors of each.
+DOND = """
+import contextlib, io, json, sys
+from league.cli.main import main
+ended = []
+for words in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(words)
+    ended.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(ended))
+"""
 
 
 def run(*command: object, cwd: Path) -> str:
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=cwd, timeout=600)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=cwd, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def dond(bin_: Path, commands: list[str], cwd: Path) -> list[tuple[int, str, str]]:
+    return json.loads(run(bin_ / "python", "-c", DOND, json.dumps([c.split() for c in commands]), cwd=cwd))
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +79,8 @@ def installed(built, tmp_path_factory):
     return place / "bin"
 
 
-@pytest.mark.slow
-def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_config_and_script(built):
+@pytest.mark.timeout(900)
+def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script(built):
     wheel, sdist = built
     with tarfile.open(sdist) as archive:
         inside = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
@@ -58,37 +88,53 @@ def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_config_a
         assert needed in inside
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
-    assert not [name for name in inside if "__pycache__" in name or name.startswith(("tests/", "scripts/"))]
+    assert not [name for name in inside if "__pycache__" in name or re.search(r"\b(tests|scripts|home)/", name)]
     for package in PACKAGES:
         assert f"{package}/py.typed" in inside
         modules = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*.py")}
         assert modules <= inside, modules - inside
-    for path in [*(ROOT / "configs").iterdir(), *(ROOT / "scripts").glob("*.py")]:
-        assert f"league/home/{path.relative_to(ROOT)}" in inside
-    assert "partners/experts/ppo.json" in inside and "partners/llm/llm_prompt.txt" in inside
+    for path in (ROOT / "configs").iterdir():
+        assert f"league/settings/presets/{path.name}" in inside
+    data = ("partners/experts/ppo.json", "partners/llm/llm_prompt.txt", "league/settings/heldout.yaml")
+    assert {*data, "dond_marl/dialogues/hand_labels.csv", "league/standings/responses.json"} <= inside
+
+
+@pytest.mark.timeout(900)
+def test_every_config_can_be_run_by_its_command_where_there_is_no_repository(installed, tmp_path):
+    assert set(LEAGUES) | set(COMMANDS) == set(CONFIGS)
+    for name, (code, out, err) in zip(
+        LEAGUES, dond(installed, [f"league --config {name} --dry-run" for name in LEAGUES], tmp_path), strict=True
+    ):
+        assert code == 0 and "on one core of this machine" in out, name + out + err
+    # The others have no dry run. One key that does not exist is all that is wrong with any of them.
+    wrong = [f"{command} --config configs/{name} --set nothing=1" for name, command in COMMANDS.items()]
+    for command, (code, out, err) in zip(wrong, dond(installed, wrong, tmp_path), strict=True):
+        assert code == 2 and err.startswith("--set nothing=1: nothing: unknown key"), command + out + err
+        assert err.count("\n") == 1, command + err
+    assert not list(tmp_path.rglob("ledger.sqlite"))
+
+
+@pytest.mark.timeout(900)
+def test_the_prompt_and_a_config_of_that_name_in_this_folder_are_found_in_an_installed_package(installed, tmp_path):
+    code = "from partners.llm.prompt import load_template as t; print(t('configs/llm_prompt.txt').text == t().text)"
+    assert run(installed / "python", "-c", code, cwd=tmp_path) == "True\n"
+    (tmp_path / "league.yaml").write_text("members: [nobody]\n")
+    ((code, _, err),) = dond(installed, ["league --config league.yaml --dry-run"], tmp_path)
+    assert code == 2 and err.startswith("league.yaml:1: members[0]") and "nobody" in err
 
 
 @pytest.mark.slow
-def test_the_installed_package_runs_from_another_directory(installed, tmp_path):
-    where = run(
-        installed / "python",
-        "-c",
-        "import league, dond_marl; print(league.__file__, dond_marl.__version__)",
-        cwd=tmp_path,
-    )
-    assert str(installed.parent) in where and str(ROOT) not in where and "unknown" not in where
-    tiny = ("--set", "league.rounds=1", "--set", "league.block_size=64", "--set", "members=[heuristic,expert,boulware]")
-    told = run(installed / "dond-marl", "league", "--config", "league_scripted.yaml", *tiny, cwd=tmp_path)
-    assert "ladder" in told and "expert" in told
-    assert (tmp_path / "runs").is_dir()
-    told = run(
-        installed / "python", "-m", "league", "evaluate", "--member", "linear", "--against", "heuristic", cwd=tmp_path
-    )
-    assert "share of the best response" in told
+@pytest.mark.timeout(1800)
+def test_the_quick_league_is_played_to_its_ladder_from_another_directory(installed, tmp_path):
+    where = run(installed / "python", "-c", "import league, dond_marl; print(league.__file__)", cwd=tmp_path)
+    assert str(installed.parent) in where and str(ROOT) not in where
+    text = run(installed / "dond", "league", "--config", "league_quick.yaml", cwd=tmp_path)
+    assert "ladder" in text and "expert" in text
+    assert len(list((tmp_path / "runs").rglob("ladder.csv"))) == 1
     assert "boulware" in run(installed / "dond-marl", "catalogue", cwd=tmp_path)
-    assert "deals" in run(installed / "dond-marl", "humans", cwd=tmp_path)
-    for name in doors():
-        assert "usage:" in run(installed / "dond-marl", name, "--help", cwd=tmp_path)
+    assert "deals" in run(installed / "dond", "data", "humans", cwd=tmp_path)
+    words = ("evaluate", "--member", "linear", "--against", "heuristic")
+    assert "share of the best response" in run(installed / "python", "-m", "league", *words, cwd=tmp_path)
 
 
 def test_the_page_names_every_extra_and_no_other():
@@ -98,26 +144,11 @@ def test_the_page_names_every_extra_and_no_other():
     assert set(re.findall(r"^\| `\[(\w+)\]` \|", page, re.MULTILINE)) == set(extras)
 
 
-def test_every_script_is_a_command_unless_it_rewrites_the_repository(capsys):
-    scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")}
-    assert set(doors()) == scripts - set(OF_THE_REPOSITORY) and set(OF_THE_REPOSITORY) <= scripts
-    assert main([]) == 0
-    told = capsys.readouterr().out
-    assert all(f"  {name.replace('_', '-')} " in told for name in doors()) and "league.yaml" in told
-
-
-def test_a_command_that_does_not_exist_is_told_which_do(capsys):
-    assert main(["legaue"]) == 2
-    assert "no command 'legaue'; it has benchmark, catalogue" in capsys.readouterr().err
-
-
 def test_a_shipped_config_is_meant_only_where_there_is_none_of_that_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    shipped = str(ROOT / "configs" / "league.yaml")
-    assert with_shipped_configs(["--config", "league.yaml"]) == ["--config", shipped]
-    assert with_shipped_configs(["--config=configs/league.yaml", "--resume"]) == [f"--config={shipped}", "--resume"]
-    for other in ("mine.yaml", "elsewhere/league.yaml", "/configs/league.yaml"):
-        assert with_shipped_configs(["--config", other]) == ["--config", other]
+    shipped = ROOT / "configs" / "league.yaml"
+    assert preset(Path("league.yaml")) == preset(Path("configs/league.yaml")) == shipped
+    for other in map(Path, ("mine.yaml", "elsewhere/league.yaml", "/configs/league.yaml")):
+        assert preset(other) == other
     (tmp_path / "league.yaml").write_text("{}")
-    assert with_shipped_configs(["--config", "league.yaml"]) == ["--config", "league.yaml"]
-    assert with_shipped_configs(["league.yaml"]) == ["league.yaml"]
+    assert preset(Path("league.yaml")) == Path("league.yaml")
