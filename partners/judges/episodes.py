@@ -1,8 +1,8 @@
-"""Episodes as a judge is told them: in words, with both sides' values, and with the answer for a few worked ones.
+"""Episodes described for a judge: in words, with both sides' values, and with the answer for a few worked ones.
 
-The seat that is judged is Alice, whichever seat it was. What is told is what happened and what was paid: without an
-agreement both earn 0 points, whatever was on the table. Numbers and acts alone are written, nobody's words, so that no
-name and no earlier text can speak to the judge.
+The seat that is judged is called Alice, whichever seat it was. A description has what happened and what was paid:
+without an agreement both earn 0 points, whatever was on the table. It is written from numbers and acts alone, so that
+no name and no player's text can reach the judge.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from partners.mixture import Mixture
 
 JUDGED, OTHER = "Alice", "Bob"
 _PLAYED = 1_000  # games that worked episodes are picked from; of each style more than fifty show it
-# Who plays them: between them they repeat offers and vary them, give way and hold out.
+# Who plays them: together they repeat offers and vary them, give way and hold out.
 _PLAYERS = ("boulware", "conceder", "heuristic", "naive_tit_for_tat", "pushover", "random", "stubborn", "versatile")
 
 
@@ -72,7 +72,7 @@ def descriptions(games: Games, seat: int) -> list[str]:
         lines = [f"Pool: {in_words(counts[game])}."]
         lines += [_values(names[who], utilities[game][who], wholes[game][who]) for who in (seat, 1 - seat)]
         for turn in range(int(games.turns[game])):
-            lines.append(f"{names[turn % 2]}: {_said(acts[game][turn], offers[game][turn], counts[game])}")
+            lines.append(f"{names[turn % 2]}: {_act(acts[game][turn], offers[game][turn], counts[game])}")
         lines.append(_outcome(games, game))
         lines += [f"{names[who]} earns {scores[game][who]} of {wholes[game][who]} points." for who in (seat, 1 - seat)]
         texts.append("\n".join(lines))
@@ -99,12 +99,12 @@ def reason(style: Style, games: Games, game: int, seat: int) -> str:
 
 
 def _values(name: str, utilities: list[int], whole: int) -> str:
-    each = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, utilities, strict=True))
-    return f"{name}'s values: {each} (everything: {whole} points)."
+    values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, utilities, strict=True))
+    return f"{name}'s values: {values} (everything: {whole} points)."
 
 
-def _said(act: int, oA: list[int], counts: list[int]) -> str:
-    """An act as an instruction of the game: its name, and who would get what."""
+def _act(act: int, oA: list[int], counts: list[int]) -> str:
+    """An act in words: its name, and of an offer who would get what."""
     if act > Act.INSIST:
         return {Act.AGREE: "agree", Act.DISAGREE: "disagree", Act.END: "end the talk"}[Act(act)]
     kept = (oA[0], oA[1], oA[2])

@@ -1,8 +1,8 @@
-"""Somebody else's opinion as a reward: a judge says of every game whether the learner negotiated in a style.
+"""A judge's opinion as a reward: whether the learner negotiated in a style, for every finished game.
 
 A judge may fail: a service is down, a budget is spent, an answer is neither yes nor no. Such a game is not paid 0,
-which would say *no*; it is paid the mean of the judged games beside it, which pushes neither way, and it is counted.
-Where most of them fail there is nothing to learn from, and learning stops: :class:`JudgeError`.
+which would mean *no*; it is paid the mean of the judged games beside it, which pushes neither way, and it is counted.
+Where most of them fail there is nothing to learn from, and learning stops with :class:`JudgeError`.
 
 Source: Kwon et al. 2023 (arXiv 2303.00001), section 3: a language model's yes or no in place of a reward function.
 There an episode without a readable answer is left out of the update.
@@ -30,7 +30,7 @@ MOST_FAILED = 0.5  # share of a block's games that may go unjudged
 
 
 class Verdict(IntEnum):
-    """What a judge says of one game."""
+    """A judge's answer about one game."""
 
     NONE = -1  # nothing that can be read
     NO = 0
@@ -38,17 +38,15 @@ class Verdict(IntEnum):
 
 
 class JudgeError(RunFailure):
-    """A judge that judges too little to learn from: how much, why, and what to do. Learning must stop."""
+    """Too few verdicts to learn from: how many failed, why, and what to do. Learning must stop."""
 
 
 @runtime_checkable
 class Judge(Protocol):
-    """Anyone who says of finished games whether a seat negotiated in a style."""
+    """Anything that judges whether a seat negotiated in a style."""
 
     @property
-    def style(self) -> Style:
-        """What it is asked about."""
-        ...
+    def style(self) -> Style: ...
 
     @property
     def tally(self) -> Counter[str]:
@@ -65,7 +63,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgeReward:
-    """Ten points for a game that the judge says is in its style, none for another. In 0..10.
+    """Ten points for a game that the judge finds in its style, none for another. In 0..10.
 
     A game without a verdict is paid the mean of those with one in the same seat; see the module.
     """
@@ -74,7 +72,7 @@ class JudgeReward:
     asked: tuple[int, ...] = (0, 1)  # the seats whose pay is wanted: questions cost
 
     def for_seat(self, seat: int) -> JudgeReward:
-        """The same, asked about one seat alone; the other's pay is 0 and means nothing."""
+        """The same reward for one seat alone; the other's pay is 0 and means nothing."""
         return JudgeReward(self.judge, (seat,))
 
     def __call__(self, games: Games, earned: NDArray[np.float64], _scenarios: Scenarios, /) -> NDArray[np.float64]:
@@ -90,7 +88,7 @@ class JudgeReward:
 
 
 def count_verdicts(tally: Counter[str], verdicts: Int8s) -> None:
-    """Add to a judge's ``tally`` how often it said yes and no."""
+    """Add the numbers of yes and no to a judge's ``tally``."""
     tally["yes"] += int((verdicts == Verdict.YES).sum())
     tally["no"] += int((verdicts == Verdict.NO).sum())
 

@@ -49,9 +49,9 @@ _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)(\s*(?:/|\bor\b)\s*(?:yes|no)\b)?", re.
 
 
 def read_verdict(text: str) -> Verdict:
-    """What a reply says: its first word, whole, in any case. *Know* and *not* are no *no*, *yes or no* is nothing."""
-    found = _FIRST_WORD.match(text)
-    word = found[1].lower() if found and not found[2] else ""
+    """The first word of a reply, whole, in any case. *Know* and *not* are no *no*; *yes or no* is no verdict."""
+    match = _FIRST_WORD.match(text)
+    word = match[1].lower() if match and not match[2] else ""
     return {"yes": Verdict.YES, "no": Verdict.NO}.get(word, Verdict.NONE)
 
 
@@ -166,7 +166,7 @@ def llm_judge(
     batches of ``batch`` questions. The rest is as for the occupant ``llm``; a limit that is reached leaves episodes
     unjudged. Nothing is opened, read or sent before the first episode is judged. Raises ``ValueError``.
     """
-    asked_about = style_named("style", style)
+    judged_style = style_named("style", style)
     check_whole_number("examples", examples, 1, 20)
     check_whole_number("seed", seed, 0, 2**31 - 1)
     check_whole_number("re_asks", re_asks, 0, 10)
@@ -186,7 +186,7 @@ def llm_judge(
     def client() -> Client:
         return service.cached(local if service.local else RemoteClient(service))
 
-    return JudgeReward(LLMJudge(asked_about, client, examples=examples, seed=seed, re_asks=re_asks))
+    return JudgeReward(LLMJudge(judged_style, client, examples=examples, seed=seed, re_asks=re_asks))
 
 
 def _behind_cache(client: Client | None) -> Client | None:

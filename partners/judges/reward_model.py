@@ -25,12 +25,12 @@ from partners.judges.judge import Verdict, count_verdicts
 from partners.judges.styles import Style
 
 UNITS, LEARNING_RATE, EPOCHS = 128, 0.05, 100
-_KINDS, _TABLE, _ACT, _END = 3, 9, 9, 3  # columns: which kind of step, then what a step of each kind says
+_KINDS, _TABLE, _ACT, _END = 3, 9, 9, 3  # columns: which kind of step, then the content of each kind
 _WIDTH = _KINDS + _TABLE + _ACT + _END
 
 
 class RewardModel:
-    """Says yes where the network thinks it likelier than not; ``seed`` draws its first weights. A judge of games."""
+    """A judge: yes where the network finds it likelier than not. ``seed`` draws its first weights."""
 
     def __init__(self, style: Style, labelled: Labelled, seed: int) -> None:
         self.style = style
@@ -42,8 +42,8 @@ class RewardModel:
     def verdicts(self, games: Games, seat: int) -> Int8s:
         """A :class:`Verdict` for each game, ``[N]``."""
         with torch.no_grad():
-            said = self._network(*episodes(games, seat)) > 0
-        verdicts = np.where(said.numpy(), Verdict.YES, Verdict.NO).astype(np.int8)
+            yes = self._network(*episodes(games, seat)) > 0
+        verdicts = np.where(yes.numpy(), Verdict.YES, Verdict.NO).astype(np.int8)
         count_verdicts(self.tally, verdicts)
         return verdicts
 
@@ -59,12 +59,12 @@ def episodes(games: Games, seat: int) -> tuple[Tensor, Tensor]:
     values = scenarios.utilities[:, [seat, 1 - seat]].reshape(size, 6) / MAX_VALUE
     steps[:, 0, 0] = 1
     steps[:, 0, _KINDS : _KINDS + _TABLE] = np.concatenate([scenarios.counts / MAX_COUNT, values], axis=1)
-    said, turn = np.nonzero(games.act >= 0)
+    acted, turn = np.nonzero(games.act >= 0)
     start = _KINDS + _TABLE
-    steps[said, turn + 1, 1] = 1
-    steps[said, turn + 1, start] = np.where(turn % 2 == seat, 1, -1)
-    steps[said, turn + 1, start + 1 + games.act[said, turn]] = 1
-    steps[said, turn + 1, start + 1 + len(Act) : start + _ACT] = games.oA[said, turn] / MAX_COUNT
+    steps[acted, turn + 1, 1] = 1
+    steps[acted, turn + 1, start] = np.where(turn % 2 == seat, 1, -1)
+    steps[acted, turn + 1, start + 1 + games.act[acted, turn]] = 1
+    steps[acted, turn + 1, start + 1 + len(Act) : start + _ACT] = games.oA[acted, turn] / MAX_COUNT
     ended = games.turns.astype(np.int64) + 1
     earned = points_of_ten(games.scores, scenarios.wholes) / TEN
     steps[rows, ended, 2] = 1

@@ -1,12 +1,12 @@
 """A judge that needs no language model: it keeps the simple rules that agree with a few labelled episodes.
 
-It is shown what a language model is shown, episodes with answers, but never the name of the style. Of a menu of plain
-statements about an episode (``Alice earns more than Bob``, ``the talk is long``) and of their opposites it keeps those
-that label every shown episode rightly, and lets them vote. With a few episodes many rules are left, most of them beside
-the point: that is its error, and it shrinks as episodes are added.
+It sees what a language model sees, episodes with answers, but never the name of the style. From a menu of plain
+statements about an episode (``Alice earns more than Bob``, ``the talk is long``) and their opposites it keeps those that label
+every episode correctly, and lets them vote. With a few episodes many rules are left, most of them beside the
+point: that is its error, and it shrinks as episodes are added.
 
-It stands in for a language model where none can be asked, and is no measure of one: its menu was written by people who
-knew the four definitions, each of which is on it. Source: version spaces, Mitchell 1982 ("Generalization as search").
+It stands in for a language model where there is none, and is no measure of one: its menu was written by people who knew
+the four definitions, each of which is on it. Source: version spaces, Mitchell 1982 ("Generalization as search").
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Rule(NamedTuple):
 
 
 def statements(games: Games, seat: int) -> dict[str, Bools]:
-    """The menu: what a bystander could say of each game, true or not, ``[N]`` each."""
+    """The menu: statements about each game, and whether they are true, ``[N]`` each."""
     lead, offers = leads(games)[:, seat], offers_of(games)
     made, theirs = offers.made[:, seat], offers.made[:, 1 - seat]
     different, their_different = offers.different[:, seat], offers.different[:, 1 - seat]
     own, other = games.act[:, seat::2], games.act[:, 1 - seat :: 2]
     wholes, items = games.scenarios.wholes, games.scenarios.counts.sum(axis=1, dtype=np.int64)
     agreed, won = games.deal, games.allocation.sum(axis=2, dtype=np.int64)
-    asked = _asked(games, seat)
+    demands = _demands(games, seat)
     return {
         f"{JUDGED} earns more than {OTHER}": lead > 0,
         f"{JUDGED} earns less than {OTHER}": lead < 0,
@@ -66,8 +66,8 @@ def statements(games: Games, seat: int) -> dict[str, Bools]:
         f"{OTHER} insists": (other == Act.INSIST).any(axis=1),
         f"{OTHER} offers the same split more than once": their_different < theirs,
         f"{OTHER} makes several offers and never the same twice": (theirs >= 2) & (their_different == theirs),
-        f"{JUDGED} asks for everything": (asked == wholes[:, [seat]]).any(axis=1),
-        f"{JUDGED} asks for less at last than at first": _first(asked) > _last(asked),
+        f"{JUDGED} asks for everything": (demands == wholes[:, [seat]]).any(axis=1),
+        f"{JUDGED} asks for less at last than at first": _first(demands) > _last(demands),
         f"{JUDGED} disagrees or ends the talk": ((own == Act.DISAGREE) | (own == Act.END)).any(axis=1),
         "eight things or more are said": games.turns >= 8,
     }
@@ -85,11 +85,10 @@ class LocalJudge:
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """What is left of the menu."""
-        said = statements(self.labelled.games, self.labelled.seat)
+        menu = statements(self.labelled.games, self.labelled.seat)
         right = {
             Rule(name, wanted): int(((true == wanted) == self.labelled.labels).sum())
-            for name, true in said.items()
+            for name, true in menu.items()
             for wanted in (True, False)
         }
         best = max(right.values())
@@ -97,8 +96,8 @@ class LocalJudge:
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
         """A :class:`Verdict` for each game, ``[N]``."""
-        said = statements(games, seat)
-        votes = np.sum([said[rule.statement] == rule.wanted for rule in self.rules], axis=0)
+        menu = statements(games, seat)
+        votes = np.sum([menu[rule.statement] == rule.wanted for rule in self.rules], axis=0)
         verdicts = np.where(2 * votes > len(self.rules), Verdict.YES, Verdict.NO).astype(np.int8)
         count_verdicts(self.tally, verdicts)
         return verdicts
@@ -109,25 +108,24 @@ def local_judge(style: str, examples: int = EXAMPLES, seed: int = 0) -> JudgeRew
 
     Raises ``ValueError``.
     """
-    asked_about = style_named("style", style)
+    judged_style = style_named("style", style)
     check_whole_number("examples", examples, 1, MOST_EXAMPLES)
     check_whole_number("seed", seed, 0, 2**31 - 1)
-    return JudgeReward(LocalJudge(asked_about, worked_episodes(asked_about, examples, seed)))
+    return JudgeReward(LocalJudge(judged_style, worked_episodes(judged_style, examples, seed)))
 
 
-def _asked(games: Games, seat: int) -> NDArray[np.int64]:
+def _demands(games: Games, seat: int) -> NDArray[np.int64]:
     """What each own act asked for, in points, ``[N, own turns]``; -1 where it was no offer."""
     act, oA = games.act[:, seat::2], games.oA[:, seat::2]
     points = np.einsum("nti,ni->nt", oA, games.scenarios.utilities[:, seat], dtype=np.int64)
     return np.where((act == Act.PROPOSE) | (act == Act.INSIST), points, -1)
 
 
-def _first(asked: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first(demands: NDArray[np.int64]) -> NDArray[np.int64]:
     """The first offer's points, ``[N]``; -1 without an offer."""
-    first: NDArray[np.int64] = asked[np.arange(len(asked)), (asked >= 0).argmax(axis=1)]
+    first: NDArray[np.int64] = demands[np.arange(len(demands)), (demands >= 0).argmax(axis=1)]
     return first
 
 
-def _last(asked: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The last offer's points, ``[N]``; -1 without an offer."""
-    return _first(asked[:, ::-1])
+def _last(demands: NDArray[np.int64]) -> NDArray[np.int64]:
+    return _first(demands[:, ::-1])

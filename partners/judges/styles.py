@@ -1,4 +1,4 @@
-"""Negotiating styles: what it takes to be versatile, a push-over, competitive or stubborn, said once.
+"""Negotiating styles: what it takes to be versatile, a push-over, competitive or stubborn, defined once.
 
 The same function labels a game for a learner's reward, for a table of results and for a judge's worked examples. It
 looks at what really happened: the offers that were made and the points that were paid, which are 0 for both without a
@@ -94,12 +94,12 @@ class StyleReward:
         return TEN * shows(Style(self.kind), games).astype(np.float64)
 
 
-def style_named(name: str, given: object) -> Style:
-    """The style that parameter ``name`` gives. Raises ``ValueError``."""
+def style_named(name: str, value: object) -> Style:
+    """The style that is the ``value`` of parameter ``name``. Raises ``ValueError``."""
     try:
-        return Style(given)  # type: ignore[arg-type]  # whatever else it is, it is refused
+        return Style(value)  # type: ignore[arg-type]  # whatever else it is, it is refused
     except ValueError:
-        raise ValueError(f"{name} must be one of {', '.join(Style)}; got {given!r}") from None
+        raise ValueError(f"{name} must be one of {', '.join(Style)}; got {value!r}") from None
 
 
 _DIGITS = (MAX_COUNT + 1) ** np.arange(3)  # a split as one number

@@ -1,7 +1,7 @@
 """A Hugging Face model on this machine as the judge's language model: yes or no, whichever it finds likelier.
 
-The two words are all that it can say, so that every answer can be read; no reason is written. It is read when the first
-question is asked, and nothing is sent anywhere.
+It can answer nothing but these two words, so that every answer can be read; no reason is written. It is loaded for the
+first question, and nothing is sent anywhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORDS = ("Yes", "No")
 class YesNoClient:
     """Answers ``Yes`` or ``No`` by the model in the folder ``model``; a client as :mod:`partners.llm.client` has it.
 
-    ``system``: said before the prompt where the model has a chat template. ``batch``: prompts read at once. ``tally``
+    ``system``: put before the prompt where the model has a chat template. ``batch``: prompts read at once. ``tally``
     counts ``replies`` and ``prompt_tokens``. Raises ``ValueError``.
     """
 
@@ -42,7 +42,7 @@ class YesNoClient:
 
     @cached_property
     def identity(self) -> Mapping[str, object]:
-        """The model by the SHA-256 of its files, wherever they are, and what it is told."""
+        """The model by the SHA-256 of its files, wherever they are, and its instructions."""
         from partners.llm.local.model import fingerprint
 
         folder = Path(self.model).expanduser()
@@ -74,7 +74,7 @@ class YesNoClient:
         """What both words begin with, and the first token in which yes and no differ."""
         space = "" if self._read.tokenizer.chat_template else " "  # a prompt ends with a colon, a chat with a new line
         yes, no = self._read.encode([space + word for word in _WORDS])
-        differ = [place for place, (one, other) in enumerate(zip(yes, no, strict=False)) if one != other]
+        differ = [place for place, tokens in enumerate(zip(yes, no, strict=False)) if len(set(tokens)) == 2]
         if not differ:
             raise SetupError(f"the model {self.model} has no words for yes and no; name another")
         return yes[: differ[0]], yes[differ[0]], no[differ[0]]

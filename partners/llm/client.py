@@ -1,4 +1,4 @@
-"""How language models are asked: the contract that every client keeps, what can go wrong, and asking once more.
+"""How language models are asked: the contract of every client, what can go wrong, and asking again.
 
 A *client* answers many prompts at once: ``complete(asks) -> replies``, one each, in order. A service that fails is a
 value, not an exception: one row's time-out is no other row's business. Only what a person must mend, a wrong key or an
@@ -31,7 +31,7 @@ class Ask(NamedTuple):
 
 
 class Failure(StrEnum):
-    """Why there is no reply. What the model itself said wrongly is no failure: the reader refuses that."""
+    """Why there is no reply. A bad reply of the model is no failure: the reader refuses it."""
 
     TIMEOUT = "timeout"
     CONNECTION = "connection"  # refused, reset, or closed in mid-answer
@@ -39,7 +39,7 @@ class Failure(StrEnum):
     SERVER = "server"  # 408, 409, 498 and 5xx
     GARBLED = "garbled"  # a success without a completion in it, such as a proxy's page
     REFUSED = "refused"  # any other 4xx: this request will never do
-    PAUSED = "paused"  # not sent: the service is given a rest
+    PAUSED = "paused"  # not sent: the service rests after many failures
     BUDGET = "budget"  # not sent: the budget does not cover it
 
 
@@ -51,7 +51,7 @@ class Usage(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The answer to one ask: a text of the model, empty if it said nothing, or a failure."""
+    """The answer to one ask: the model's text, which may be empty, or a failure."""
 
     text: str = ""
     finished: bool = True  # False: cut off at the limit of tokens
@@ -60,7 +60,7 @@ class Reply(NamedTuple):
 
 
 class SetupError(HinterError):
-    """What no retry mends: a missing or refused key, an unknown model. One line that says what to do."""
+    """What no retry mends: a missing or refused key, an unknown model. The message is one line with the remedy."""
 
 
 @runtime_checkable

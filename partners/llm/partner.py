@@ -1,7 +1,7 @@
-"""A language model in a seat: asks for all games of a turn at once, and never says what is not legal.
+"""A language model in a seat: all games of a turn are asked for at once, and only legal acts are played.
 
-A reply that cannot be read is asked for again a few times; then, as where the model could not be reached or paid for, a
-stated fallback plays, and every decision says which of those it was.
+A reply that is refused is asked for again a few times. After that, and where the model could not be reached or paid
+for, a fallback plays, and every decision carries its cause.
 
 Source: specification, section 2.2 (strict parsing, legality checks, failed answers).
 """
@@ -51,9 +51,9 @@ FALLBACKS: dict[Fallback, Partner] = {"greedy": Heuristic(), "end": GivesUp(), "
 class LLMPartner:
     """Plays what ``client``'s model answers to ``template``, by default the shipped prompt.
 
-    ``history_cap``: acts of the history that are told. ``re_asks``: how often a reply that was refused is asked for
+    ``history_cap``: acts of the history in the prompt. ``re_asks``: how often a reply that was refused is asked for
     again, with what was wrong about it. ``fallback``: who plays where no legal reply came: ``greedy`` (the default
-    heuristic), ``end`` or ``forfeit``. ``samples``: answers that are told apart for one prompt; with 1, games in the
+    heuristic), ``end`` or ``forfeit``. ``samples``: different answers that one prompt may get; with 1, games in the
     same position get the same answer, and one question serves them all.
 
     ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (replies refused),
@@ -84,11 +84,11 @@ class LLMPartner:
 
     @property
     def traits(self) -> Traits:
-        """It gambles only over which sample it gets, and reads the whole history."""
+        """Chance decides only which sample it gets; it reads the whole history."""
         return Traits(deterministic=self.samples == 1, learned=True, remote=self.client.remote, costly=True)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row, each legal. Raises what the client raises: what only a person can mend."""
+        """One decision per row, each legal. Raises what the client raises."""
         results = self._results(turns) if turns.size else []
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         confidence, cause = np.zeros(turns.size, dtype=np.float32), np.zeros(turns.size, dtype=np.int8)

@@ -28,7 +28,7 @@ VARIABLES = (  # those of the specification, then this project's
 )  # fmt: skip
 SHIPPED = Path("configs/llm_prompt.txt")
 HISTORY_CAP = 20  # acts shown; the oldest are left out first
-NONE_YET = "NONE"  # where the partner has said, or offered, nothing yet
+NONE_YET = "NONE"  # where the partner has not acted, or not offered, yet
 HIDDEN = "hidden"  # in place of values that the game does not reveal
 
 # Source: specification, section 4: remote calls add a strict system message to force a single-line JSON.
@@ -73,22 +73,22 @@ class Template:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise PromptError(f"{self.source} is empty; it must say what the model is asked")
-        for found in _ATTEMPT.finditer(self.text):
-            name = found.group()[1:-1]
+        for match in _ATTEMPT.finditer(self.text):
+            name = match.group()[1:-1]
             if name not in VARIABLES:
-                line = self.text.count("\n", 0, found.start()) + 1
+                line = self.text.count("\n", 0, match.start()) + 1
                 near = difflib.get_close_matches(name.strip(), VARIABLES, n=1)
                 hint = f" (did you mean {{{near[0]}}}?)" if near else ""
                 raise PromptError(
-                    f"{self.source}, line {line}: there is no variable {found.group()[:60]!a}{hint}; "
+                    f"{self.source}, line {line}: there is no variable {match.group()[:60]!a}{hint}; "
                     f"the variables are {', '.join(VARIABLES)}"
                 )
 
     def render(self, turns: Turns, history_cap: int = HISTORY_CAP) -> list[str]:
-        """One prompt per row, ``[B]``, of what its seat sees; at most the last ``history_cap`` acts are told."""
+        """One prompt per row, ``[B]``, of what its seat sees, with at most the last ``history_cap`` acts."""
         return [
-            _NAME.sub(lambda found, told=values: told.get(found[1], found[0]), self.text)  # type: ignore[misc]
-            for values in variables(turns, history_cap)
+            _NAME.sub(lambda match, values=row: values.get(match[1], match[0]), self.text)  # type: ignore[misc]
+            for row in variables(turns, history_cap)
         ]
 
 
@@ -116,7 +116,7 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
     check_whole_number("history_cap", history_cap, 0, 100)
     acts, offers = turns.history.act, turns.history.oA
     theirs = acts[:, 1 - turns.seat :: 2].tolist()
-    claimed = [min(said, default=Act.END) <= Act.INSIST for said in theirs]  # whether they ever made an offer
+    claimed = [min(own, default=Act.END) <= Act.INSIST for own in theirs]  # whether they ever made an offer
     whole = worth(turns.my_utilities, turns.counts)
     points = worth(turns.my_utilities, turns.last_partner_offer_for_me)
     return [
@@ -144,7 +144,7 @@ def fixed_parts(template: Template) -> list[str]:
 
 
 def nudged(prompt: str, reason: Reason) -> str:
-    """``prompt`` asked once more, after a reply that was refused for ``reason``."""
+    """``prompt`` for another try, after a reply that was refused for ``reason``."""
     return f"{prompt.rstrip()}\n\n{NUDGES[reason]} Return ONLY the JSON object, on a single line.\n"
 
 
@@ -165,16 +165,16 @@ def disagree_rule(rules: Rules) -> str:
 
 
 def _history(acts: list[int], offers: Int8s, counts: Int8s, seat: int, cap: int) -> str:
-    """What was said, one act a line, oldest first, as the seat to move would tell it."""
+    """One act a line, oldest first, from the view of the seat to move."""
     if not acts:
         return "(nothing yet)"
     first = max(0, len(acts) - cap)
     lines = [f"({first} earlier acts are not shown)"] if first else []
     for turn in range(first, len(acts)):
         act, mine = Act(acts[turn]), turn % 2 == seat
-        said = f"{turn + 1}. {'you' if mine else 'partner'}: {act.name}"
+        line = f"{turn + 1}. {'you' if mine else 'partner'}: {act.name}"
         if act.is_offer:
             keeps, gets = ("you keep", "partner gets") if mine else ("partner keeps", "you get")
-            said += f", {keeps} {_csv(offers[turn])}, {gets} {_csv(counts - offers[turn])}"
-        lines.append(said)
+            line += f", {keeps} {_csv(offers[turn])}, {gets} {_csv(counts - offers[turn])}"
+        lines.append(line)
     return "\n".join(lines)

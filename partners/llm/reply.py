@@ -1,4 +1,4 @@
-"""Reading what a language model said: one legal act, or the reason why not.
+"""Reading a language model's reply: one legal act, or the reason why it is refused.
 
 A reply is one JSON object on one line with the keys ``act_type``, ``oA`` and ``confidence`` and nothing around it.
 Nothing is repaired and no intent is guessed from prose: that would turn the reader into a player. The standard JSON
@@ -35,11 +35,11 @@ class Reason(StrEnum):
     WRONG_KEYS = "wrong_keys"  # one missing, unknown or twice
     WRONG_TYPE = "wrong_type"  # a truth value, text or fraction for a whole number; not three of them
     OUT_OF_RANGE = "out_of_range"  # no act, no count and no confidence has this value, in any game
-    ILLEGAL = "illegal"  # well said, but not allowed here and now
+    ILLEGAL = "illegal"  # well formed, but not allowed in this position
 
 
 class Legal(NamedTuple):
-    """What the seat to move may say."""
+    """The legal acts of the seat to move."""
 
     counts: Triple  # the pool: the most that oA may keep
     acts: tuple[int, ...]  # the numbers of the open acts, ascending
@@ -62,18 +62,18 @@ class LegalReply(NamedTuple):
 
 
 def legal_rows(turns: Turns) -> list[Legal]:
-    """What each row's seat may say, ``[B]``."""
+    """The legal acts of each row's seat, ``[B]``."""
     masks = [tuple(np.flatnonzero(mask).tolist()) for mask in turns.act_mask]
     return [Legal((a, b, c), acts) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
 
 
 def reply_line(action: Action, confidence: float) -> str:
-    """The one line that says ``action``, as :func:`read_reply` reads it."""
+    """``action`` as a one-line reply that :func:`read_reply` reads."""
     return json.dumps(dict(zip(KEYS, (int(action.act_type), list(action.oA), confidence), strict=True)))
 
 
 def read_reply(text: str, legal: Legal, *, finished: bool = True) -> LegalReply | Reason:
-    """What ``text`` says, if that is ``legal``; ``finished`` is False where the model was cut off.
+    """The act in ``text``, if it is ``legal``; ``finished`` is False where the model was cut off.
 
     White space at both ends is no reason to refuse. Takes time linear in the length; raises nothing.
     """

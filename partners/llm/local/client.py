@@ -1,8 +1,8 @@
-"""A language model on this machine: it can say nothing but legal lines, and knows how likely each of them is.
+"""A language model on this machine: it can write nothing but legal lines, and knows how likely each of them is.
 
-All prompts of a turn are asked in padded batches, walked through the tree of legal lines (:mod:`legal_lines`). The
+All prompts of a turn are read in padded batches and walked through the tree of legal lines (:mod:`legal_lines`). The
 confidence in a reply is the model's own probability of the line among the legal ones, not a number that it makes up.
-The model is read when the first prompt is asked, and not before; nothing is ever sent anywhere.
+The model is loaded for the first prompt, not before; nothing is ever sent anywhere.
 """
 
 from __future__ import annotations
@@ -92,15 +92,12 @@ class LocalClient:
         return {"model": self._fingerprint, "constrained": True, "temperature": self.settings.temperature}
 
     def ready(self) -> LocalModel:
-        """The model, read (and made, if it is one that this project makes) if it was not yet.
-
-        Raises :class:`SetupError`.
-        """
+        """The model, loaded if it was not yet; the project's own is made first. Raises :class:`SetupError`."""
         if self._read is None:
             from partners.llm.local.model import load_model
 
-            told = self.settings
-            self._read = load_model(self._source(), download=told.download, revision=told.revision, device=told.device)
+            download, revision, device = self.settings.download, self.settings.revision, self.settings.device
+            self._read = load_model(self._source(), download=download, revision=revision, device=device)
         return self._read
 
     def complete(self, asks: Sequence[Ask]) -> list[Reply]:
@@ -109,36 +106,33 @@ class LocalClient:
         new = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._known}
         self.tally.update(replies=len(asks), remembered=len(asks) - len(new))
         replies = dict(zip(new, self._complete(list(new.values())), strict=True))
-        found = [replies[key] if key in replies else self._known[key] for key in keys]
+        answers = [replies[key] if key in replies else self._known[key] for key in keys]
         if len(self._known) + len(replies) > self.settings.remembered:
             self._known.clear()
         self._known.update(list(replies.items())[: self.settings.remembered])
-        return found
+        return answers
 
     def scores(self, asks: Sequence[Ask]) -> list[Doubles]:
         """The exact probability of every legal action, in the order of :meth:`Legal.actions`, for each ask.
 
-        At ``temperature`` 0 all of it is on the line that is said. Raises :class:`SetupError`.
+        At ``temperature`` 0 all of it is on the line that is replied. Raises :class:`SetupError`.
         """
         from partners.llm.local.decoding import score
 
         if not asks:
             return []
         read, prompts, lines = self._posed(asks)
-        found = [np.zeros(len(told.actions)) for told in lines]
-        if not self.settings.temperature:
-            for probs, (line, _) in zip(found, self._chosen(read, prompts, lines, [0] * len(asks)), strict=True):
+        scores = [np.zeros(len(of.actions)) for of in lines]
+        temperature = self.settings.temperature
+        if not temperature:
+            for probs, (line, _) in zip(scores, self._chosen(read, prompts, lines, [0] * len(asks)), strict=True):
                 probs[line] = 1.0
-            return found
-        sizes = [len(told.actions) for told in lines]
-        for rows in _batches([len(prompt) for prompt in prompts], self.settings.batch, sizes):
-            scored = score(
-                read.model, [prompts[row] for row in rows], [lines[row] for row in rows],
-                self.settings.temperature,
-            )  # fmt: skip
+            return scores
+        for rows in _batches(list(map(len, prompts)), self.settings.batch, list(map(len, scores))):
+            scored = score(read.model, [prompts[row] for row in rows], [lines[row] for row in rows], temperature)
             for row, probs in zip(rows, scored, strict=True):
-                found[row] = probs
-        return found
+                scores[row] = probs
+        return scores
 
     def _complete(self, asks: Sequence[Ask]) -> list[Reply]:
         if not asks:
@@ -146,36 +140,34 @@ class LocalClient:
         read, prompts, lines = self._posed(asks)
         chosen = self._chosen(read, prompts, lines, [ask.sample for ask in asks])
         replies = []
-        for prompt, told, (line, probability) in zip(prompts, lines, chosen, strict=True):
-            usage = Usage(len(prompt), told.lengths[line])
+        for prompt, legal, (line, probability) in zip(prompts, lines, chosen, strict=True):
+            usage = Usage(len(prompt), legal.lengths[line])
             self.tally.update(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
-            replies.append(Reply(reply_line(told.actions[line], round(probability, _DIGITS)), usage=usage))
+            replies.append(Reply(reply_line(legal.actions[line], round(probability, _DIGITS)), usage=usage))
         return replies
 
     def _chosen(
         self, read: LocalModel, prompts: list[list[int]], lines: list[Lines], samples: list[int]
     ) -> list[tuple[int, float]]:
-        """The line that is said after each prompt, and its probability."""
+        """The line that is replied to each prompt, and its probability."""
         from partners.llm.local.decoding import choose
 
-        found: list[tuple[int, float]] = [(0, 0.0)] * len(prompts)
+        line, probability = np.zeros(len(prompts), dtype=np.int64), np.zeros(len(prompts))
         uniforms = (np.array(samples) * _GOLDEN + 0.5) % 1.0
-        for rows in _batches([len(prompt) for prompt in prompts], self.settings.batch):
-            said = choose(
+        for rows in _batches(list(map(len, prompts)), self.settings.batch):
+            line[rows], probability[rows] = choose(
                 read.model, [prompts[row] for row in rows], [lines[row].tree for row in rows],
                 self.settings.temperature, uniforms[rows],
             )  # fmt: skip
-            for row, line, probability in zip(rows, said.line.tolist(), said.probability.tolist(), strict=True):
-                found[row] = (line, probability)
-        return found
+        return list(zip(line.tolist(), probability.tolist(), strict=True))
 
     def _posed(self, asks: Sequence[Ask]) -> tuple[LocalModel, list[list[int]], list[Lines]]:
-        """The model, each prompt as tokens, and what may be said. Raises :class:`SetupError`."""
+        """The model, each prompt as tokens, and its legal lines. Raises :class:`SetupError`."""
         read = self.ready()
         prompts = read.prompts([ask.prompt for ask in asks])
         lines = [self._legal(read, ask.legal) for ask in asks]
         if read.longest is not None:
-            most = max(len(prompt) + max(told.lengths) for prompt, told in zip(prompts, lines, strict=True))
+            most = max(len(prompt) + max(legal.lengths) for prompt, legal in zip(prompts, lines, strict=True))
             if most > read.longest:
                 raise SetupError(
                     f"the model {read.source} reads at most {read.longest} tokens, and a prompt with its reply takes "

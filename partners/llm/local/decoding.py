@@ -50,10 +50,10 @@ def choose(
     temperature: float,
     uniforms: Doubles,
 ) -> Chosen:
-    """The line that ``model`` says after each prompt, ``[B]``, its likeliest token each time at ``temperature`` 0.
+    """The line that ``model`` replies to each prompt, ``[B]``, its likeliest token each time at ``temperature`` 0.
 
     Above 0 each row is drawn by its one uniform in [0, 1): the choice at every branch takes from it what it needs, so
-    that over all uniforms every line has exactly its probability. The probability that is told is that of
+    that over all uniforms every line has exactly its probability. The probability in the result is that of
     ``temperature``, at 0 that of temperature 1.
     """
     left = np.array(uniforms, dtype=np.float64)
@@ -64,8 +64,8 @@ def choose(
         return [(child,) for child in picked.tolist()]
 
     line, log_prob = np.zeros(len(prompts), dtype=np.int64), np.zeros(len(prompts))
-    for row, said, reached in _walk(model, prompts, trees, temperature or 1.0, pick):
-        line[row], log_prob[row] = said, reached
+    for row, number, reached in _walk(model, prompts, trees, temperature or 1.0, pick):
+        line[row], log_prob[row] = number, reached
     return Chosen(line, np.exp(np.minimum(log_prob, 0.0)))
 
 
@@ -77,10 +77,10 @@ def score(
     def every(paths: list[_Path], _log_probs: Doubles) -> list[Iterable[int]]:
         return [range(len(path.branch.below)) for path in paths]
 
-    found = [np.zeros(len(told.actions)) for told in lines]
-    for row, said, reached in _walk(model, prompts, [told.tree for told in lines], temperature, every):
-        found[row][said] = np.exp(reached)
-    return [probs / probs.sum() for probs in found]
+    scores = [np.zeros(len(of.actions)) for of in lines]
+    for row, number, reached in _walk(model, prompts, [of.tree for of in lines], temperature, every):
+        scores[row][number] = np.exp(reached)
+    return [probs / probs.sum() for probs in scores]
 
 
 def _walk(
@@ -99,12 +99,12 @@ def _walk(
     reading, parents = Reading(model), None
     while paths:
         logits = reading.go_on(texts, parents)
-        asked = [place for place, path in enumerate(paths) if not path.ahead]
+        parting = [place for place, path in enumerate(paths) if not path.ahead]
         ahead = [(place, path) for place, path in enumerate(paths) if path.ahead]
-        if asked:
-            there = [paths[place] for place in asked]
-            log_probs = _open_log_probs(logits[asked], [path.branch for path in there], temperature)
-            for place, path, odds, children in zip(asked, there, log_probs, pick(there, log_probs), strict=True):
+        if parting:
+            there = [paths[place] for place in parting]
+            log_probs = _open_log_probs(logits[parting], [path.branch for path in there], temperature)
+            for place, path, odds, children in zip(parting, there, log_probs, pick(there, log_probs), strict=True):
                 for child in children:
                     branch, log_prob = path.branch.below[child], path.log_prob + float(odds[child])
                     if branch.line >= 0:
@@ -146,16 +146,16 @@ class Reading:
             if list(parents) != list(range(len(self._mask))):
                 self._past.batch_select_indices(rows)  # type: ignore[attr-defined]  # every cache has it
             mask = torch.cat([self._mask[rows], mask], dim=1)
-        asked = {"position_ids": (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -width:], "logits_to_keep": 1}
-        said = self._model(
+        options = {"position_ids": (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -width:], "logits_to_keep": 1}
+        output = self._model(
             input_ids=torch.from_numpy(tokens).to(device),
             attention_mask=mask,
             past_key_values=self._past,
             use_cache=True,
-            **{name: value for name, value in asked.items() if name in self._takes},
+            **{name: value for name, value in options.items() if name in self._takes},
         )
-        self._past, self._mask = said.past_key_values, mask
-        logits: Tensor = said.logits[:, -1].float()
+        self._past, self._mask = output.past_key_values, mask
+        logits: Tensor = output.logits[:, -1].float()
         return logits
 
 

@@ -1,8 +1,8 @@
-"""The legal replies as a tree of tokens: a model that walks it cannot say anything else.
+"""The legal replies as a tree of tokens: a model that walks it cannot write anything else.
 
-Each legal action is one line, up to its confidence, which nobody needs to ask: whoever walks the tree knows the
-probability of the path. Where only one token can follow, there is no choice and none is offered: a *branch* begins with
-all the tokens that are certain, and ends where the lines part. Walking it with the probabilities of the open tokens
+Each legal action is one line, up to its confidence, which is the probability of the path and so need not be written by
+the model. Where only one token can follow, there is no choice: a *branch* begins with all the tokens that are certain,
+and ends where the lines part. Walking it with the probabilities of the open tokens
 alone, each time made to sum to 1, is what grammar-constrained decoding does; the grammar here is the list of lines.
 
 Source: specification, section 2.2 ("strict JSON parsing and legality checks vs. action_mask"); the tree of tokens as
@@ -38,7 +38,7 @@ class Branch:
 
 
 class Lines(NamedTuple):
-    """Everything that may be said in one place."""
+    """All legal replies of one position."""
 
     actions: tuple[Action, ...]  # in the order of Legal.actions
     tree: Branch
@@ -50,7 +50,7 @@ class TokenError(InputError):
 
 
 def stem(action: Action) -> str:
-    """The line that says ``action``, up to its confidence."""
+    """The line of ``action``, up to its confidence."""
     return reply_line(action, _STAND_IN).removesuffix(f"{_STAND_IN}}}")
 
 
@@ -61,13 +61,13 @@ def legal_lines(legal: Legal, encode: Encode) -> Lines:
     ordered = sorted((tuple(tokens), number) for number, tokens in enumerate(lines))
     texts = [tokens for tokens, _ in ordered]
     # Sorted, a line that begins another stands right before one that it begins.
-    if any(two[: len(one)] == one for one, two in pairwise(texts)):
+    if any(longer[: len(shorter)] == shorter for shorter, longer in pairwise(texts)):
         raise TokenError("it writes two different replies with the same tokens")
     return Lines(actions, _branch(ordered, 0), tuple(map(len, lines)))
 
 
 def _branch(lines: Sequence[tuple[tuple[int, ...], int]], start: int) -> Branch:
-    """The branch of ``lines``, sorted, which agree up to ``start`` and were told apart by the token before it."""
+    """The branch of ``lines``, sorted, which agree up to ``start`` and were separated by the token before it."""
     first, last = lines[0][0], lines[-1][0]
     if len(lines) == 1:
         return Branch(first[start:], np.zeros(0, dtype=np.int64), (), lines[0][1])

@@ -1,6 +1,6 @@
 """A causal language model of Hugging Face from a folder on disk: weights, tokens, chat template or none.
 
-Nothing is fetched unless that is asked for, no code of the model's own is run, and weights are read from safetensors
+Nothing is fetched unless ``download`` is set, no code of the model's own is run, and weights are read from safetensors
 alone, which cannot hold code. A chat template is a program too, in a sandbox: use models that you trust.
 """
 
@@ -37,13 +37,13 @@ class LocalModel:
     @cached_property
     def longest(self) -> int | None:
         """The most tokens that it can read, ``None`` if it does not say."""
-        said = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        return int(said) if said else None
+        longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return int(longest) if longest else None
 
     def encode(self, texts: list[str]) -> list[list[int]]:
         """Texts as tokens, nothing added."""
-        found: list[list[int]] = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
-        return found
+        tokens: list[list[int]] = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+        return tokens
 
     def prompts(self, texts: Sequence[str]) -> list[list[int]]:
         """Prompts as tokens: as a user's message where the model has a chat template, otherwise as they are.
@@ -68,17 +68,15 @@ class LocalModel:
         from jinja2 import TemplateError
 
         try:
-            said = self._templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": "-"}])
+            return SYSTEM in self._templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": "-"}])
         except TemplateError:
             return False
-        return SYSTEM in said
 
     def _templated(self, messages: list[dict[str, str]]) -> str:
         # enable_thinking: models that can think first are asked to answer at once; other templates do not read it.
-        said = self.tokenizer.apply_chat_template(
+        return str(self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
-        return str(said)
+        ))  # fmt: skip
 
 
 def load_model(source: str, *, download: bool = False, revision: str | None = None, device: str = "cpu") -> LocalModel:
@@ -87,35 +85,28 @@ def load_model(source: str, *, download: bool = False, revision: str | None = No
     With ``download``, a name that is not there is fetched from the hub. Raises :class:`SetupError`.
     """
     import torch
+    from huggingface_hub import snapshot_download
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = Path(source).expanduser()
     if not folder.is_dir() and (folder.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1):
         raise SetupError(f"there is no model folder {source}; name one, with config.json and *.safetensors in it")
-    told: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False, "revision": revision}
+    options: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False, "revision": revision}
     try:
         with without_bars():
-            where = source if download else str(_on_this_machine(source, folder))
-            tokenizer = AutoTokenizer.from_pretrained(where, **told)
-            model = AutoModelForCausalLM.from_pretrained(where, **told, use_safetensors=True, dtype=torch.float32)
+            where = str(folder) if folder.is_dir() else source
+            if not download and not folder.is_dir():  # of a mere name transformers asks the hub
+                where = snapshot_download(source, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(where, **options)
+            model = AutoModelForCausalLM.from_pretrained(where, **options, use_safetensors=True, dtype=torch.float32)
         model.to(torch.device(device))  # type: ignore[arg-type]  # wrapped without types
     except MemoryError:
         raise
-    except Exception as error:  # what libraries say of somebody's damaged files is of every kind
+    except Exception as error:  # noqa: BLE001  # what libraries say of damaged files is of every kind
         more = "" if folder.is_dir() or download else " (it is looked for on this machine alone: see download)"
         raise SetupError(f"the model {source} cannot be used{more}: {_reason(error)}") from None
     model.eval()  # type: ignore[no-untyped-call]
     return LocalModel(model, tokenizer, source)
-
-
-def _on_this_machine(source: str, folder: Path) -> Path:
-    """The folder of a model, or of its copy in the local cache.
-
-    Handed the name of a model, the library asks the hub about it even where it is told to keep to local files.
-    """
-    from huggingface_hub import snapshot_download
-
-    return folder if folder.is_dir() else Path(snapshot_download(source, local_files_only=True))
 
 
 def fingerprint(folder: Path) -> str:
@@ -136,7 +127,7 @@ def _reason(error: Exception) -> str:
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """Without the library's progress bars, which would run through ours."""
+    """Without the progress bars of transformers, which would run through ours."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

@@ -52,7 +52,7 @@ def read_answer(answer: Answer, *, model: str, key: str, wall_s: float) -> Reply
 
 
 def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
-    """The seconds to wait that a service asks for, in milliseconds, seconds or as an HTTP date; ``None`` if it does not.
+    """The seconds to wait that a service asks for, in milliseconds, seconds or as a date; ``None`` if it does not.
 
     Source: RFC 9110, section 10.2.3. A date is measured against the answer's own Date, so that clocks need not agree.
     """

@@ -63,7 +63,7 @@ def prompt_tokenizer(template: Template) -> PreTrainedTokenizerFast:
     comma = f",{_SPACE}"
     merges = [("1", "0"), *((",", number) for number in _NUMBERS), (",", _SPACE)]
     merges += [(comma, number) for number in _NUMBERS]
-    known = [PAD, END, *sorted(pre_tokenizers.ByteLevel.alphabet()), *(one + other for one, other in merges)]
+    known = [PAD, END, *sorted(pre_tokenizers.ByteLevel.alphabet()), *(left + right for left, right in merges)]
     made = Tokenizer(models.BPE(vocab={token: place for place, token in enumerate(known)}, merges=merges))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
@@ -131,17 +131,17 @@ def _loss(model: GPT2LMHeadModel, texts: _Texts, rows: NDArray[np.int64]) -> Ten
     """The weighted mean cross-entropy of some lessons' replies."""
     width = int(texts.lengths[rows].max())
     tokens, weights = texts.tokens[rows, :width], texts.weights[rows, : width - 1]
-    said = weights > 0
+    replied = weights > 0
     hidden = model.transformer(input_ids=tokens, use_cache=False).last_hidden_state[:, :-1]
-    logits = model.lm_head(hidden[said])  # [tokens said, V]: the prompt's own need none
-    losses = torch.nn.functional.cross_entropy(logits, tokens[:, 1:][said], reduction="none")
-    return (losses * weights[said]).sum() / weights[said].sum()
+    logits = model.lm_head(hidden[replied])  # [tokens of replies, V]: the prompt's own need none
+    losses = torch.nn.functional.cross_entropy(logits, tokens[:, 1:][replied], reduction="none")
+    return (losses * weights[replied]).sum() / weights[replied].sum()
 
 
 def _texts(tokenizer: PreTrainedTokenizerFast, lessons: Sequence[Lesson]) -> _Texts:
     prompts = tokenizer([lesson.prompt for lesson in lessons])["input_ids"]
     replies = tokenizer([lesson.reply for lesson in lessons])["input_ids"]
-    lengths = np.array([len(one) + len(other) + 1 for one, other in zip(prompts, replies, strict=True)])
+    lengths = np.array([len(prompt) + len(reply) + 1 for prompt, reply in zip(prompts, replies, strict=True)])
     width = int(lengths.max())
     if width > _LONGEST:
         raise ValueError(
@@ -157,7 +157,7 @@ def _texts(tokenizer: PreTrainedTokenizerFast, lessons: Sequence[Lesson]) -> _Te
 
 
 def _batches(lengths: NDArray[np.int64], size: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Rows of about one length, every row once in each round, for ever."""
+    """Endless batches of rows of about one length; every row once in each round."""
     round_ = 0
     while True:
         rng = generator(seed, "lessons", round_)
@@ -174,10 +174,10 @@ def _rate(step: int, steps: int) -> float:
 
 
 def _phrases(template: Template) -> list[str]:
-    """Texts that are one token each, none twice."""
+    """Texts that are a single token, none twice."""
     offers = [act for act in Act if act.is_offer]
     acts = [[act for act in Act if may_agree or act is not Act.AGREE] for may_agree in (False, True)]
-    found = [
+    phrases = [
         *(part for part in fixed_parts(template) if len(part) > 1),
         *(disagree_rule(rules) for rules in (Rules(), Rules(disagree="rejects"))),
         HIDDEN, NONE_YET, "(nothing yet)", " earlier acts are not shown)",
@@ -189,4 +189,4 @@ def _phrases(template: Template) -> list[str]:
         *(f'{{"act_type": {int(act)}, "oA": [' for act in Act), '], "confidence": ',
         *(f"{tenth / 10}" for tenth in range(11)),
     ]  # fmt: skip
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(phrases))
