@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.yardsticks.metrics import GROUPS, scenario_groups
-from league.standings.ratings import REPLICATES, Rated, Table, scenario_weights, with_interval
+from league.standings.ratings import Rated, Table, scenario_weights, with_interval
 from league.tasks.values import Leg
 
 RESOLUTION = 9  # decimals of a match-point share; sums in another order must not break a tie
@@ -62,7 +62,7 @@ def duplicate_rating(
     generator: np.random.Generator,
     *,
     live: Sequence[int] = (),
-    replicates: int = REPLICATES,
+    replicates: int,
     confidence: float,
 ) -> Rated:
     """Plackett-Luce skill ``[N]`` (openskill's mu, about 25) from the sessions of each round; ``nan``: in none.

@@ -78,18 +78,6 @@ def checked(game: Game) -> Game:
     return game
 
 
-def deviation_gains(game: Game) -> Table:
-    """What each deviation gains on each pair: ``[A + B, A * B]``, seat_0's deviations first.
-
-    Row ``k`` times a distribution over pairs is what a seat gains by always naming member ``k`` instead.
-    """
-    first, second = game
-    a, b = first.shape
-    rows = (first[:, None, :] - first[None, :, :]).reshape(a, a * b)  # [deviation, a, b]
-    columns = (second.T[:, :, None] - second[None, :, :]).reshape(b, a * b)  # [deviation, a, b]
-    return np.vstack([rows, columns])
-
-
 class Equilibria:
     """The CCEs of one game. What is found about one helps with the next: good pairs are looked at first."""
 

@@ -31,20 +31,19 @@ class Shrunk(NamedTuple):
     strength: float  # games that the prediction was worth
 
 
-def shrink(payoffs: Payoffs, strength: float | None = None) -> Shrunk:
+def shrink(payoffs: Payoffs) -> Shrunk:
     """What is believed of every cell: ``(n * mean + strength * prediction) / (n + strength)``, n effective games.
 
-    ``strength`` is learned from the cells unless it is given (> 0). The spread counts a game's variance, how far true
-    means lie from the prediction, and the prediction's own error, which is large for members that have met few.
+    ``strength`` is learned from the cells. The spread counts a game's variance, how far true means lie from the
+    prediction, and the prediction's own error, which is large for members that have met few.
     """
     played = payoffs.games > 0
     if not played.any():
         nothing = np.full(payoffs.mean.shape, np.nan)
-        return Shrunk(nothing, nothing, STRENGTH if strength is None else strength)
+        return Shrunk(nothing, nothing, STRENGTH)
     prediction = take_give(payoffs.mean, payoffs.games).predicted()
     pooled = _pooled_variance(payoffs)
-    if strength is None:
-        strength = _learned_strength(payoffs, prediction, pooled)
+    strength = _learned_strength(payoffs, prediction, pooled)
     n = payoffs.games
     share = n / (n + strength)
     variance = share * np.where(np.isnan(payoffs.variance), pooled, payoffs.variance) + (1 - share) * pooled

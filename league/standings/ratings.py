@@ -7,20 +7,18 @@ Two other ratings suit bargaining: :mod:`league.standings.duplicate_rating` asks
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.yardsticks.metrics import GROUPS
-from league.standings.cells import Cells, Payoffs
+from league.standings.cells import Payoffs
 
 Table = NDArray[np.float64]
 RIDGE = 0.5  # cells that say "like everybody else": a member of 11 opponents in both seats is pulled by 2 %
 RELIABLE = 8.0  # games with which a cell weighs half; see league.payoffs.STRENGTH
 ALIKE = 0.25  # points of ten; members whose cells lie further apart than this are two members
-REPLICATES = 200
 
 
 class Rated(NamedTuple):
@@ -103,24 +101,6 @@ def distinctness(payoffs: Payoffs) -> Table:
         alike[member] = likeness.sum()
     shares: Table = 1 / alike
     return shares
-
-
-def bootstrap(
-    statistic: Callable[[Table], Table],
-    cells: Cells,
-    generator: np.random.Generator,
-    *,
-    replicates: int = REPLICATES,
-    confidence: float,
-) -> Rated:
-    """A function of the table of means ``[N, 2, N]`` (``nan``: not played) with its interval over scenarios.
-
-    ``confidence`` is two-sided, in (0, 1). Fewer than two groups of scenarios give ``nan`` bounds.
-    """
-    tables = cells.resampled(scenario_weights(generator, replicates))
-    value = statistic(cells.payoffs().mean)
-    draws = np.stack([statistic(table) for table in tables])
-    return with_interval(value, draws, confidence, enough=cells.occupied > 1)
 
 
 def scenario_weights(generator: np.random.Generator, replicates: int) -> Table:

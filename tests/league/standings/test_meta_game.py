@@ -15,7 +15,6 @@ from league.standings.meta_game import (
     Equilibria,
     Game,
     MetaGameError,
-    deviation_gains,
     deviation_rating,
     game_of,
     max_welfare_cce,
@@ -39,9 +38,19 @@ ULTIMATUM = game([[8, 0], [5, 5]], [[2, 0], [5, 5]])
 TABLES = arrays(np.float64, (3, 3), elements=st.integers(0, 10).map(float))
 
 
+def gains_of(played: Game) -> np.ndarray:
+    """What every deviation gains on every pair, points of ten ``[A + B, A * B]``, written out in full."""
+    (first, second), (a, b) = played, played.first.shape
+    rows = (first[:, None, :] - first[None, :, :]).reshape(a, a * b)
+    columns = (second.T[:, :, None] - second[None, :, :]).reshape(b, a * b)
+    return np.vstack([rows, columns])
+
+
 def test_the_gain_of_a_deviation_is_worked_by_hand():
-    gains = deviation_gains(PRISONERS)  # pairs cc, cd, dc, dd
-    assert gains.tolist() == [[0, 0, -2, -1], [2, 1, 0, 0], [0, -2, 0, -1], [2, 0, 1, 0]]
+    deviations = Deviations(*PRISONERS)
+    gains = 10 * deviations.of(deviations.pairs)  # pairs cc, cd, dc, dd
+    by_hand = [[0, 0, -2, -1], [2, 1, 0, 0], [0, -2, 0, -1], [2, 0, 1, 0]]
+    assert gains == pytest.approx(np.array(by_hand)) and gains_of(PRISONERS).tolist() == by_hand
 
 
 def test_prisoners_can_only_both_defect():
@@ -157,7 +166,7 @@ def test_what_is_solved_is_an_equilibrium_and_nobody_does_better_in_its_own_meas
     for joint in (welfare, nash):
         assert joint.chances.min() >= 0 and joint.chances.sum() == pytest.approx(1)
         assert joint.gap <= 1e-8
-        most = float((deviation_gains(played) @ joint.chances.ravel()).max())
+        most = float((gains_of(played) @ joint.chances.ravel()).max())
         assert joint.gap == pytest.approx(max(most, 0), abs=1e-8)
     assert welfare.welfare >= nash.welfare - 1e-7
     assert np.prod(nash.values) >= np.prod(welfare.values) - 1e-6
@@ -208,7 +217,7 @@ def test_few_pairs_at_a_time_give_what_all_pairs_at_once_give(seed):
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 8, 2)
     played = Game(*rng.integers(0, 11, (2, *shape)).astype(float))
-    gains = deviation_gains(played)
+    gains = gains_of(played)
     deviations = Deviations(*played)
     assert deviations.of(deviations.pairs) == pytest.approx(gains / 10)
     prices = rng.random(len(gains))

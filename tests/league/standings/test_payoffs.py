@@ -148,13 +148,17 @@ def test_a_cell_shrunk_by_hand():
     mean[0, 0, 1] = 9.0
     games = np.full((2, 2, 2), 6.0)
     prediction = take_give(mean, games).predicted()
-    shrunk = shrink(payoffs_of(mean, games, variance=4.0), strength=2.0)
-    assert shrunk.mean[0, 0, 1] == pytest.approx((6 * 9 + 2 * prediction[0, 0, 1]) / 8)
-    # A game varies by 4; the prediction is off by 4 / 2 + 4 / 6 a cell; each member has 4 cells of weight 6 / (6 + 8).
-    off = (2 / 8) ** 2 * (4 / 2 + 4 / 6) * 2 / (4 * 6 / 14 + 0.5)
-    assert shrunk.spread[0, 0, 1] == pytest.approx(math.sqrt(4 / 8 + off))
+    # The means' squared distances from it, four fewer than cells, less what 6 games that vary by 4 make of them.
+    strength = 4 / (((mean - prediction) ** 2).sum() / (8 - 4) - 4 / 6)
+    shrunk = shrink(payoffs_of(mean, games, variance=4.0))
+    assert shrunk.strength == pytest.approx(strength) and 1 < strength < 200
+    assert shrunk.mean[0, 0, 1] == pytest.approx((6 * 9 + strength * prediction[0, 0, 1]) / (6 + strength))
+    # A game varies by 4; the prediction is off by 4 / strength + 4 / 6 a cell; each member has 4 cells of weight
+    # 6 / (6 + 8).
+    off = (strength / (6 + strength)) ** 2 * (4 / strength + 4 / 6) * 2 / (4 * 6 / 14 + 0.5)
+    assert shrunk.spread[0, 0, 1] == pytest.approx(math.sqrt(4 / (6 + strength) + off))
     low, high = bounds(shrunk, 0.95)
-    assert low[1, 1, 1] == pytest.approx(shrunk.mean[1, 1, 1] - 1.959964 * math.sqrt(4 / 8 + off))
+    assert low[1, 1, 1] == pytest.approx(shrunk.mean[1, 1, 1] - 1.959964 * math.sqrt(4 / (6 + strength) + off))
     assert high.max() <= 10 and low.min() >= 0
 
 

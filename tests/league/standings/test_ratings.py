@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,7 +15,15 @@ from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.yardsticks.metrics import GROUPS
 from league.standings.cells import Cells, Payoffs, Played
 from league.standings.meta_game import deviation_rating, game_of
-from league.standings.ratings import RELIABLE, RIDGE, bootstrap, distinctness, scenario_weights, take_give
+from league.standings.ratings import (
+    RELIABLE,
+    RIDGE,
+    Rated,
+    distinctness,
+    scenario_weights,
+    take_give,
+    with_interval,
+)
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
 
@@ -125,6 +134,18 @@ def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> 
     return cells
 
 
+def bootstrapped(
+    statistic: Callable[[np.ndarray], np.ndarray],
+    cells: Cells,
+    rng: np.random.Generator,
+    replicates: int,
+    confidence: float = 0.9,
+) -> Rated:
+    """A function of the table of means with its interval, put together as the findings put theirs."""
+    draws = np.stack([statistic(table) for table in cells.resampled(scenario_weights(rng, replicates))])
+    return with_interval(statistic(cells.payoffs().mean), draws, confidence, enough=cells.occupied > 1)
+
+
 def test_intervals_over_scenarios_cover_the_truth_as_often_as_they_say():
     effects, covered = np.array([-1.0, 0.0, 1.0]), []
     vast = cells_of(np.random.default_rng(0), effects, size=100_000).payoffs()
@@ -137,7 +158,7 @@ def test_intervals_over_scenarios_cover_the_truth_as_often_as_they_say():
         def differences(mean: np.ndarray, games: np.ndarray = games) -> np.ndarray:
             return np.diff(take_give(mean, games).take)
 
-        rated = bootstrap(differences, cells, rng, replicates=60, confidence=0.9)
+        rated = bootstrapped(differences, cells, rng, replicates=60)
         assert (rated.low <= rated.value).all() and (rated.value <= rated.high).all()
         covered.append((rated.low <= truth) & (truth <= rated.high))
     assert 0.85 <= np.mean(covered) <= 0.94
@@ -149,7 +170,7 @@ def test_any_rating_gets_an_interval_deviation_ratings_too():
     def rate(mean: np.ndarray) -> np.ndarray:
         return np.array(deviation_rating(game_of(mean))).mean(axis=0)
 
-    rated = bootstrap(rate, cells, np.random.default_rng(1), replicates=20, confidence=0.95)
+    rated = bootstrapped(rate, cells, np.random.default_rng(1), replicates=20, confidence=0.95)
     assert rated.value[2] > rated.high[1] and rated.low[1] > rated.value[0]
 
 
@@ -160,11 +181,11 @@ def test_the_same_generator_gives_the_same_interval_and_one_scenario_gives_none(
     def takes(mean: np.ndarray) -> np.ndarray:
         return take_give(mean, games).take
 
-    one, two = (bootstrap(takes, cells, np.random.default_rng(5), replicates=9, confidence=0.9) for _ in range(2))
+    one, two = (bootstrapped(takes, cells, np.random.default_rng(5), replicates=9) for _ in range(2))
     assert one.low.tolist() == two.low.tolist() and one.high.tolist() == two.high.tolist()
     single = Cells(2)
     single.add(pack([SCENARIO]), Played([(0, 1)], [np.array([(6, 4)], dtype=np.int16)], [1], [2]))
-    rated = bootstrap(lambda mean: np.nanmean(mean, axis=(1, 2)), single, np.random.default_rng(0), confidence=0.9)
+    rated = bootstrapped(lambda mean: np.nanmean(mean, axis=(1, 2)), single, np.random.default_rng(0), 200)
     assert rated.value.tolist() == [6, 4] and np.isnan(rated.low).all() and np.isnan(rated.high).all()
 
 
