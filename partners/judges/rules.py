@@ -1,9 +1,9 @@
 """A judge that needs no language model: it keeps the simple rules that agree with a few labelled episodes.
 
 It sees what a language model sees, episodes with answers, but never the name of the style. From a menu of plain
-statements about an episode (``Alice earns more than Bob``, ``the talk is long``) and their opposites it keeps those that label
-every episode correctly, and lets them vote. With a few episodes many rules are left, most of them beside the
-point: that is its error, and it shrinks as episodes are added.
+statements about an episode (``Alice earns more than Bob``, ``the talk is long``) and their opposites it keeps those
+that label every episode correctly, and lets them vote. With a few episodes many rules are left, most of them beside
+the point: that is its error, and it shrinks as episodes are added.
 
 It stands in for a language model where there is none, and is no measure of one: its menu was written by people who knew
 the four definitions, each of which is on it. Source: version spaces, Mitchell 1982 ("Generalization as search").

@@ -19,7 +19,6 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import points_of_ten
-from league.cli.train import main
 from partners.judges.episodes import descriptions, reason, worked_episodes
 from partners.judges.episodes import rows as some_rows
 from partners.judges.judge import JudgeError, JudgeReward, Verdict
@@ -32,6 +31,7 @@ from partners.llm.cache import CacheMiss
 from partners.llm.client import SetupError
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
+from tests.command import train_command
 from tests.loopback import Heard, Page, Service, completion
 
 torch.set_num_threads(1)
@@ -319,7 +319,7 @@ def trained(folder: Path, reward: str) -> int:
     path = folder / "settings.yaml"
     path.write_text(SETTINGS.replace("REWARD", reward).replace("FOLDER", str(folder / "runs")))
     try:
-        return main(path, (), None)
+        return train_command(path, (), None)
     finally:
         if reward.startswith("llm_judge"):
             reward_of(reward).judge.close()

@@ -25,7 +25,7 @@ from partners.network.network import NetworkShape, PolicyNetwork
 
 torch.set_num_threads(1)
 LEWIS = open_source("lewis", split="train")
-P, I, AGREE, NO, END = Act.PROPOSE, Act.INSIST, Act.AGREE, Act.DISAGREE, Act.END  # short for the stories
+P, I, AGREE, NO, END = Act.PROPOSE, Act.INSIST, Act.AGREE, Act.DISAGREE, Act.END  # noqa: E741  # short for the stories
 # 1 book, 2 hats, 3 balls, worth 10 to each: (1, 0, 0) is worth 4 to seat_0 and 0 to seat_1.
 TABLE = Scenario((1, 2, 3), ((4, 0, 2), (0, 2, 2)))
 A, B, C = (1, 0, 0), (1, 1, 0), (0, 0, 3)

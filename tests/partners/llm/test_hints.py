@@ -18,7 +18,6 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
 from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, RandomHinter
-from league.cli.train import main
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, in_words, llm_spec, schedule_of, summary
@@ -29,6 +28,7 @@ from partners.llm.prompt import load_template
 from partners.llm.student.distill import distill
 from partners.llm.student.recipe import Games, Recipe, StudentSettings
 from partners.scripted.greedy import Heuristic
+from tests.command import train_command
 from tests.loopback import Page, Service, completion
 from tests.partners.llm.test_partner import Model, first_legal
 
@@ -71,7 +71,7 @@ def overrides(tmp_path: Path, *more: str, steps: int = 300) -> list[str]:
 
 
 def train(tmp_path: Path, *more: str) -> int:
-    return main(CONFIG, overrides(tmp_path, *more), None)
+    return train_command(CONFIG, overrides(tmp_path, *more), None)
 
 
 # ---------------------------------------------------------------- training
@@ -96,7 +96,7 @@ def test_the_same_run_gives_the_same_weights_and_a_resumed_one_too(tmp_path, mod
     assert len(weights[0]) > 1 and weights[0] == weights[1]
     for path in sorted((tmp_path / "runs" / "0002" / "checkpoints").iterdir())[-2:]:
         path.unlink()  # its last checkpoint
-    assert main(None, [], tmp_path / "runs" / "0002") == 0
+    assert train_command(None, [], tmp_path / "runs" / "0002") == 0
     assert [path.read_bytes() for path in runs[1]] == weights[0]
 
 

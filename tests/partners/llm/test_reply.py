@@ -188,7 +188,7 @@ def test_every_legal_action_of_every_pool_comes_back_from_its_line():
         if not any(counts):
             continue
         state = State(Scenario(counts, ((1, 1, 1), (1, 1, 1))))
-        for state in (state, apply(state, Action(Act.PROPOSE, (0, 0, 0)))):
+        for state in (state, apply(state, Action(Act.PROPOSE, (0, 0, 0)))):  # noqa: B020
             (legal,) = legal_rows(turn_of(state))
             actions = list(legal.actions())
             assert actions == list(legal_actions(state))
