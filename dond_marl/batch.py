@@ -182,13 +182,13 @@ class Table:
         if self._illegal == "raise":
             row = int(illegal.argmax())
             name = Act(int(act[row])).name
-            told = (
+            offence = (
                 f"{name} of {oA[:, row].tolist()} from a pool of {self._counts[:, row].tolist()}"
                 if beyond[row]
                 else name
             )
             raise IllegalAct(
-                f"illegal in {int(illegal.sum())} of {len(act)} games; first in game {int(self.live[row])}: {told}"
+                f"illegal in {int(illegal.sum())} of {len(act)} games; first in game {int(self.live[row])}: {offence}"
             )
         return illegal
 
@@ -216,15 +216,15 @@ class Table:
 
     def _record(self, ended: Rows, act: Int8s, illegal: Bools | None) -> None:
         """How the games in ``ended`` (positions among the open ones) ended."""
-        said, seat = act[ended], (self.taken - 1) % 2
+        closing, seat = act[ended], (self.taken - 1) % 2
         counts = self._counts.take(ended, axis=1)
         first, second = (claims.take(ended, axis=1) for claims in self._claims)
-        agreed = said == Act.AGREE
+        agreed = closing == Act.AGREE
         selected = ((first + second) == counts).all(axis=0) & self._claimed[0][ended] & self._claimed[1][ended]
         ending = np.full(len(ended), Ending.TURN_LIMIT, dtype=np.int8)
-        ending[said == Act.END] = Ending.END
+        ending[closing == Act.END] = Ending.END
         ending[agreed] = Ending.AGREE
-        refused = said == Act.DISAGREE
+        refused = closing == Act.DISAGREE
         if self.rules.disagree == "ends":
             ending[refused] = Ending.DISAGREE
             selected &= ~refused

@@ -38,11 +38,11 @@ _SAME = 1e-5  # confidences of networks may differ by this much in other company
 
 
 class Position(NamedTuple):
-    """Where a partner is asked: what it sees, and what it would see if the other seat valued things otherwise."""
+    """A question to a partner."""
 
-    told: str
-    turns: Turns
-    hidden: Turns
+    where: str  # source, rules and turn, for messages
+    turns: Turns  # what it sees
+    hidden: Turns  # the same where the other seat has other values: it must not notice
 
 
 def check_partner(
@@ -65,10 +65,12 @@ def check_partner(
     copy = partner if exempt else _pickled(partner)
     rng = generator(seed, "conformance")
     for position in positions(partner, max_count=max_count, games=games, seed=seed, sources=sources, variants=variants):
-        said = _ask(partner, position.told, position.turns)
+        decisions = _ask(partner, position.where, position.turns)
         if not exempt:
-            _check_pure(partner, position, said, rng)
-            _expect_same(partner, position.told, said, _ask(copy, position.told, position.turns), "after pickling")
+            _check_pure(partner, position, decisions, rng)
+            _expect_same(
+                partner, position.where, decisions, _ask(copy, position.where, position.turns), "after pickling"
+            )
 
 
 def check_in_another_process(partners: Mapping[str, Partner], *, games: int = 8, seed: int = 0) -> None:
@@ -82,8 +84,8 @@ def check_in_another_process(partners: Mapping[str, Partner], *, games: int = 8,
     ]
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
         for (partner, turns), there in zip(asked, pool.map(_answers, asked), strict=True):
-            for number, (here, said) in enumerate(zip(_answers((partner, turns)), there, strict=True)):
-                _expect_same(partner, f"position {number}", here, said, "in another process")
+            for number, (here, decisions) in enumerate(zip(_answers((partner, turns)), there, strict=True)):
+                _expect_same(partner, f"position {number}", here, decisions, "in another process")
 
 
 def positions(
@@ -110,14 +112,14 @@ def positions(
             noise = Noise(seed, (number,), games)
             for turn in range(rules.max_turns):
                 turns, *hidden = (see(table, noise, deterministic=partner.traits.deterministic) for table in tables)
-                said = _random_offers(turns, rules, rng)
+                decisions = _random_offers(turns, rules, rng)
                 if turn < _EARLY or turn >= rules.max_turns - _LATE:
-                    told = f"{source} scenarios, {rules}, revealed={reveal}, turn {turn}"
+                    where = f"{source} scenarios, {rules}, revealed={reveal}, turn {turn}"
                     may_tell = reveal or partner.traits.privileged
-                    yield Position(told, turns, turns if may_tell else hidden[turn % 2])
-                    said = _half_own(partner, told, turns, said)
+                    yield Position(where, turns, turns if may_tell else hidden[turn % 2])
+                    decisions = _half_own(partner, where, turns, decisions)
                 for table in tables:
-                    table.step(said)
+                    table.step(decisions)
 
 
 def _check_kind(partner: object) -> None:
@@ -139,35 +141,41 @@ def _pickled(partner: Partner) -> Partner:
     return copy
 
 
-def _check_pure(partner: Partner, position: Position, said: Decisions, rng: np.random.Generator) -> None:
+def _check_pure(partner: Partner, position: Position, decisions: Decisions, rng: np.random.Generator) -> None:
     """The answers depend on the row's own view alone, and on no more of it than the traits declare."""
-    told, turns, size = position.told, position.turns, position.turns.size
-    _expect_same(partner, told, said, _ask(partner, told, turns), "when asked twice")
-    _expect_same(partner, told, said, _ask(partner, told, position.hidden), "when the other seat's values change")
+    where, turns, size = position.where, position.turns, position.turns.size
+    _expect_same(partner, where, decisions, _ask(partner, where, turns), "when asked twice")
+    _expect_same(
+        partner, where, decisions, _ask(partner, where, position.hidden), "when the other seat's values change"
+    )
     orders = rng.permutation(size), rng.permutation(size)[: size // 2], rng.integers(size, size=1)
     for order, when in zip(orders, ("in another order", "among fewer games", "alone"), strict=True):
-        _expect_same(partner, told, _rows(said, order), _ask(partner, told, turns.rows(order)), when)
+        _expect_same(partner, where, _rows(decisions, order), _ask(partner, where, turns.rows(order)), when)
     small = np.flatnonzero(turns.counts.max(axis=1) == turns.counts.max(axis=1).min())
-    _expect_same(partner, told, _rows(said, small), _ask(partner, told, turns.rows(small)), "without larger pools")
+    _expect_same(
+        partner, where, _rows(decisions, small), _ask(partner, where, turns.rows(small)), "without larger pools"
+    )
     if partner.traits.deterministic:
         noisy = turns._replace(noise=rng.random((size, NOISE_WIDTH)), game_noise=rng.random((size, NOISE_WIDTH)))
-        _expect_same(partner, told, said, _ask(partner, told, noisy), "with noise, although it declares none")
+        _expect_same(partner, where, decisions, _ask(partner, where, noisy), "with noise, although it declares none")
     if partner.traits.memoryless:
         past = _another_past(turns, rng)
         _expect_same(
-            partner, told, said, _ask(partner, told, past), "after another past, although it declares no memory"
+            partner, where, decisions, _ask(partner, where, past), "after another past, although it declares no memory"
         )
 
 
-def _ask(partner: Partner, told: str, turns: Turns) -> Decisions:
+def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
     """The partner's answer, which must be well-formed and legal, and must leave the question as it was."""
     before = _bytes(turns)
     try:
-        said = partner.act(turns)
+        decisions = partner.act(turns)
     except Exception as error:
-        raise AssertionError(f"{partner!r} raised {type(error).__name__} ({told}): {error}") from error
-    _expect(isinstance(said, Decisions), partner, told, f"must return {DECISIONS}; got {type(said).__name__}")
-    _expect(_bytes(turns) == before, partner, told, "wrote into its turns")
+        raise AssertionError(f"{partner!r} raised {type(error).__name__} ({where}): {error}") from error
+    _expect(
+        isinstance(decisions, Decisions), partner, where, f"must return {DECISIONS}; got {type(decisions).__name__}"
+    )
+    _expect(_bytes(turns) == before, partner, where, "wrote into its turns")
     size = turns.size
     for name, shape, dtype in (
         ("act_type", (size,), np.int8),
@@ -175,39 +183,43 @@ def _ask(partner: Partner, told: str, turns: Turns) -> Decisions:
         ("confidence", (size,), np.float32),
         ("cause", (size,), np.int8),
     ):
-        given = getattr(said, name)
-        fits = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype
-        got = f"{given.dtype}{list(given.shape)}" if isinstance(given, np.ndarray) else type(given).__name__
-        _expect(fits, partner, told, f"must answer {name} as {dtype.__name__}{list(shape)}; got {got}")
-    act, oA = said.act_type, said.oA
-    _expect(((act >= 0) & (act <= Act.END)).all(), partner, told, f"said acts outside 0..4: {act.tolist()}")
+        array = getattr(decisions, name)
+        fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
+        got = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
+        _expect(fits, partner, where, f"must answer {name} as {dtype.__name__}{list(shape)}; got {got}")
+    act, oA = decisions.act_type, decisions.oA
+    _expect(((act >= 0) & (act <= Act.END)).all(), partner, where, f"said acts outside 0..4: {act.tolist()}")
     legal = turns.act_mask[np.arange(size), act]
-    _expect(legal.all(), partner, told, "said AGREE with no offer on the table" + _first(~legal))
+    _expect(legal.all(), partner, where, "said AGREE with no offer on the table" + _first(~legal))
     beyond = ((oA < 0) | (oA > turns.counts)).any(axis=1) & (act <= Act.INSIST)
-    _expect(not beyond.any(), partner, told, "claimed what the pool does not hold" + _first(beyond))
-    _expect(((said.confidence >= 0) & (said.confidence <= 1)).all(), partner, told, "has confidence outside 0..1")
-    _expect(np.isin(said.cause, list(Cause)).all(), partner, told, "gives a cause that is no Cause")
-    return said
+    _expect(not beyond.any(), partner, where, "claimed what the pool does not hold" + _first(beyond))
+    _expect(
+        ((decisions.confidence >= 0) & (decisions.confidence <= 1)).all(), partner, where, "has confidence outside 0..1"
+    )
+    _expect(np.isin(decisions.cause, list(Cause)).all(), partner, where, "gives a cause that is no Cause")
+    return decisions
 
 
-def _expect(kept: bool | np.bool_, partner: object, told: str, broken: str) -> None:
+def _expect(kept: bool | np.bool_, partner: object, where: str, broken: str) -> None:
     if not kept:
-        raise AssertionError(f"{partner!r} {broken} ({told})")
+        raise AssertionError(f"{partner!r} {broken} ({where})")
 
 
-def _expect_same(partner: object, told: str, one: Decisions, other: Decisions, when: str) -> None:
-    offers = (one.act_type <= Act.INSIST)[:, None]
-    different = (one.act_type != other.act_type) | ((one.oA != other.oA) & offers).any(axis=1)
-    different |= (one.cause != other.cause) | ~(np.abs(one.confidence - other.confidence) <= _SAME)
-    _expect(not different.any(), partner, told, f"answers differently {when}" + _first(different))
+def _expect_same(partner: object, where: str, first: Decisions, second: Decisions, when: str) -> None:
+    offers = (first.act_type <= Act.INSIST)[:, None]
+    different = (first.act_type != second.act_type) | ((first.oA != second.oA) & offers).any(axis=1)
+    different |= (first.cause != second.cause) | ~(np.abs(first.confidence - second.confidence) <= _SAME)
+    _expect(not different.any(), partner, where, f"answers differently {when}" + _first(different))
 
 
 def _first(rows: NDArray[np.bool_]) -> str:
     return f", first in row {int(rows.argmax())}"
 
 
-def _rows(said: Decisions, index: NDArray[np.int64]) -> Decisions:
-    return Decisions(said.act_type[index], said.oA[index], said.confidence[index], said.cause[index])
+def _rows(decisions: Decisions, index: NDArray[np.int64]) -> Decisions:
+    return Decisions(
+        decisions.act_type[index], decisions.oA[index], decisions.confidence[index], decisions.cause[index]
+    )
 
 
 def _bytes(turns: Turns) -> list[bytes]:
@@ -251,12 +263,12 @@ def _random_offers(turns: Turns, rules: Rules, rng: np.random.Generator) -> Deci
     return decide(act, rng.integers(0, turns.counts + 1))
 
 
-def _half_own(partner: Partner, told: str, turns: Turns, said: Decisions) -> Decisions:
+def _half_own(partner: Partner, where: str, turns: Turns, decisions: Decisions) -> Decisions:
     if partner.traits.remote or partner.traits.human:
-        return said  # each answer costs: they are asked once
-    own = _ask(partner, told, turns)
+        return decisions  # each answer costs: they are asked once
+    own = _ask(partner, where, turns)
     follows = (np.arange(turns.size) % 2 == 0) & (own.act_type <= Act.INSIST)
-    return decide(np.where(follows, own.act_type, said.act_type), np.where(follows[:, None], own.oA, said.oA))
+    return decide(np.where(follows, own.act_type, decisions.act_type), np.where(follows[:, None], own.oA, decisions.oA))
 
 
 def _another_past(turns: Turns, rng: np.random.Generator) -> Turns:

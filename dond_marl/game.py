@@ -82,15 +82,15 @@ class Action(NamedTuple):
     oA: Triple = (0, 0, 0)
 
 
-def _triple(name: str, given: object, low: int, high: int) -> Triple:
+def _triple(name: str, numbers: object, low: int, high: int) -> Triple:
     try:
-        values = tuple(int(v) for v in given)  # type: ignore[attr-defined]
-        exact = all(v == w for v, w in zip(values, given, strict=True))  # type: ignore[call-overload]
+        values = tuple(int(v) for v in numbers)  # type: ignore[attr-defined]
+        exact = all(v == w for v, w in zip(values, numbers, strict=True))  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
         values, exact = (), False
     if not exact or len(values) != len(ITEMS) or not all(low <= v <= high for v in values):
         raise ValueError(
-            f"{name} must be {len(ITEMS)} integers in {low}..{high}, one per {'/'.join(ITEMS)}; got {given!r}"
+            f"{name} must be {len(ITEMS)} integers in {low}..{high}, one per {'/'.join(ITEMS)}; got {numbers!r}"
         )
     return values  # type: ignore[return-value]
 
@@ -108,12 +108,12 @@ class Scenario:
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", _triple("counts", self.counts, 0, MAX_COUNT))
         try:
-            given = dict(zip(SEATS, self.utilities, strict=True))
+            vectors = dict(zip(SEATS, self.utilities, strict=True))
         except (TypeError, ValueError):
             raise ValueError(
                 f"utilities must hold one vector per seat ({len(SEATS)}); got {self.utilities!r}"
             ) from None
-        pair = tuple(_triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in given.items())
+        pair = tuple(_triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in vectors.items())
         object.__setattr__(self, "utilities", pair)
         if not any(self.counts):
             raise ValueError("counts must hold at least one item; got (0, 0, 0)")
@@ -229,8 +229,8 @@ def rule_against(state: State, action: Action) -> str | None:
             return f"{Act(act).name} must keep between (0, 0, 0) and the pool {counts}; got oA={tuple(oA)}"
     elif act == Act.AGREE and not may_agree(state, state.mover):
         last = state.last_act(1 - state.mover)
-        said = "has not spoken yet" if last is None else f"last said {last.name}"
-        return f"AGREE needs the partner's last act to be PROPOSE or INSIST; the partner {said}"
+        what = "has not spoken yet" if last is None else f"last said {last.name}"
+        return f"AGREE needs the partner's last act to be PROPOSE or INSIST; the partner {what}"
     return None
 
 
@@ -256,15 +256,15 @@ def apply(state: State, action: Action) -> State:
     if act <= Act.INSIST:
         oA = action.oA
         try:
-            said = Action(act, (index(oA[0]), index(oA[1]), index(oA[2])))
+            made = Action(act, (index(oA[0]), index(oA[1]), index(oA[2])))
         except TypeError:
             raise IllegalAct(f"{act.name} needs oA to be {len(ITEMS)} integers; got {oA!r}") from None
-        claims = (said.oA, state.claims[1]) if seat == 0 else (state.claims[0], said.oA)
+        claims = (made.oA, state.claims[1]) if seat == 0 else (state.claims[0], made.oA)
     else:
-        said = Action(act)  # oA is ignored: canonically zeros
+        made = Action(act)  # oA is ignored: canonically zeros
         claims = state.claims
     outcome = _outcome(state, act, seat, claims)
-    return State(state.scenario, state.rules, (*state.history, said), claims, outcome)
+    return State(state.scenario, state.rules, (*state.history, made), claims, outcome)
 
 
 def forfeit(state: State, rule_broken: str) -> State:

@@ -34,7 +34,7 @@ class OccupantNameError(InputError):
 @lru_cache(maxsize=1)
 def catalogue() -> dict[str, Factory]:
     """Every known occupant by name, sorted; a third party's entry may not take a built-in's name."""
-    found: dict[str, Factory] = dict(importlib.import_module(BUILTIN).PARTNERS)
+    known: dict[str, Factory] = dict(importlib.import_module(BUILTIN).PARTNERS)
     for entry in entry_points(group=GROUP):
         if entry.value.split(":")[0] == BUILTIN:
             continue
@@ -43,11 +43,11 @@ def catalogue() -> dict[str, Factory]:
         except Exception as error:  # noqa: BLE001  # somebody else's package: it must not take the others with it
             loaded = _unusable(entry, error)
         new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
-        taken = sorted(found.keys() & new.keys())
+        taken = sorted(known.keys() & new.keys())
         if taken:
             raise OccupantNameError(f"{entry.value} registers {', '.join(taken)} in {GROUP}, which is taken already")
-        found.update(new)
-    return dict(sorted(found.items()))
+        known.update(new)
+    return dict(sorted(known.items()))
 
 
 def seat_occupant(spec: Spec | Partner) -> Partner:
@@ -144,7 +144,7 @@ def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
         return node.id, {}
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
         raise ValueError("not a call with keywords")
-    parameters = {given.arg: _value(given.value) for given in node.keywords if given.arg is not None}
+    parameters = {argument.arg: _value(argument.value) for argument in node.keywords if argument.arg is not None}
     if len(parameters) != len(node.keywords):
         raise ValueError("** or a parameter given twice")
     return node.func.id, parameters

@@ -82,7 +82,7 @@ def rollout(
         try:
             turns = see(table, noise, deterministic=occupant.traits.deterministic)
             if whisper is not None:
-                turns = turns._replace(hint_features=_told(whisper, turns, table, noise))
+                turns = turns._replace(hint_features=_hint_features(whisper, turns, table, noise))
             table.step(occupant.act(turns))
         except MemoryError:
             raise  # the machine's doing, not the occupant's
@@ -91,14 +91,13 @@ def rollout(
     return table.games()
 
 
-def _told(whisper: Whisper, turns: Turns, table: Table, noise: Noise) -> Floats:
-    """The hint features of this turn."""
+def _hint_features(whisper: Whisper, turns: Turns, table: Table, noise: Noise) -> Floats:
     size = table.open
     own = no_noise(size) if whisper.deterministic else np.take(noise.of_hint(table.taken), table.live, axis=0)
-    told = turns._replace(noise=own, game_noise=no_noise(size))
+    shown = turns._replace(noise=own, game_noise=no_noise(size))
     if whisper.privileged:
-        told = told._replace(partner_utilities=table.partner_utilities())
-    return whisper.tell(told)
+        shown = shown._replace(partner_utilities=table.partner_utilities())
+    return whisper.tell(shown)
 
 
 def see(table: Table, noise: Noise, *, deterministic: bool) -> Turns:

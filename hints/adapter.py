@@ -40,7 +40,6 @@ class HintAdapter:
 
     @property
     def width(self) -> int:
-        """How many numbers."""
         return sum(width for _, width in self.pieces)
 
     @property
@@ -65,9 +64,9 @@ class HintAdapter:
         from dond_marl.envs.turn import turn_of_observation  # the batched path needs no environment
 
         turns = turn_of_observation(dict(observation), Rules(self.base.max_turns))
-        told = (info or {}).get("hint_features")
-        if told is not None:
-            row = np.asarray(told, dtype=np.float32)
+        hint = (info or {}).get("hint_features")
+        if hint is not None:
+            row = np.asarray(hint, dtype=np.float32)
             if row.shape != (HINT_WIDTH,):
                 raise ValueError(f"info['hint_features'] must be {HINT_WIDTH} numbers; got shape {list(row.shape)}")
             turns = turns._replace(hint_features=row[None])

@@ -73,7 +73,6 @@ class AECHintInjector(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no
         self._prompter = _Prompter(env.unwrapped, self.schedule, seats)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start a new game."""
         self.env.reset(seed=seed, options=options)
         self._prompter.start(seed)
         self._tell()
@@ -105,13 +104,11 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         self._prompter = _Prompter(self._view.game, self.schedule, seats)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start a new game."""
         seen, info = self.env.reset(seed=seed, options=options)
         self._prompter.start(seed)
         return seen, self._prompter.inform(self._view.agent, info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Say ``action`` and let the partner answer."""
         seen, reward, ended, cut, info = self.env.step(action)
         return seen, reward, ended, cut, self._prompter.inform(self._view.agent, info)
 
@@ -149,17 +146,17 @@ class _Prompter:
             reveal_partner_utilities=game.reveal_partner_utilities or self._schedule.privileged,
             noise=None if self._schedule.deterministic else self._noise.of_hint(len(state.history)),
         )
-        told: Floats = self._schedule.tell(turn)[0]
-        return told.copy()
+        features: Floats = self._schedule.tell(turn)[0]
+        return features.copy()
 
 
-def _hinter(given: Hinter | str) -> Hinter:
-    if not isinstance(given, str):
-        return given  # HintSchedule looks whether it is one
-    if given == "random":
+def _hinter(hinter: Hinter | str) -> Hinter:
+    if not isinstance(hinter, str):
+        return hinter  # HintSchedule looks whether it is one
+    if hinter == "random":
         return RandomHinter()
     try:
-        return ExpertHinter(seat_occupant(given))
+        return ExpertHinter(seat_occupant(hinter))
     except OccupantNameError as error:
         raise ValueError(
             f"a hinter's name is 'random' or that of an occupant, whose choice is hinted: {error}"

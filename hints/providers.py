@@ -47,7 +47,6 @@ class RandomHinter:
     traits: ClassVar[Traits] = Traits(memoryless=True)
 
     def hint(self, turns: Turns) -> Hints:
-        """One hint per row."""
         may = np.cumsum(turns.act_mask.T, axis=0)  # [5, B] legal acts up to each
         chosen = (turns.noise[:, 0] * may[-1]).astype(np.int64)
         act = (may <= chosen).sum(axis=0).astype(np.int8)
@@ -83,22 +82,18 @@ class ExpertHinter:
 
     @property
     def partner(self) -> Partner:
-        """Who is asked."""
         return self._asked
 
     @property
     def traits(self) -> Traits:
-        """Those of the partner that is asked."""
         return self._asked.traits
 
     def hint(self, turns: Turns) -> Hints:
-        """One hint per row."""
         return self.advise(turns).hints
 
     def advise(self, turns: Turns) -> Advice:
-        """One hint per row, with its cause."""
         try:
-            said = self._asked.act(turns)
+            decisions = self._asked.act(turns)
         except HinterError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever the partner does wrong, the hinted seat plays on
@@ -109,24 +104,24 @@ class ExpertHinter:
                 stacklevel=2,
             )
             return no_advice(turns.size, Cause.UNREACHABLE)
-        advice = judge(turns, said)
+        advice = judge(turns, decisions)
         if not self._missing:
             return advice
         return advice._replace(cause=np.where(advice.cause == Cause.FREE, Cause.MISSING, advice.cause).astype(np.int8))
 
 
-def judge(turns: Turns, said: Decisions) -> Advice:
+def judge(turns: Turns, decisions: Decisions) -> Advice:
     """A partner's decisions as hints, unavailable unless legal, readable, and its own choice or the greedy fallback."""
-    if not _well_formed(said, turns.size):
+    if not _well_formed(decisions, turns.size):
         return no_advice(turns.size, Cause.UNPARSABLE)
-    confidence = np.asarray(said.confidence, dtype=np.float32)
+    confidence = np.asarray(decisions.confidence, dtype=np.float32)
     doubtless = (confidence >= 0) & (confidence <= 1)  # false for NaN
-    legal = is_legal(turns, said.act_type, said.oA)
-    cause = np.array(said.cause, dtype=np.int8)
+    legal = is_legal(turns, decisions.act_type, decisions.oA)
+    cause = np.array(decisions.cause, dtype=np.int8)
     own = (cause == Cause.FREE) | (cause == Cause.MISSING)
     cause[own & ~doubtless] = Cause.UNPARSABLE
     cause[own & ~legal] = Cause.ILLEGAL
-    return Advice(neutral_unless(own & legal & doubtless, said.act_type, said.oA, confidence), cause)
+    return Advice(neutral_unless(own & legal & doubtless, decisions.act_type, decisions.oA, confidence), cause)
 
 
 def is_legal(turns: Turns, act_type: NDArray[np.integer], oA: NDArray[np.integer]) -> Bools:
@@ -160,11 +155,11 @@ def no_advice(size: int, cause: Cause) -> Advice:
     return Advice(hints, constant(cause, np.int8, size))
 
 
-def _well_formed(said: object, size: int) -> bool:
+def _well_formed(decisions: object, size: int) -> bool:
     """Whether it is one decision of whole numbers per row."""
-    if not isinstance(said, Decisions):
+    if not isinstance(decisions, Decisions):
         return False
-    act, oA, confidence, cause = (np.asarray(field) for field in said)
+    act, oA, confidence, cause = (np.asarray(field) for field in decisions)
     shapes = act.shape == confidence.shape == cause.shape == (size,) and oA.shape == (size, 3)
     kinds = act.dtype.kind in "iu" and oA.dtype.kind in "iu" and confidence.dtype.kind in "fiu"
     return bool(shapes and kinds and np.isin(cause, list(Cause)).all())

@@ -100,13 +100,13 @@ def hint_features(hints: Hints, caps: Int8s) -> Floats:
     specification, section 2.2. What the numbers mean is ``hints-v1`` of :mod:`hints.adapter`.
     """
     features = np.zeros((len(caps), HINT_WIDTH), dtype=np.float32)
-    told = np.flatnonzero(hints.available)
-    act = hints.act_type[told]
-    offered = hints.oA[told] * (act <= Act.INSIST)[:, None]
-    features[told, act] = 1
-    features[told, 5:8] = offered / np.maximum(caps[told], np.float32(1))
-    features[told, 8] = hints.confidence[told]
-    features[told, 9] = 1
+    rows = np.flatnonzero(hints.available)
+    act = hints.act_type[rows]
+    offered = hints.oA[rows] * (act <= Act.INSIST)[:, None]
+    features[rows, act] = 1
+    features[rows, 5:8] = offered / np.maximum(caps[rows], np.float32(1))
+    features[rows, 8] = hints.confidence[rows]
+    features[rows, 9] = 1
     return features
 
 

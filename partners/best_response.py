@@ -36,7 +36,7 @@ class BestResponse:
 
     def __init__(self, to: Spec | Partner, contexts: Contexts | None = None) -> None:
         self.to = seat_occupant(to)
-        self._name, self._given = to if isinstance(to, str) else repr(to), contexts
+        self._name, self._contexts = to if isinstance(to, str) else repr(to), contexts
         if not exact_by_answers(self.to, Rules()):
             check_odds(self.to, Rules())
         self._memory: dict[tuple[Rules, str, bool], _Memory] = {}
@@ -48,13 +48,12 @@ class BestResponse:
         return {**self.__dict__, "_memory": {}}  # solved again where it is needed
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         shown = turns.partner_utilities.any(axis=1)
         for revealed in np.unique(shown).tolist():
             rows = np.flatnonzero(shown == revealed)
             part = turns.rows(rows)
-            for mind, some, context in self._remembered(part, revealed).minds(part):
+            for mind, some, context in self._memory_of(part.rules, part.prior, revealed).minds(part):
                 act[rows[some]], oA[rows[some]] = mind.says(part.rows(some), context)
         return decide(act, oA)
 
@@ -65,36 +64,33 @@ class BestResponse:
         where ``to`` is not deterministic.
         """
         check_exact(self.to, rules)
-        if self._given is None:
+        if self._contexts is None:
             raise ValueError(f"{self!r} was given no contexts: what it is worth depends on a distribution of scenarios")
-        return self._memory_of(rules, prior, revealed=False).given_value(seat)
-
-    def _remembered(self, turns: Turns, revealed: bool) -> _Memory:
-        return self._memory_of(turns.rules, turns.prior, revealed)
+        return self._memory_of(rules, prior, revealed=False).contexts_value(seat)
 
     def _memory_of(self, rules: Rules, prior: str, revealed: bool) -> _Memory:
         key = rules, prior, revealed
         if key not in self._memory or self._memory[key].size > REMEMBERED:
-            self._memory[key] = _Memory(self.to, rules, prior, self._given, revealed)
+            self._memory[key] = _Memory(self.to, rules, prior, self._contexts, revealed)
         return self._memory[key]
 
 
 class _Memory:
     """What is known of the views met so far, under one set of rules and one prior."""
 
-    def __init__(self, to: Partner, rules: Rules, prior: str, given: Contexts | None, revealed: bool) -> None:
+    def __init__(self, to: Partner, rules: Rules, prior: str, contexts: Contexts | None, revealed: bool) -> None:
         self._to, self._rules, self._prior, self._revealed = to, rules, prior, revealed
         self._minds: list[_Sure | _Guess] = []
         self._places: dict[bytes, tuple[int, int]] = {}  # of a view: which mind, which of its contexts
-        if given is not None and not revealed:
-            self._learn(given, np.hstack([given.own.counts, given.own.utilities]))
+        if contexts is not None and not revealed:
+            self._learn(contexts, np.hstack([contexts.own.counts, contexts.own.utilities]))
 
     @property
     def size(self) -> int:
         return len(self._places)
 
-    def given_value(self, seat: int) -> float:
-        """What the contexts that were given are worth."""
+    def contexts_value(self, seat: int) -> float:
+        """Expected points of ten in ``seat`` over the contexts that the partner was made with."""
         mind = self._minds[0]
         assert isinstance(mind, _Sure)
         return mind.value(seat)
@@ -122,10 +118,10 @@ class _Memory:
         counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:6])
         if not self._revealed:
             return contexts_of(self._prior, counts, own)
-        each = np.arange(len(views))  # where values are revealed, the partner sees this seat's too
+        rows = np.arange(len(views))  # where values are revealed, the partner sees this seat's too
         theirs = Views(counts, np.ascontiguousarray(views[:, 6:]), own)
         certain = np.ones((len(views), 1))
-        return Contexts(Views(counts, own), theirs, each[:, None], certain, certain[:, 0] / len(views))
+        return Contexts(Views(counts, own), theirs, rows[:, None], certain, certain[:, 0] / len(views))
 
 
 class _Sure:
@@ -143,8 +139,8 @@ class _Sure:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
         moves, heard = self._moves, Heard(turns)
         fits = moves.all_fit[context]
-        for question, said, left in heard.answers(moves.width):
-            fits = fits & moves.saying(context, question, said, left)
+        for question, answer, left in heard.answers(moves.width):
+            fits = fits & moves.saying(context, question, answer, left)
         fits = np.where(fits == 0, moves.all_fit[context], fits)
         offered, nothing = turns.last_partner_act <= Act.INSIST, np.full(turns.size, moves.width)
         own = heard.claim(turns.seat, moves.width) if moves.rejects else nothing
@@ -165,7 +161,7 @@ class _Guess:
         odds, heard = self._odds, Heard(turns)
         types, prior = odds.contexts.types[context], odds.contexts.weights[context]
         answers = heard.answers(odds.width)
-        likely = (odds.said(left)[types, question[:, None], said[:, None]] for question, said, left in answers)
+        likely = (odds.answers(left)[types, question[:, None], answer[:, None]] for question, answer, left in answers)
         weights = after(prior, likely)
         claim, left = heard.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.taken
         if left > SHORT and turns.rules.max_turns > EXACT_TURNS:

@@ -26,17 +26,14 @@ class View(NamedTuple):
 
     @property
     def seat(self) -> int:
-        """The person's."""
         return self.state.mover
 
     @property
     def counts(self) -> Triple:
-        """The pool."""
         return self.state.scenario.counts
 
     @property
     def values(self) -> Triple:
-        """The person's own."""
         return self.state.scenario.utilities[self.seat]
 
     @property
@@ -81,9 +78,9 @@ class Human:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row, asked for one after the other."""
-        said = [self._asked(view) for view in views(turns)]
-        acts = np.array([action.act_type for action in said], dtype=np.int8)
-        return decide(acts, np.array([action.oA for action in said], dtype=np.int8).reshape(-1, 3))
+        actions = [self._asked(view) for view in views(turns)]
+        acts = np.array([action.act_type for action in actions], dtype=np.int8)
+        return decide(acts, np.array([action.oA for action in actions], dtype=np.int8).reshape(-1, 3))
 
     def _asked(self, view: View) -> Action:
         action = self.interface.ask(view)

@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 
 
-def check_number(name: str, given: object, low: float, high: float = math.inf, *, above: bool = False) -> None:
-    """``given`` must be a number in ``low..high``, with ``above`` larger than ``low``. Raises :class:`ValueError`."""
-    number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
-    if not number or not low <= given <= high or (above and given == low):  # type: ignore[operator]
+def check_number(name: str, value: object, low: float, high: float = math.inf, *, above: bool = False) -> None:
+    """``value`` must be a number in ``low..high``, with ``above`` larger than ``low``. Raises :class:`ValueError`."""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or not low <= value <= high or (above and value == low):  # type: ignore[operator]
         if high < math.inf:
             allowed = f"a number in {low:g}..{high:g}" + (f", more than {low:g}" if above else "")
         else:
             allowed = f"a number {'more than' if above else 'of at least'} {low:g}"
-        raise ValueError(f"{name} must be {allowed}; got {given!r}")
+        raise ValueError(f"{name} must be {allowed}; got {value!r}")
 
 
-def check_share(name: str, given: object) -> None:
-    """``given`` must be a share of the whole value, 0..1. Raises :class:`ValueError`."""
-    check_number(name, given, 0, 1)
+def check_share(name: str, value: object) -> None:
+    """``value`` must be a share of the whole value, 0..1. Raises :class:`ValueError`."""
+    check_number(name, value, 0, 1)
 
 
-def check_whole_number(name: str, given: object, low: int, high: int) -> None:
-    """``given`` must be a whole number in ``low..high``. Raises :class:`ValueError`."""
-    if isinstance(given, bool) or not isinstance(given, int) or not low <= given <= high:
-        raise ValueError(f"{name} must be a whole number in {low}..{high}; got {given!r}")
+def check_whole_number(name: str, value: object, low: int, high: int) -> None:
+    """``value`` must be a whole number in ``low..high``. Raises :class:`ValueError`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number in {low}..{high}; got {value!r}")

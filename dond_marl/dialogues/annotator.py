@@ -57,19 +57,19 @@ def read(text: str, counts: Triple, said: Said = NOTHING_SAID) -> Reading:
     """One utterance over the pool ``counts``, after what was ``said``."""
     if ends(text):
         return Reading(Action(Act.END))
-    answer, found = tone(text), claims(text)
+    answer, mentioned = tone(text), claims(text)
     try:
-        split = split_of(found, counts, said.mine, said.theirs)
+        split = split_of(mentioned, counts, said.mine, said.theirs)
     except Unclear as doubt:
-        if found.names_items or abs(answer) < abs(Tone.ACCEPTS):
+        if mentioned.names_items or abs(answer) < abs(Tone.ACCEPTS):
             return Reading(None, str(doubt), unclear=True)
         split = None  # "deal, both of us can be happy with it"
     if split is not None:
-        if _takes(answer, split, found, counts, said):
+        if _takes(answer, split, mentioned, counts, said):
             return Reading(Action(Act.AGREE))
         repeats = split == said.mine or insists(text)
         return Reading(Action(Act.INSIST if repeats else Act.PROPOSE, split))
-    return _answer(answer, found.names_items, said.answers)
+    return _answer(answer, mentioned.names_items, said.answers)
 
 
 def annotate(talk: Iterable[Utterance], counts: Triple) -> tuple[Reading, ...]:
@@ -123,13 +123,13 @@ def on_the_table(talk: Sequence[Utterance], readings: Sequence[Reading], counts:
     return kept if owner == 0 else rest(counts, kept)
 
 
-def _takes(answer: Tone, split: Triple, found: Claims, counts: Triple, said: Said) -> bool:
+def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, said: Said) -> bool:
     """Whether an utterance that names items only says yes to what is on the table."""
     if said.theirs is not None:
         offered = rest(counts, said.theirs)
-        if (answer >= Tone.YES and split == offered) or (answer is Tone.ACCEPTS and fits(found, counts, offered)):
+        if (answer >= Tone.YES and split == offered) or (answer is Tone.ACCEPTS and fits(mentioned, counts, offered)):
             return True
-    return said.answers is Act.AGREE and said.mine is not None and fits(found, counts, said.mine)
+    return said.answers is Act.AGREE and said.mine is not None and fits(mentioned, counts, said.mine)
 
 
 def _answer(answer: Tone, names_items: bool, answers: Act | None) -> Reading:

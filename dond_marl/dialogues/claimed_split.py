@@ -33,18 +33,18 @@ class _DoesNotAddUp(Unclear):
     pass
 
 
-def split_of(found: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None) -> Triple | None:
+def split_of(claims: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None) -> Triple | None:
     """What the speaker would keep; ``None`` if nothing is claimed. Raises :class:`Unclear`.
 
     ``mine`` and ``theirs`` are the latest claims of the speaker and of the partner, ``None`` before the first.
     """
-    mentions = _owned(found, counts, mine, theirs)
-    if found.doubts:
+    mentions = _owned(claims, counts, mine, theirs)
+    if claims.doubts:
         # A sentence after the doubtful ones stands for itself if it leaves nothing open.
-        last = max(sentence for sentence, _ in found.doubts)
+        last = max(sentence for sentence, _ in claims.doubts)
         mentions = tuple(mention for mention in mentions if mention.sentence > last)
         if not _complete(mentions):
-            raise Unclear(found.doubts[0][1])
+            raise Unclear(claims.doubts[0][1])
     if not mentions:
         return None
     if all(mention.kind == REST for mention in mentions):
@@ -59,9 +59,9 @@ def split_of(found: Claims, counts: Triple, mine: Triple | None, theirs: Triple 
         return _split(latest, counts)
 
 
-def fits(found: Claims, counts: Triple, share: Triple) -> bool:
+def fits(claims: Claims, counts: Triple, share: Triple) -> bool:
     """Whether nothing that is named contradicts the speaker's keeping ``share``."""
-    for mention in found.mentions:
+    for mention in claims.mentions:
         if mention.kind == EVERYTHING or (mention.kind == EACH and share != (1, 1, 1)):
             return False
         if mention.kind < EVERYTHING and mention.amount not in (OTHERS, HALF):
@@ -73,25 +73,25 @@ def fits(found: Claims, counts: Triple, share: Triple) -> bool:
     return True
 
 
-def _owned(found: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None) -> tuple[Mention, ...]:
+def _owned(claims: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None) -> tuple[Mention, ...]:
     """The mentions, those of nobody given to the side that they must be for."""
-    if all(mention.owner != NOBODY for mention in found.mentions):
-        return found.mentions
-    named = {mention.owner for mention in found.mentions} - {NOBODY}
+    if all(mention.owner != NOBODY for mention in claims.mentions):
+        return claims.mentions
+    named = {mention.owner for mention in claims.mentions} - {NOBODY}
     owner = YOU if named == {ME} else ME
-    if not named and not any(mention.kind == REST for mention in found.mentions):
-        wanted = _split([mention._replace(owner=ME) for mention in found.mentions], counts)
+    if not named and not any(mention.kind == REST for mention in claims.mentions):
+        wanted = _split([mention._replace(owner=ME) for mention in claims.mentions], counts)
         if theirs is not None and all(a <= b for a, b in zip(wanted, theirs, strict=True)):
             owner = YOU  # part of what the partner asked for: "one hat" to "I want the hats"
-        elif found.suggests or (
+        elif claims.suggests or (
             theirs is not None and mine is not None and _apart(wanted, theirs) < _apart(wanted, mine)
         ):
             raise Unclear("a list for nobody named")
-    return tuple(mention._replace(owner=owner) if mention.owner == NOBODY else mention for mention in found.mentions)
+    return tuple(mention._replace(owner=owner) if mention.owner == NOBODY else mention for mention in claims.mentions)
 
 
-def _apart(one: Triple, other: Triple) -> int:
-    return sum(abs(a - b) for a, b in zip(one, other, strict=True))
+def _apart(first: Triple, second: Triple) -> int:
+    return sum(abs(a - b) for a, b in zip(first, second, strict=True))
 
 
 def _complete(mentions: Sequence[Mention]) -> bool:

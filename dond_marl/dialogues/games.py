@@ -45,11 +45,11 @@ class Negotiation(NamedTuple):
 
 def negotiations(split: str, data_dir: str | Path | None = None) -> tuple[Negotiation, ...]:
     """Every negotiation of ``train``, ``val`` or ``test``, once. Raises :class:`dond_marl.scenarios.data.DataError`."""
-    found: dict[tuple[Scenario, tuple[Utterance, ...]], Negotiation] = {}
+    known: dict[tuple[Scenario, tuple[Utterance, ...]], Negotiation] = {}
     for line, row in enumerate(load_dialogues(split, data_dir), start=1):
-        one = _negotiation(row, line)
-        found.setdefault((one.scenario, one.talk), one)
-    return tuple(found.values())
+        negotiation = _negotiation(row, line)
+        known.setdefault((negotiation.scenario, negotiation.talk), negotiation)
+    return tuple(known.values())
 
 
 def acts(negotiation: Negotiation) -> tuple[Reading, ...]:
@@ -81,15 +81,15 @@ def game_of(negotiation: Negotiation, source: str | None = None) -> GameRecord |
     if not why and (state.outcome is None or state.outcome.allocation != kept):
         why = "the acts lead to another outcome than people selected"
     if why:
-        said = tuple(reading.action for reading in readings)
-        return InexactGame(negotiation.scenario, PEOPLE, said, kept, why, source)
+        actions = tuple(reading.action for reading in readings)
+        return InexactGame(negotiation.scenario, PEOPLE, actions, kept, why, source)
     return record_of(state, PEOPLE, source=source)
 
 
 def games(split: str, data_dir: str | Path | None = None) -> Iterator[GameRecord | InexactGame]:
     """Every negotiation of a dialogue file as a game; ``source`` names its line. Raises as :func:`negotiations`."""
-    for one in negotiations(split, data_dir):
-        yield game_of(one, f"dialogues, {split}.txt line {one.line}")
+    for negotiation in negotiations(split, data_dir):
+        yield game_of(negotiation, f"dialogues, {split}.txt line {negotiation.line}")
 
 
 def _negotiation(row: Dialogue, line: int) -> Negotiation:

@@ -46,7 +46,6 @@ class Positions(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many, N."""
         return len(self.act)
 
     @property
@@ -56,7 +55,6 @@ class Positions(NamedTuple):
         return replied
 
     def rows(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Positions:
-        """Some of them."""
         return self._replace(**{name: getattr(self, name)[index] for name in self._fields if name != "rules"})
 
     def in_every_order(self) -> Positions:
@@ -142,8 +140,8 @@ def choices(partner: Partner, positions: Positions) -> tuple[Int8s, Int8s]:
         raise ValueError(f"only a deterministic and memoryless occupant answers at a position; got {partner.traits}")
     act, oA = np.zeros(positions.size, dtype=np.int8), np.zeros((positions.size, 3), dtype=np.int8)
     for places, turns in positions.turns():
-        said = partner.act(turns)
-        act[places], oA[places] = said.act_type, said.oA * (said.act_type <= Act.INSIST)[:, None]
+        decisions = partner.act(turns)
+        act[places], oA[places] = decisions.act_type, decisions.oA * (decisions.act_type <= Act.INSIST)[:, None]
     return act, oA
 
 

@@ -43,11 +43,9 @@ class FlatActions:
         self._sizes = [len(Act), *[max_count + 1] * len(ITEMS)]
 
     def space(self) -> spaces.Space[Any]:
-        """A new ``MultiDiscrete``."""
         return spaces.MultiDiscrete(self._sizes)
 
     def read(self, action: object) -> object:
-        """The ``Dict`` action. Raises :class:`InvalidAction`."""
         entries = wholes(action, len(self._sizes))
         if entries is None or not all(0 <= n < size for n, size in zip(entries, self._sizes, strict=True)):
             raise InvalidAction(
@@ -61,7 +59,6 @@ class FlatActions:
         return (mask["act_type"], *mask["oA"])
 
     def idle(self) -> tuple[NDArray[np.int8], ...]:
-        """One entry open in each of the four."""
         return tuple(_first(size) for size in self._sizes)
 
 
@@ -72,11 +69,9 @@ class DiscreteActions:
         self._max_count, self._count = max_count, action_count(max_count)
 
     def space(self) -> spaces.Space[Any]:
-        """A new ``Discrete``."""
         return spaces.Discrete(self._count)
 
     def read(self, action: object) -> object:
-        """The ``Dict`` action. Raises :class:`InvalidAction`."""
         number = as_integer(action)
         if number is None or not 0 <= number < self._count:
             top, text = self._count - 1, described(action)
@@ -91,7 +86,6 @@ class DiscreteActions:
         return np.concatenate([within, within, mask["act_type"][Act.AGREE :]])
 
     def idle(self) -> NDArray[np.int8]:
-        """One entry open."""
         return _first(self._count)
 
 

@@ -43,7 +43,6 @@ class BaseLayout:
 
     @property
     def width(self) -> int:
-        """How many numbers."""
         return sum(width for _, width in self.pieces)
 
     @property

@@ -34,19 +34,17 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
     metadata = METADATA
     __signature__ = inspect.signature(NegotiationEnv)
 
-    def __init__(self, *given: Any, **settings: Any) -> None:
-        self.negotiation_env = NegotiationEnv(*given, **settings)
+    def __init__(self, *values: Any, **settings: Any) -> None:
+        self.negotiation_env = NegotiationEnv(*values, **settings)
         self.negotiation_env.prefer_illegal("forfeit")
         self.render_mode = self.negotiation_env.render_mode
         self.possible_agents = list(SEATS)
         self.agents: list[str] = []
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """What ``agent`` sees; always the same object."""
         return self.negotiation_env.observation_space(agent)
 
     def action_space(self, agent: str) -> spaces.Dict:
-        """What ``agent`` may say; always the same object."""
         return self.negotiation_env.action_space(agent)
 
     def reset(
@@ -76,7 +74,6 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
         return self._observations(), dict(env.rewards), ended, cut, self._infos()
 
     def render(self) -> str | None:
-        """As :meth:`NegotiationEnv.render`."""
         return self.negotiation_env.render()
 
     def close(self) -> None:

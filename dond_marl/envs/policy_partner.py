@@ -42,7 +42,6 @@ class PolicyPartner:
     traits: Traits = _PURE
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         self._check_room(turns)
         masks = view_masks(turns, self.layout.max_count, self.actions)
         act, oA = self._read(np.asarray(self.policy(encode(turns, self.layout), masks)), turns.size)
@@ -55,18 +54,22 @@ class PolicyPartner:
             np.where(legal, np.int8(Cause.FREE), np.int8(Cause.ILLEGAL)),
         )
 
-    def _read(self, said: NDArray[Any], size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    def _read(self, actions: NDArray[Any], size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Act types ``[B]`` and offers ``[B, 3]``."""
         flat, n = self.actions == "flat", self.layout.max_count
         sizes = np.array([len(Act), *[n + 1] * len(ITEMS)]) if flat else np.array(action_count(n))
-        if said.shape != (size, *sizes.shape) or said.dtype.kind not in "iu" or ((said < 0) | (said >= sizes)).any():
+        if (
+            actions.shape != (size, *sizes.shape)
+            or actions.dtype.kind not in "iu"
+            or ((actions < 0) | (actions >= sizes)).any()
+        ):
             raise ValueError(
                 f"{self.actions} actions of {size} games are whole numbers of shape {(size, *sizes.shape)}, each less "
-                f"than {sizes.tolist()}; the policy answered {said.dtype} of shape {said.shape}"
+                f"than {sizes.tolist()}; the policy answered {actions.dtype} of shape {actions.shape}"
             )
         if flat:
-            return said[:, 0].astype(np.int8), said[:, 1:].astype(np.int8)
-        return action_at(said, n)
+            return actions[:, 0].astype(np.int8), actions[:, 1:].astype(np.int8)
+        return action_at(actions, n)
 
     def _check_room(self, turns: Turns) -> None:
         most, layout = int(turns.counts.max(initial=0)), self.layout

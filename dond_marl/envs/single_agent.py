@@ -111,11 +111,9 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         return self.env.observe(self.agent), float(reward), over, False, self._info()
 
     def render(self) -> str | None:
-        """As :meth:`NegotiationEnv.render`."""
         return self.game.render()
 
     def close(self) -> None:
-        """Nothing is held open."""
         self.env.close()
 
     def _skip(self) -> None:
@@ -136,8 +134,8 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         """Ask the partner until the agent is to move; what the agent earned meanwhile, in points."""
         earned = 0.0
         while not (state := self.game.negotiation).over and state.mover != self._seat:
-            said = self._answer()
-            self.env.step({"act_type": int(said.act_type), "oA": said.oA})
+            action = self._answer()
+            self.env.step({"act_type": int(action.act_type), "oA": action.oA})
             earned += self.env.rewards[self.agent]
         return earned
 
@@ -153,13 +151,13 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         )
         where = f"the partner {self.partner_name} in {SEATS[state.mover]}"
         try:
-            said = only_action(self.partner.act(turn))
+            action = only_action(self.partner.act(turn))
         except Exception as error:  # whatever the partner does wrong is the partner's
             raise PartnerError(f"{where} failed: {one_line(error)}") from error
-        rule = rule_against(state, said)
+        rule = rule_against(state, action)
         if rule is not None:
             raise PartnerError(f"{where} answered an illegal act: {rule}")
-        return said
+        return action
 
     def _info(self, skipped: int | None = None) -> Info:
         """The seat's info as objects of its own: Gymnasium's users keep and change what they are given."""

@@ -46,8 +46,8 @@ ActionView = Literal["flat", "discrete", "dict"]
 ObservationView = Literal["box", "masked", "dict"]
 
 
-class Glasses:
-    """What a view changes, for every API alike: how actions are written and observations are read."""
+class Translation:
+    """Between the forms of a view and those of its environment: actions one way, observations and infos the other."""
 
     def __init__(self, game: NegotiationEnv, actions: ActionView, observations: ObservationView) -> None:
         if actions not in get_args(ActionView) or observations not in get_args(ObservationView):
@@ -86,29 +86,29 @@ class Glasses:
         numbers = action_count(self.game.max_count)
         return spaces.Dict({"observation": box, "action_mask": spaces.Box(0, 1, (numbers,), np.int8)})
 
-    def see(self, observation: Observation, told: Info) -> Any:
-        """The view's observation; ``[width]`` in a box. ``told``: the view's info of the same seat and moment."""
+    def observation(self, observation: Observation, info: Info) -> Any:
+        """The view's observation; ``[width]`` in a box. ``info``: the view's info of the same seat and moment."""
         if self.encode is None:
             return observation
         row = self.encode(observation)
-        return {"observation": row, "action_mask": told["action_mask"].copy()} if self.masked else row
+        return {"observation": row, "action_mask": info["action_mask"].copy()} if self.masked else row
 
-    def say(self, action: object) -> object:
+    def action(self, action: object) -> object:
         """The environment's action."""
         return action if self.form is None else self.form.read(action)
 
-    def tell(self, info: Info) -> Info:
+    def info(self, info: Info) -> Info:
         """The info with the view's mask."""
         return info if self.form is None else {**info, "action_mask": self.form.mask(info["action_mask"])}
 
-    def tell_idle(self, info: Info) -> Info:
+    def idle_info(self, info: Info) -> Info:
         """The info of a seat whose action is not read: in the forms of a view its mask leaves it one action.
 
         So it is drawn with certainty, and gives a masked learner that learns from every step nothing to learn.
         """
         return info if self.form is None else {**info, "action_mask": self.form.idle()}
 
-    def expect_game(self, infos: Info) -> None:
+    def check_game(self, infos: Info) -> None:
         """Raise :class:`OrderError` unless a game is going on; ``infos`` is empty before the view's first reset."""
         if not infos:
             raise OrderError("there is no game yet: call reset() first")
@@ -119,24 +119,24 @@ class Glasses:
 class _BothSeats:
     """What the views of PettingZoo's two APIs share: spaces and masks of both seats."""
 
-    def _wear(self, env: Any, glasses: Glasses) -> None:
-        self.glasses = glasses
+    def _set_up(self, env: Any, translation: Translation) -> None:
+        self.translation = translation
         self.infos: dict[str, Info] = {}
-        self.action_spaces = {agent: glasses.action_space(env.action_space(agent)) for agent in SEATS}
-        self.observation_spaces = {agent: glasses.observation_space(env.observation_space(agent)) for agent in SEATS}
+        self.action_spaces = {agent: translation.action_space(env.action_space(agent)) for agent in SEATS}
+        self.observation_spaces = {
+            agent: translation.observation_space(env.observation_space(agent)) for agent in SEATS
+        }
 
     def action_space(self, agent: str) -> Any:
-        """What ``agent`` may say; always the same object."""
         return of_agent(self.action_spaces, agent)
 
     def observation_space(self, agent: str) -> Any:
-        """What ``agent`` sees; always the same object."""
         return of_agent(self.observation_spaces, agent)
 
     def action_masks(self, agent: str | None = None) -> Bools:
         """What ``agent``, by default the seat to move, may say, as one vector. Raises :class:`OrderError`."""
-        self.glasses.expect_game(self.infos)
-        asked = self.glasses.game.agent_selection if agent is None else agent
+        self.translation.check_game(self.infos)
+        asked = self.translation.game.agent_selection if agent is None else agent
         return as_bools(of_agent(self.infos, asked)["action_mask"])
 
 
@@ -145,26 +145,24 @@ class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ship
 
     def __init__(self, env: Any, actions: ActionView, observations: ObservationView) -> None:
         super().__init__(env)
-        self._wear(env, Glasses(env.unwrapped, actions, observations))
-        self._told: dict[str, Info] = {}
+        self._set_up(env, Translation(env.unwrapped, actions, observations))
+        self._info: dict[str, Info] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start a new game."""
         self.env.reset(seed=seed, options=options)
-        self._tell()
+        self._update()
 
     def step(self, action: object) -> None:
         """The seat to move says ``action``, ``None`` after the end."""
-        self.env.step(None if action is None else self.glasses.say(action))
-        self._tell()
+        self.env.step(None if action is None else self.translation.action(action))
+        self._update()
 
     def observe(self, agent: str) -> Any:
-        """What ``agent`` sees now."""
-        return self.glasses.see(self.env.observe(agent), self._told[agent])
+        return self.translation.observation(self.env.observe(agent), self._info[agent])
 
-    def _tell(self) -> None:
-        self.infos = {agent: self.glasses.tell(info) for agent, info in self.env.infos.items()}
-        self._told = {**self._told, **self.infos}  # also of seats that have left
+    def _update(self) -> None:
+        self.infos = {agent: self.translation.info(info) for agent, info in self.env.infos.items()}
+        self._info = {**self._info, **self.infos}  # also of seats that have left
 
 
 class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
@@ -172,12 +170,11 @@ class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # Pe
 
     def __init__(self, env: Any, actions: ActionView, observations: ObservationView) -> None:
         super().__init__(env)
-        self._wear(env, Glasses(env.unwrapped.negotiation_env, actions, observations))
+        self._set_up(env, Translation(env.unwrapped.negotiation_env, actions, observations))
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Info]]:
-        """Start a new game."""
         return self._shown(*self.env.reset(seed=seed, options=options))
 
     def step(self, actions: Mapping[str, object]) -> Results:
@@ -185,15 +182,18 @@ class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # Pe
         active = self.infos.get(SEATS[0], {}).get("active_agent")
         heard = actions
         if active is not None and isinstance(actions, Mapping) and active in actions:
-            heard = {active: self.glasses.say(actions[active])}
+            heard = {active: self.translation.action(actions[active])}
         seen, rewards, ended, cut, infos = self.env.step(heard)
         seen, infos = self._shown(seen, infos)
         return seen, rewards, ended, cut, infos
 
     def _shown(self, seen: dict[str, Any], infos: dict[str, Info]) -> tuple[dict[str, Any], dict[str, Info]]:
-        tell, idle = self.glasses.tell, self.glasses.tell_idle
-        self.infos = {a: tell(info) if info["active_agent"] in (a, None) else idle(info) for a, info in infos.items()}
-        return {a: self.glasses.see(shown, self.infos[a]) for a, shown in seen.items()}, dict(self.infos)
+        info_of, idle = self.translation.info, self.translation.idle_info
+        self.infos = {
+            agent: info_of(info) if info["active_agent"] in (agent, None) else idle(info)
+            for agent, info in infos.items()
+        }
+        return {a: self.translation.observation(shown, self.infos[a]) for a, shown in seen.items()}, dict(self.infos)
 
 
 class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -202,29 +202,27 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def __init__(self, env: gymnasium.Env[Any, Any], actions: ActionView, observations: ObservationView) -> None:
         RecordConstructorArgs.__init__(self, actions=actions, observations=observations)
         gymnasium.Wrapper.__init__(self, env)
-        self.glasses = Glasses(env.unwrapped.game, actions, observations)  # type: ignore[attr-defined]
-        self.action_space = self.glasses.action_space(env.action_space)
-        self.observation_space = self.glasses.observation_space(env.observation_space)
-        self._told: Info = {}
+        self.translation = Translation(env.unwrapped.game, actions, observations)  # type: ignore[attr-defined]
+        self.action_space = self.translation.action_space(env.action_space)
+        self.observation_space = self.translation.observation_space(env.observation_space)
+        self._info: Info = {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start a new game."""
         return self._shown(*self.env.reset(seed=seed, options=options))
 
     def step(self, action: object) -> tuple[Any, Any, bool, bool, Info]:
-        """Say ``action`` and let the partner answer."""
-        seen, reward, ended, cut, info = self.env.step(self.glasses.say(action))
+        seen, reward, ended, cut, info = self.env.step(self.translation.action(action))
         seen, info = self._shown(seen, info)
         return seen, reward, ended, cut, info
 
     def action_masks(self) -> Bools:
         """What the agent may say, as one vector. Raises :class:`OrderError`."""
-        self.glasses.expect_game(self._told)
-        return as_bools(self._told["action_mask"])
+        self.translation.check_game(self._info)
+        return as_bools(self._info["action_mask"])
 
     def _shown(self, seen: Any, info: Info) -> tuple[Any, Info]:
-        self._told = self.glasses.tell(info)
-        return self.glasses.see(seen, self._told), dict(self._told)
+        self._info = self.translation.info(info)
+        return self.translation.observation(seen, self._info), dict(self._info)
 
 
 def view(env: Any, actions: ActionView = "flat", observations: ObservationView = "box") -> Any:

@@ -99,13 +99,13 @@ def names_from_json(value: object) -> tuple[str, str]:
 
 def action_from_json(where: str, value: object) -> Action:
     """What :func:`action_to_json` wrote; ``where`` names it in a message. Raises :class:`RecordError`."""
-    said = list_of(where, value)
-    if not said or not isinstance(said[0], str) or said[0] not in Act.__members__:
+    parts = list_of(where, value)
+    if not parts or not isinstance(parts[0], str) or parts[0] not in Act.__members__:
         raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {value!r}")
-    act = Act[said[0]]
-    if len(said) != (2 if act.is_offer else 1):
+    act = Act[parts[0]]
+    if len(parts) != (2 if act.is_offer else 1):
         raise RecordError(f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {value!r}")
-    return Action(act, triple(where, said[1])) if act.is_offer else Action(act)
+    return Action(act, triple(where, parts[1])) if act.is_offer else Action(act)
 
 
 def scenario_from_json(value: object) -> Scenario:

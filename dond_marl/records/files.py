@@ -136,11 +136,11 @@ def game_from_line(line: str) -> GameRecord | InexactGame:
     why, kept = optional("inexact", value["inexact"], str), value["selected"]
     if not why:
         raise RecordError(f"inexact must say why, in words; got {value['inexact']!r}")
-    said = list_of("said", value["said"])
+    entries = list_of("said", value["said"])
     return InexactGame(
         scenario_from_json(value["scenario"]),
         names_from_json(value["occupants"]),
-        tuple(None if item is None else action_from_json(f"said[{i}]", item) for i, item in enumerate(said)),
+        tuple(None if item is None else action_from_json(f"said[{i}]", item) for i, item in enumerate(entries)),
         None if kept is None else pair_of_triples("selected", kept),
         why,
         optional("source", value.get("source"), str),

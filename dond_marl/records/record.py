@@ -87,12 +87,12 @@ def to_line(record: GameRecord) -> str:
     return json.dumps(to_json(record), separators=(", ", ": "))
 
 
-def from_json(given: str | Mapping[str, Any]) -> GameRecord:
+def from_json(line: str | Mapping[str, Any]) -> GameRecord:
     """The record in a line of JSON or in its plain value. Raises :class:`RecordError`, saying where it is wrong.
 
     What it states is not replayed: see :func:`replay`.
     """
-    value = parsed(given) if isinstance(given, str) else given
+    value = parsed(line) if isinstance(line, str) else line
     if not isinstance(value, Mapping):
         raise RecordError(f"a record is an object; got {type(value).__name__}")
     version = value.get("version")
@@ -100,8 +100,8 @@ def from_json(given: str | Mapping[str, Any]) -> GameRecord:
         raise RecordError(f"version must be {VERSION}, the only one this reader knows; got {version!r}")
     check_keys("the record", value, _REQUIRED, _OPTIONAL)
     rules, outcome = value["rules"], value["outcome"]
-    said = list_of("actions", value["actions"])
-    actions = tuple(action_from_json(f"actions[{i}]", action) for i, action in enumerate(said))
+    entries = list_of("actions", value["actions"])
+    actions = tuple(action_from_json(f"actions[{i}]", action) for i, action in enumerate(entries))
     check_keys("rules", rules, {"max_turns", "disagree"})
     try:
         return GameRecord(
@@ -151,7 +151,7 @@ def records(
     games: Games, names: tuple[str, str], *, source: str | None = None, seed: int | None = None
 ) -> list[GameRecord]:
     """Every game of the batched engine; ``names`` are the occupants', seat_0's first."""
-    found = []
+    made = []
     for row in range(games.size):
         taken = int(games.turns[row])
         acts, offers = games.act[row, :taken].tolist(), games.oA[row, :taken].tolist()
@@ -162,9 +162,9 @@ def records(
         broken = NOT_RECORDED if ending is Ending.ILLEGAL else None
         outcome = Outcome(ending, (first, second) if games.deal[row] else None, (low, high), broken)
         causes = tuple(games.cause[row, :taken].tolist())
-        scenario, said_why = games.scenarios.scenario(row), causes if any(causes) else ()
-        found.append(GameRecord(scenario, games.rules, names, actions, outcome, said_why, source, seed))
-    return found
+        scenario, why = games.scenarios.scenario(row), causes if any(causes) else ()
+        made.append(GameRecord(scenario, games.rules, names, actions, outcome, why, source, seed))
+    return made
 
 
 def _causes(value: object, size: int) -> tuple[int, ...]:

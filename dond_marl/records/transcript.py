@@ -23,8 +23,8 @@ def transcript_lines(state: State) -> list[str]:
     lines = _table(scenario)
     width = len(str(state.rules.max_turns))
     for turn, action in enumerate(state.history):
-        said = sentence(action, scenario.counts, final=state.rules.disagree == "ends")
-        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {said}")
+        text = sentence(action, scenario.counts, final=state.rules.disagree == "ends")
+        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}")
     if state.outcome is not None:
         lines.append(_ending(state, state.outcome))
     return lines
@@ -43,8 +43,8 @@ def _inexact_lines(game: InexactGame) -> list[str]:
     scenario, lines = game.scenario, _table(game.scenario)
     width = len(str(len(game.said)))
     for turn, action in enumerate(game.said):
-        said = "(not known)" if action is None else sentence(action, scenario.counts, final=False)
-        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {said}")
+        text = "(not known)" if action is None else sentence(action, scenario.counts, final=False)
+        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}")
     shares = "nothing" if game.selected is None else _shares(scenario, game.selected)
     return [*lines, f"Selected: {shares}.", f"No exact game: {game.inexact}."]
 

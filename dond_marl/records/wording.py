@@ -51,7 +51,7 @@ def _share(items: Triple, counts: Triple) -> str:
     """``the two hats and one ball``: a type of which nothing is left is told by its article."""
     if items == counts:
         return "everything"
-    named = [_named(*each) for each in zip(items, counts, ITEMS, strict=True) if each[0]]
+    named = [_named(*part) for part in zip(items, counts, ITEMS, strict=True) if part[0]]
     if not named:
         return "nothing"
     return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))

@@ -141,11 +141,11 @@ def _parsed(path: Path, content: bytes, parse: Callable[[str], Row]) -> list[Row
 
 
 def _verify(path: Path, content: bytes) -> None:
-    found, known = checksum(content), CHECKSUMS[path.name]
-    if found not in known:
+    digest, known = checksum(content), CHECKSUMS[path.name]
+    if digest not in known:
         raise _wrong(
             path,
-            f"not the published file: its SHA-256 is {found}, expected {' or '.join(known)} "
+            f"not the published file: its SHA-256 is {digest}, expected {' or '.join(known)} "
             f"(every line reads well, so a line was changed, lost or added)",
         )
 

@@ -58,12 +58,12 @@ def _bring(target: Path, base_url: str, say: Callable[[str], object]) -> None:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:
-            size, found = _download(url, file)
+            size, digest = _download(url, file)
             file.flush()
             os.fsync(file.fileno())
-        if found not in CHECKSUMS[target.name]:
+        if digest not in CHECKSUMS[target.name]:
             known = " or ".join(CHECKSUMS[target.name])
-            raise ValueError(f"{url}: not the published file: {size:,} bytes of SHA-256 {found}, expected {known}")
+            raise ValueError(f"{url}: not the published file: {size:,} bytes of SHA-256 {digest}, expected {known}")
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

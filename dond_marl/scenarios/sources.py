@@ -51,7 +51,6 @@ class Scenarios(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many scenarios."""
         return len(self.counts)
 
     @property
@@ -65,7 +64,6 @@ class Scenarios(NamedTuple):
         return Scenarios(self.counts[index], self.utilities[index])
 
     def swapped(self) -> Scenarios:
-        """The same pools with the seats' values exchanged."""
         return Scenarios(self.counts, self.utilities[:, ::-1])
 
     def scenario(self, index: int) -> Scenario:
@@ -154,7 +152,6 @@ class ScenarioSource:
         return Scenarios(counts, utilities)
 
     def one(self, rng: np.random.Generator) -> Scenario:
-        """One scenario as a value."""
         if self.table is None:
             return self.draw(rng, 1).scenario(0)
         index = int(rng.integers(self.table.size))
@@ -193,9 +190,9 @@ def open_source(
     ``use_dataset=True`` is the specification's way of saying ``scenarios=dataset``. ``normalize=True`` keeps only the
     scenarios worth exactly ``points_budget`` to both seats.
     """
-    for setting, given in (("use_dataset", use_dataset), ("normalize", normalize)):
-        if not isinstance(given, bool):
-            raise ScenarioError(f"{setting} must be True or False; got {given!r}")
+    for setting, value in (("use_dataset", use_dataset), ("normalize", normalize)):
+        if not isinstance(value, bool):
+            raise ScenarioError(f"{setting} must be True or False; got {value!r}")
     name = source_name(scenarios, use_dataset, dataset)
     split = check_split(name, split)
     if (limit := as_integer(max_count)) is None or not 1 <= limit <= MAX_COUNT:

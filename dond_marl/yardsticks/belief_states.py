@@ -38,11 +38,9 @@ class States(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many, S."""
         return len(self.context)
 
     def rows(self, index: Index | slice) -> States:
-        """Some of them."""
         return States(self.context[index], self.fits[index], self.claim[index], self.offered[index], self.own[index])
 
 
@@ -85,15 +83,14 @@ class Moves:
         return public * self._owns + states.own if self.rejects else public
 
     def unpack(self, numbers: NDArray[np.int64]) -> States:
-        """The inverse of :meth:`pack`."""
         rest, own = np.divmod(numbers, self._owns) if self.rejects else (numbers, np.full(len(numbers), self.width))
         rest, offered = np.divmod(rest, 2)
         belief, claim = np.divmod(rest, self.width + 1)
         return States(belief >> len(self._bits), belief & (self._bits.sum()), claim, offered.astype(bool), own)
 
-    def saying(self, context: Index, heard: Index, said: Index, left: int) -> Index:
+    def saying(self, context: Index, heard: Index, answer: Index, left: int) -> Index:
         """Which types of each context say that when they hear that with ``left`` turns left, ``[R]`` as bits."""
-        says = self.replies.codes(left)[self.contexts.types[context], heard[:, None]] == said[:, None]
+        says = self.replies.codes(left)[self.contexts.types[context], heard[:, None]] == answer[:, None]
         bits: Index = (says * self._bits).sum(axis=1)
         return bits
 
@@ -128,7 +125,7 @@ class Moves:
             if self.rejects:
                 heard = np.hstack([heard, 2 * self.width + 1 + part.own[:, None]])
             own = np.where(heard < 2 * self.width, heard % self.width, part.own[:, None])
-            chosen = _Codes(codes.said[part.context[:, None], heard], codes.alike[part.context[:, None], heard])
+            chosen = _Codes(codes.answer[part.context[:, None], heard], codes.alike[part.context[:, None], heard])
             steps = self._answered(part, chosen, own, left - 1)
             fits = np.tile(self._fits[part.context], 2)
             steps.paid[:, : 2 * self.width][~fits] = -np.inf
@@ -137,35 +134,35 @@ class Moves:
 
     def _codes(self, left: int, heard: Index) -> _Codes:
         """What each type of each context says to what it hears, and which other types say the same."""
-        said = self.replies.codes(left)[:, heard][self.contexts.types].transpose(0, 2, 1)  # [C, H, K]
-        alike = np.zeros(said.shape, dtype=np.int64)
+        answer = self.replies.codes(left)[:, heard][self.contexts.types].transpose(0, 2, 1)  # [C, H, K]
+        alike = np.zeros(answer.shape, dtype=np.int64)
         possible = (self.contexts.weights > 0)[:, None]
         for kind, bit in enumerate(self._bits):
-            alike |= np.where((said == said[:, :, kind : kind + 1]) & possible[:, :, kind : kind + 1], bit, 0)
-        return _Codes(said, alike)
+            alike |= np.where((answer == answer[:, :, kind : kind + 1]) & possible[:, :, kind : kind + 1], bit, 0)
+        return _Codes(answer, alike)
 
     def _answered(self, states: States, codes: _Codes, own: Index, left: int) -> Steps:
         """The partner's answers on its turn, ``left`` turns left to it; ``own[S, A]`` is the seat's claim by then."""
-        n, said = self.width, codes.said
+        n, answer = self.width, codes.answer
         possible = self._possible(states)[:, None]  # [S, 1, K]
         last = left == 1
-        claimed, offer = own < n, said < 2 * n
+        claimed, offer = own < n, answer < 2 * n
         safe = np.minimum(own, n - 1)
         worth = np.take_along_axis(self.points[states.context], safe, axis=1) * claimed  # [S, A]
         left_over = np.take_along_axis(self.rest[states.context], safe, axis=1)
         # The partner's claim when the talking stops, if it stops: what it says now, or what it said before.
-        stops = (said == 2 * n + 2) | (self.rejects & last & (said == 2 * n + 1)) | (last & offer)
-        theirs = np.where(offer, said % n, states.claim[:, None, None])
-        deal = (said == 2 * n) | (stops & (theirs == left_over[:, :, None]) & claimed[:, :, None])
+        stops = (answer == 2 * n + 2) | (self.rejects & last & (answer == 2 * n + 1)) | (last & offer)
+        theirs = np.where(offer, answer % n, states.claim[:, None, None])
+        deal = (answer == 2 * n) | (stops & (theirs == left_over[:, :, None]) & claimed[:, :, None])
         weights = self.contexts.weights[states.context][:, None] * possible
         paid = worth * (deal * weights).sum(axis=2)
         if last:
             return Steps(paid, *(np.zeros((2, 0), dtype=np.int64)))
-        goes_on = offer | (said == 2 * n + 1) if self.rejects else offer
+        goes_on = offer | (answer == 2 * n + 1) if self.rejects else offer
         alike = codes.alike & states.fits[:, None, None]
         first_alike = (alike & (self._bits - 1)) == 0
         row, act, kind = np.nonzero(possible.astype(bool) & goes_on & first_alike)
-        code = said[row, act, kind].astype(np.int64)
+        code = answer[row, act, kind].astype(np.int64)
         offered = code < 2 * n
         following = States(
             states.context[row],
@@ -184,5 +181,5 @@ class Moves:
 class _Codes(NamedTuple):
     """Answers ``[C, H, K]`` or, chosen for states, ``[S, A, K]``."""
 
-    said: NDArray[np.int16]  # in the numbering of :mod:`dond_marl.yardsticks.replies`
+    answer: NDArray[np.int16]  # in the numbering of :mod:`dond_marl.yardsticks.replies`
     alike: NDArray[np.int64]  # which types give the same answer, as bits

@@ -41,7 +41,6 @@ class Solver:
 
     @property
     def states(self) -> int:
-        """How many states are solved."""
         return sum(len(level.numbers) for level in self._levels.values())
 
     def solved(self, numbers: NDArray[np.int64], left: int) -> Level:
@@ -50,15 +49,15 @@ class Solver:
         known = self._levels.get(left)
         missing = numbers if known is None else numbers[~_held(known, numbers)]
         if known is None or len(missing):
-            found = self._solve(missing, left)
+            level = self._solve(missing, left)
             if known is not None:
-                order = np.argsort(np.concatenate([known.numbers, found.numbers]))
-                found = Level(
-                    np.concatenate([known.numbers, found.numbers])[order],
-                    np.concatenate([known.values, found.values])[order],
-                    np.concatenate([known.say, found.say])[order],
+                order = np.argsort(np.concatenate([known.numbers, level.numbers]))
+                level = Level(
+                    np.concatenate([known.numbers, level.numbers])[order],
+                    np.concatenate([known.values, level.values])[order],
+                    np.concatenate([known.say, level.say])[order],
                 )
-            self._levels[left] = found
+            self._levels[left] = level
         return self._levels[left]
 
     def values(self, seat: int) -> Doubles:

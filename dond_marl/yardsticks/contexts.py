@@ -46,7 +46,6 @@ class Views(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many, V."""
         return len(self.counts)
 
 
@@ -62,7 +61,6 @@ class Contexts:
 
     @property
     def size(self) -> int:
-        """How many, C."""
         return len(self.types)
 
     @property

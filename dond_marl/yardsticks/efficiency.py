@@ -56,7 +56,6 @@ class Efficiency(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many games, N."""
         return len(self.deal)
 
 
@@ -139,14 +138,14 @@ def _split_that_pays(solutions: Solutions, rows: Rows, scores: NDArray[np.int16]
     known = _outcome(scenario, paid[0][splits], paid[1][splits])
     asked = _outcome(rows, *scores.T.astype(np.int64))
     by_outcome = np.argsort(known)
-    found = by_outcome[np.minimum(np.searchsorted(known, asked, sorter=by_outcome), len(known) - 1)]
-    if (wrong := known[found] != asked).any():
+    match = by_outcome[np.minimum(np.searchsorted(known, asked, sorter=by_outcome), len(known) - 1)]
+    if (wrong := known[match] != asked).any():
         row = int(wrong.argmax())
         raise ImpossibleScore(
             f"{int(wrong.sum())} deals pay what no split does; first game {int(games[row])}: {scores[row].tolist()} "
             f"points in {solutions.scenarios.scenario(int(rows[row]))}"
         )
-    return place[found]
+    return place[match]
 
 
 def _outcome(scenario: Rows, first: Rows, second: Rows) -> Rows:

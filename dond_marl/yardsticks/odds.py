@@ -40,19 +40,19 @@ class Odds:
             )
         self.points, self.rest = contexts.points(splits), splits.rest
         self.offers = np.tile(np.arange(self.width) < splits.number[:, None], 2)  # [C, 2N] what can be claimed
-        self._said: dict[int, Doubles] = {}
+        self._answers: dict[int, Doubles] = {}
         self._informed: dict[int, tuple[Doubles, Doubles]] = {}
 
-    def said(self, left: int) -> Doubles:
-        """The probability that each view says each thing to what it hears, ``[V, 2N + 1, 2N + 3]``."""
-        if left not in self._said:
-            self._said[left] = self.replies.probs(left, np.arange(self.contexts.theirs.size))
-        return self._said[left]
+    def answers(self, left: int) -> Doubles:
+        """The probability of each answer of each view to what it hears, ``[V, 2N + 1, 2N + 3]``."""
+        if left not in self._answers:
+            self._answers[left] = self.replies.probs(left, np.arange(self.contexts.theirs.size))
+        return self._answers[left]
 
     def opening(self) -> Doubles:
         """The weight of each type together with each opening offer of a partner that speaks first, ``[C, 2N, K]``."""
-        said = self.said(self.rules.max_turns)[:, -1, : 2 * self.width]  # [V, 2N]
-        return said[self.contexts.types].transpose(0, 2, 1) * self.contexts.weights[:, None]
+        answers = self.answers(self.rules.max_turns)[:, -1, : 2 * self.width]  # [V, 2N]
+        return answers[self.contexts.types].transpose(0, 2, 1) * self.contexts.weights[:, None]
 
     def agreeing(self, context: Index, claim: Index) -> Doubles:
         """What AGREE pays after the partner's claims, ``[S]``; 0 without one (N)."""
@@ -69,13 +69,13 @@ class Odds:
         :meth:`mirrored`.
         """
         n, types = self.width, self.contexts.types[context]
-        said = self.said(left - 1)[types, : 2 * n].transpose(0, 2, 1, 3)  # [S, 2N, K, X]
-        chance = said[..., 2 * n]
+        answers = self.answers(left - 1)[types, : 2 * n].transpose(0, 2, 1, 3)  # [S, 2N, K, X]
+        chance = answers[..., 2 * n]
         if left == 2:
             rest = np.tile(self.rest[context], 2)[:, :, None, None]
-            chance = chance + sum(np.take_along_axis(said, rest + kind * n, axis=3)[..., 0] for kind in (0, 1))
+            chance = chance + sum(np.take_along_axis(answers, rest + kind * n, axis=3)[..., 0] for kind in (0, 1))
         worth = np.tile(self.points[context], 2)[:, :, None]
-        return chance * worth, said[..., 2 * n + 2] * worth
+        return chance * worth, answers[..., 2 * n + 2] * worth
 
     def mirrored(self, worth: Doubles, ends: Doubles, context: Index, claim: Index) -> None:
         """Add to ``worth[S, 2N]`` what END pays, ``ends[S, 2N]``, where the claim is what the partner's leaves."""
@@ -99,8 +99,8 @@ class Odds:
             if left > 2:
                 after = self.knowing(left - 2)[rows]  # [S, N, K] by the partner's claim
                 both = np.concatenate([after, after], axis=1)  # [S, 2N, K]
-                said = self.said(left - 1)[self.contexts.types[rows], : 2 * self.width, : 2 * self.width]
-                worth += np.einsum("skhx,sxk->shk", said, both, optimize=True)
+                answers = self.answers(left - 1)[self.contexts.types[rows], : 2 * self.width, : 2 * self.width]
+                worth += np.einsum("skhx,sxk->shk", answers, both, optimize=True)
             worth[~self.offers[rows]] = 0
             blocks.append((worth, ends))
         return blocks
@@ -146,8 +146,8 @@ def upper_bound(odds: Odds, seat: int) -> float:
         worth = np.einsum("chk,ck->ch", odds.informed(first)[0], contexts.weights)
         return float(worth.max(axis=1) @ contexts.shares)
     opening, total = odds.opening(), np.zeros(contexts.size)
-    for said in range(2 * odds.width):
-        weights, claim = opening[:, said], np.full(contexts.size, said % odds.width)
+    for offer in range(2 * odds.width):
+        weights, claim = opening[:, offer], np.full(contexts.size, offer % odds.width)
         total += best_by_value(odds, every, weights, claim, first)[0]
     return float(total @ contexts.shares)
 
@@ -198,15 +198,15 @@ def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, left: in
     some = np.array([number])
     sure, ends = (part[0] for part in odds.immediate(some, left))  # [2N, K]
     worth = weights @ sure.T
-    said = odds.said(left - 1)[odds.contexts.types[number], : 2 * n, : 2 * n]  # [K, 2N, 2N]
+    answers = odds.answers(left - 1)[odds.contexts.types[number], : 2 * n, : 2 * n]  # [K, 2N, 2N]
     if left == 3:  # the last turn of all is the seat's: it takes what is offered
         kept = np.tile(odds.points[number, odds.rest[number]], 2)
-        worth += weights @ (said @ kept)
+        worth += weights @ (answers @ kept)
     elif left == 4:
         offers = np.flatnonzero(odds.offers[number])
         claims = np.tile(offers % n, len(offers))
         for row, belief in enumerate(weights):
-            after = belief[:, None, None] * said[:, offers][:, :, offers]  # [K, what I claim, what I hear]
+            after = belief[:, None, None] * answers[:, offers][:, :, offers]  # [K, what I claim, what I hear]
             beliefs = after.reshape(len(belief), -1).T
             best, _ = look_ahead(odds, number, beliefs, claims, 2)
             worth[row, offers] += best.reshape(len(offers), -1).sum(axis=1)

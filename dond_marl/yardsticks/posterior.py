@@ -32,8 +32,8 @@ def posterior(partner: Partner, turns: Turns) -> Beliefs:
     replies, prior = Replies(partner, turns.rules, contexts.theirs, turns.prior), contexts.weights[which]
     every = np.arange(contexts.theirs.size)
     likely = (
-        replies.probs(left, every)[contexts.types[which], question[:, None], said[:, None]]
-        for question, said, left in Heard(turns).answers(replies.width)
+        replies.probs(left, every)[contexts.types[which], question[:, None], answer[:, None]]
+        for question, answer, left in Heard(turns).answers(replies.width)
     )
     return Beliefs(beliefs(turns.prior, counts, own).types[which], after(prior, likely))
 
@@ -75,8 +75,8 @@ class Heard:
             question = np.where(before <= Act.INSIST, before * n + offered, 2 * n)
             refused = before == Act.DISAGREE
             question = np.where(refused, 2 * n + 1 + self.claim(self._seat, n, turn), question)
-            said = np.where(act <= Act.INSIST, act * n + self._splits[turn], 2 * n + act - Act.AGREE)
-            yield question, said, self._turns - turn
+            answer = np.where(act <= Act.INSIST, act * n + self._splits[turn], 2 * n + act - Act.AGREE)
+            yield question, answer, self._turns - turn
 
 
 def _split_number(counts: Int8s, oA: Int8s) -> Index:

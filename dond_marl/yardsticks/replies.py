@@ -79,8 +79,8 @@ class Replies:
             codes = np.full((self.views.size, self.hearable), -1, dtype=np.int16)
             for start in range(0, len(heard.view), BLOCK):
                 rows = Heard(*(column[start : start + BLOCK] for column in heard))
-                said = self.partner.act(self.turns(rows, left))
-                codes[rows.view, rows.number] = self._number(rows.view, said)
+                decisions = self.partner.act(self.turns(rows, left))
+                codes[rows.view, rows.number] = self._number(rows.view, decisions)
             self._codes[left] = codes
         return self._codes[left]
 
@@ -96,15 +96,15 @@ class Replies:
         place[views] = np.arange(len(views))
         every = self._hearable(left)
         asked = np.flatnonzero(place[every.view] >= 0)
-        found = np.zeros((len(views), self.hearable, 2 * self.width + 3))
+        table = np.zeros((len(views), self.hearable, 2 * self.width + 3))
         numbers = self._said_numbers(max_count)
         fits = np.hstack([np.tile(self._fits, 2), np.ones((self.views.size, 3), dtype=bool)])
         for start in range(0, len(asked), PROBABLE_BLOCK):
             rows = asked[start : start + PROBABLE_BLOCK]
             view, number = every.view[rows], every.number[rows]
             probs = self.partner.probs(self.turns(Heard(view, number), left), max_count)
-            found[place[view], number] = np.take_along_axis(probs, numbers[view], axis=1) * fits[view]
-        return found
+            table[place[view], number] = np.take_along_axis(probs, numbers[view], axis=1) * fits[view]
+        return table
 
     def turns(self, heard: Heard, left: int) -> Turns:
         """The turns on which the partner hears that."""
@@ -168,14 +168,14 @@ class Replies:
                 makes_sense[:, 2 * n + 1 :] = np.hstack([fits, np.ones((self.views.size, 1), dtype=bool)])
         return Heard(*np.nonzero(makes_sense))
 
-    def _number(self, view: Index, said: Decisions) -> NDArray[np.int16]:
+    def _number(self, view: Index, decisions: Decisions) -> NDArray[np.int16]:
         """Decisions in this module's numbering."""
         max_count = int(self.views.counts.max())
         numbers = self._said_numbers(max_count)
         back = np.full((self.views.size, action_count(max_count)), -1, dtype=np.int16)
         columns = np.arange(numbers.shape[1])[::-1]  # backwards, so that padding gives way to the split that it repeats
         back[np.arange(self.views.size)[:, None], numbers[:, ::-1]] = columns
-        codes: NDArray[np.int16] = back[view, action_index(said.act_type, said.oA, max_count)]
+        codes: NDArray[np.int16] = back[view, action_index(decisions.act_type, decisions.oA, max_count)]
         if (codes < 0).any():
             raise ValueError(f"{self.partner!r} claims what its pool does not hold")
         return codes

@@ -97,7 +97,6 @@ class Solutions(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many scenarios, N."""
         return self.scenarios.size
 
     @property

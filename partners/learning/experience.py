@@ -35,11 +35,9 @@ class Experience(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many decisions, M."""
         return len(self.act)
 
     def to(self, device: torch.device) -> Experience:
-        """The same on another device."""
         return Experience(*(tensor.to(device) for tensor in self))
 
     @property
@@ -63,34 +61,34 @@ class LearningSeat:
 
     def __init__(self, network: PolicyNetwork) -> None:
         self._partner = NetworkPartner(network)
-        self._said: list[tuple[int, Choices]] = []
+        self._choices: list[tuple[int, Choices]] = []
 
     def act(self, turns: Turns) -> Decisions:
         """One sampled decision per row, remembered."""
-        said = self._partner.choose(turns)
-        self._said.append((turns.taken, said))
+        choices = self._partner.choose(turns)
+        self._choices.append((turns.taken, choices))
         return Decisions(
-            said.act.numpy().astype(np.int8),
-            said.oA.numpy().astype(np.int8),
-            said.log_prob.exp().clamp(max=1.0).numpy(),
+            choices.act.numpy().astype(np.int8),
+            choices.oA.numpy().astype(np.int8),
+            choices.log_prob.exp().clamp(max=1.0).numpy(),
             constant(Cause.FREE, np.int8, turns.size),
         )
 
     def experience(self, games: Games, rewards: NDArray[np.float64]) -> Experience | None:
         """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned."""
-        if not self._said:
+        if not self._choices:
             return None
-        seat = self._said[0][0] % 2
+        seat = self._choices[0][0] % 2
         own_turns = (games.rules.max_turns - seat + 1) // 2
         places, reward = [], np.zeros((own_turns, games.size), dtype=np.float32)
-        for taken, _ in self._said:
+        for taken, _ in self._choices:
             # The rows of a turn are the games that had not ended, in order.
             places.append(taken // 2 * games.size + np.flatnonzero(games.turns > taken))
         own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
         acted = np.flatnonzero(own > 0)
         reward[own[acted] - 1, acted] = rewards[acted, seat]
         rows = {
-            name: torch.cat([getattr(choices, name) for _, choices in self._said])
+            name: torch.cat([getattr(choices, name) for _, choices in self._choices])
             for name in ("features", "mask", "act", "oA", "log_prob", "value")
         }
         return Experience(

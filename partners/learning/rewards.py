@@ -70,7 +70,6 @@ class Own:
     """Its own points: the game's own payoff. In 0..10."""
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
-        """Points of ten, ``[N, 2]``."""
         return earned
 
 
@@ -88,7 +87,6 @@ class SocialValue:
         check_number("angle", self.angle, -180, 180)
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
-        """Points of ten, ``[N, 2]``."""
         angle = math.radians(self.angle)
         return math.cos(angle) * earned + math.sin(angle) * _others(earned)
 
@@ -110,7 +108,6 @@ class Inequity:
         check_number("guilt", self.guilt, 0, 1)
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
-        """Points of ten, ``[N, 2]``."""
         lead = earned - _others(earned)
         return earned - self.envy * np.maximum(-lead, 0) - self.guilt * np.maximum(lead, 0)
 
@@ -128,7 +125,6 @@ class Spite:
         check_number("weight", self.weight, 0, 10)
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
-        """Points of ten, ``[N, 2]``."""
         return earned - self.weight * _others(earned)
 
 
@@ -137,7 +133,6 @@ class PartnerSeeker:
     """``own + other``: it looks for the deals in which both get the most together. In 0..20."""
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
-        """Points of ten, ``[N, 2]``."""
         return earned + _others(earned)
 
 
@@ -169,14 +164,14 @@ def _made(name: str) -> Reward:
 
 def reward_name(spec: str) -> str:
     """The one way to write a reward, ``svo(angle=45)``; its values are not looked at. Raises :class:`RewardError`."""
-    told = f"a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got {spec!r:.100}"
+    message = f"a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got {spec!r:.100}"
     if not isinstance(spec, str) or len(spec) > _LONGEST:
-        raise RewardError(told)
+        raise RewardError(message)
     try:
         spec = _spelled(spec)
         kind, parameters = parse_spec(spec)
     except OccupantNameError:
-        raise RewardError(told) from None
+        raise RewardError(message) from None
     if kind not in REWARDS:
         near = difflib.get_close_matches(kind, REWARDS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -186,7 +181,8 @@ def reward_name(spec: str) -> str:
     if unknown:
         takes = ", ".join(allowed) or "no parameters"
         raise RewardError(f"the reward {kind} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
-    missing = [name for name, given in allowed.items() if given.default is given.empty and name not in parameters]
+    required = [parameter.name for parameter in allowed.values() if parameter.default is parameter.empty]
+    missing = [name for name in required if name not in parameters]
     if missing:
         raise RewardError(f"the reward {kind} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
     return spec_name(spec)

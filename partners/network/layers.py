@@ -20,51 +20,51 @@ SHAPES = 64
 ONEDNN = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
-def product(given: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def product(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``given @ weight.T + bias``, not to be differentiated."""
-    few = all(side % SHAPES == 0 for side in given.shape)
-    if ONEDNN and few and given.device.type == "cpu" and given.dtype == torch.float32:
-        return cast(Tensor, torch.ops.mkldnn._linear_pointwise(given, weight, bias, "none", [], ""))
-    return linear(given, weight, bias)
+    few = all(side % SHAPES == 0 for side in rows.shape)
+    if ONEDNN and few and rows.device.type == "cpu" and rows.dtype == torch.float32:
+        return cast(Tensor, torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], ""))
+    return linear(rows, weight, bias)
 
 
 class Linear(nn.Linear):
     """PyTorch's layer of that name, with products by :func:`product`."""
 
-    def forward(self, given: Tensor) -> Tensor:
+    def forward(self, rows: Tensor) -> Tensor:
         """``[B, in]`` to ``[B, out]``."""
-        result: Tensor = _Linear.apply(given, self.weight, self.bias)  # type: ignore[no-untyped-call]  # PyTorch's own
+        result: Tensor = _Linear.apply(rows, self.weight, self.bias)  # type: ignore[no-untyped-call]  # PyTorch's own
         return result
 
 
 class _Linear(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, given: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        context.save_for_backward(given, weight)
-        return product(given, weight, bias)
+    def forward(context: Any, rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        context.save_for_backward(rows, weight)
+        return product(rows, weight, bias)
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        given, weight = context.saved_tensors
-        return product(gradient, weight.t()), product(gradient.t(), given.t()), gradient.sum(dim=0)
+        rows, weight = context.saved_tensors
+        return product(gradient, weight.t()), product(gradient.t(), rows.t()), gradient.sum(dim=0)
 
 
 class Tanh(nn.Module):
     """The hyperbolic tangent, in place, by the logistic function."""
 
-    def forward(self, given: Tensor) -> Tensor:
-        """``tanh(given)`` to within 2e-7, written over ``given``."""
-        result: Tensor = _Tanh.apply(given)  # type: ignore[no-untyped-call]  # PyTorch's own
+    def forward(self, rows: Tensor) -> Tensor:
+        """``tanh(rows)`` to within 2e-7, written over ``rows``."""
+        result: Tensor = _Tanh.apply(rows)  # type: ignore[no-untyped-call]  # PyTorch's own
         return result
 
 
 class _Tanh(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, given: Tensor) -> Tensor:
-        given.mul_(2).sigmoid_().mul_(2).sub_(1)
-        context.mark_dirty(given)
-        context.save_for_backward(given)
-        return given
+    def forward(context: Any, rows: Tensor) -> Tensor:
+        rows.mul_(2).sigmoid_().mul_(2).sub_(1)
+        context.mark_dirty(rows)
+        context.save_for_backward(rows)
+        return rows
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> Tensor:

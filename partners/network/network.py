@@ -88,7 +88,6 @@ class PolicyNetwork(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
         return self.head.weight.device
 
     def expand(self, features: Tensor) -> Tensor:

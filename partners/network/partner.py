@@ -40,17 +40,16 @@ class NetworkPartner:
 
     @property
     def traits(self) -> Traits:
-        """Learned and memoryless; deterministic if greedy."""
         return Traits(deterministic=self.greedy, memoryless=True, learned=True)
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the confidence is its probability."""
-        said = self.choose(turns)
-        offers = said.act <= Act.INSIST
+        choices = self.choose(turns)
+        offers = choices.act <= Act.INSIST
         return Decisions(
-            said.act.numpy().astype(np.int8),
-            (said.oA * offers[:, None]).numpy().astype(np.int8),
-            said.log_prob.exp().clamp(max=1.0).numpy(),
+            choices.act.numpy().astype(np.int8),
+            (choices.oA * offers[:, None]).numpy().astype(np.int8),
+            choices.log_prob.exp().clamp(max=1.0).numpy(),
             constant(Cause.FREE, np.int8, turns.size),
         )
 

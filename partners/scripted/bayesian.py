@@ -96,7 +96,6 @@ class NashSeeker:
         check_number("rationality", self.rationality, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         claim = nash_split(turns, expected_values(turns, self.rationality))
         return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim)
 
@@ -116,7 +115,6 @@ class Prosocial:
         check_number("rationality", self.rationality, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         values, wholes = expected_values(turns, self.rationality), np.maximum(whole(turns), 1)
         points = own_points(turns).astype(np.int64)
         welfare = np.where(points < 0, -1, points * ONE // wholes + expected_share_left(turns, values))
@@ -147,7 +145,6 @@ class NiceTitForTat:
         check_number("rationality", self.rationality, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         t, gift, values = progress(turns), offered(turns), expected_values(turns, self.rationality)
         claims = partner_claims(turns)
         first, best, best_split = _first_and_best(turns)

@@ -55,7 +55,6 @@ class Nice:
     traits: ClassVar[Traits] = Traits(memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         return answer(on_the_table(turns), random_split(turns))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:

@@ -48,7 +48,6 @@ class Heuristic:
             check_share(name, getattr(self, name))
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         wholes = whole(turns)
         enough = np.where(insisted(turns), needed(self.insist_ratio, wholes), needed(self.accept_ratio, wholes))
         claim = keep_valued(turns) if self.demand == 1 else fill(turns, needed(self.demand, wholes))
@@ -65,7 +64,6 @@ class Tough:
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         return answer(on_the_table(turns) & (offered(turns) >= whole(turns)), keep_valued(turns))
 
 
@@ -83,7 +81,6 @@ class FirstAcceptableOffer:
         check_number("tau", self.tau, 0, 10)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         enough = needed(self.tau / 10, whole(turns))
         return answer(on_the_table(turns) & (offered(turns) >= enough), keep_valued(turns))
 
@@ -103,7 +100,6 @@ class Pushover:
         check_share("demand", self.demand)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         return answer(on_the_table(turns), worst_at_least(turns, needed(self.demand, whole(turns))))
 
 
@@ -128,7 +124,6 @@ class Stubborn:
         check_whole_number("late", self.late, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         if turns.rules.max_turns - turns.taken <= self.late:
             act, claim = Act.PROPOSE, worst_at_least(turns, needed(self.floor, whole(turns)))
         else:
@@ -153,11 +148,10 @@ class Versatile:
         check_share("accept_ratio", self.accept_ratio)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
-        said, base = own_claims(turns), len(kept(turns))
-        place = np.ravel_multi_index(tuple(said.oA.transpose(1, 0, 2).astype(np.int64)), (base, base, base))
+        claims, base = own_claims(turns), len(kept(turns))
+        place = np.ravel_multi_index(tuple(claims.oA.transpose(1, 0, 2).astype(np.int64)), (base, base, base))
         claimed = np.zeros((base**3, turns.size), dtype=bool)
-        turn, row = np.nonzero(said.made)
+        turn, row = np.nonzero(claims.made)
         claimed[place[turn, row], row] = True
         claim = best_allowed(turns, claimed)
         enough = np.minimum(own_worth(turns, claim), needed(self.accept_ratio, whole(turns)))

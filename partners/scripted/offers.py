@@ -50,8 +50,8 @@ def on_the_table(turns: Turns) -> Bools:
 
 def insisted(turns: Turns) -> Bools:
     """Where the partner's last act was INSIST, ``[B]``."""
-    said: Bools = turns.last_partner_act == Act.INSIST
-    return said
+    insisted: Bools = turns.last_partner_act == Act.INSIST
+    return insisted
 
 
 def needed(share: float | NDArray[np.float64], wholes: Points) -> Points:

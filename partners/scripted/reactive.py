@@ -49,7 +49,6 @@ class NaiveTitForTat:
         check_share("kindness", self.kindness)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         wholes, gift = whole(turns), offered(turns)
         target = wholes
         if own_turn(turns):
@@ -108,7 +107,6 @@ class Hybrid:
             check_share(name, getattr(self, name))
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         t, wholes = progress(turns), np.maximum(whole(turns), 1)
         time = (1 - t) ** 2 * self.opening + 2 * t * (1 - t) * self.middle + t * t * self.closing
         own, theirs = own_claims(turns), partner_claims(turns)
@@ -185,7 +183,7 @@ def _concede(turns: Turns, mine: Int8s, interest: NDArray[np.int64], wholes: Poi
     values, claim = turns.my_utilities.T, mine.T
     loss = values.astype(np.int64) * 10 - interest * wholes  # value in points of ten less interest, times the whole
     loss[claim == 0] = np.iinfo(np.int64).max
-    given = np.arange(3)[:, None] == loss.argmin(axis=0)
-    unwanted = (values > 0) & (interest < 0) & ~given
-    conceded: Int8s = np.where(unwanted, turns.counts.T, claim - (given & (claim > 0))).astype(np.int8).T
+    conceded_item = np.arange(3)[:, None] == loss.argmin(axis=0)
+    unwanted = (values > 0) & (interest < 0) & ~conceded_item
+    conceded: Int8s = np.where(unwanted, turns.counts.T, claim - (conceded_item & (claim > 0))).astype(np.int8).T
     return conceded

@@ -32,7 +32,6 @@ class TimeBased:
         check_share("floor", self.floor)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row."""
         aspiration = self.floor + (1 - self.floor) * (1 - progress(turns) ** self.exponent)
         enough = needed(aspiration, whole(turns))
         return answer(on_the_table(turns) & (offered(turns) >= enough), worst_at_least(turns, enough))

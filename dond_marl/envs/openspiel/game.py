@@ -47,8 +47,8 @@ class DealGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no types
     """The rules, and where the scenarios come from. Raises ``ValueError`` for parameters that make no game."""
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
-        given = {**DEFAULTS, **(params or {})}
-        self.rules, self.split = Rules(given["max_turns"], given["disagree"]), given["split"]
+        parameters = {**DEFAULTS, **(params or {})}
+        self.rules, self.split = Rules(parameters["max_turns"], parameters["disagree"]), parameters["split"]
         info = pyspiel.GameInfo(
             num_distinct_actions=action_count(LEWIS_MAX_COUNT),
             max_chance_outcomes=_scenarios(self.split).size,
@@ -57,10 +57,9 @@ class DealGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no types
             max_utility=float(LEWIS_WHOLE),
             max_game_length=self.rules.max_turns,
         )
-        super().__init__(TYPE, info, given)
+        super().__init__(TYPE, info, parameters)
 
     def new_initial_state(self) -> DealState:
-        """Before the deal."""
         return DealState(self)
 
     def make_py_observer(self, kind: Any = None, params: dict[str, Any] | None = None) -> DealObserver:
@@ -79,13 +78,11 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
         self.table: State | None = None
 
     def current_player(self) -> int:
-        """The seat to move."""
         if self.table is None:
             return int(pyspiel.PlayerId.CHANCE)
         return int(pyspiel.PlayerId.TERMINAL) if self.table.over else self.table.mover
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Every scenario with its probability."""
         return _deals(self.split)
 
     def _legal_actions(self, player: int) -> list[int]:
@@ -105,7 +102,6 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
         return f"{said.act_type.name} {said.oA}" if said.act_type <= Act.INSIST else said.act_type.name
 
     def is_terminal(self) -> bool:
-        """Whether the game is over."""
         return self.table is not None and self.table.over
 
     def returns(self) -> list[float]:
@@ -114,7 +110,6 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
         return [0.0, 0.0] if outcome is None else [float(points) for points in outcome.scores]
 
     def __str__(self) -> str:
-        """Everything, for people."""
         return "before the deal" if self.table is None else "\n".join(transcript_lines(self.table))
 
 
@@ -132,7 +127,6 @@ class DealObserver:
         self.tensor[:] = 0.0 if state.table is None else self._encode(observe(state.table, player))
 
     def string_from(self, state: DealState, player: int) -> str:
-        """What ``player`` sees, in words and numbers."""
         table = state.table
         if table is None:
             return "before the deal"
@@ -148,8 +142,8 @@ class DealObserver:
 def answer(partner: Partner, state: DealState, seed: int = 0) -> int:
     """The number of what ``partner`` says in ``state``. ``seed``: the game's chance, the same in all turns of one."""
     assert state.table is not None
-    said = ask(partner, state.table, seed=seed, prior="lewis")
-    return int(action_index(np.array(said.act_type), np.array(said.oA), LEWIS_MAX_COUNT))
+    action = ask(partner, state.table, seed=seed, prior="lewis")
+    return int(action_index(np.array(action.act_type), np.array(action.oA), LEWIS_MAX_COUNT))
 
 
 def action_of(number: int) -> Action:

@@ -61,15 +61,15 @@ def load_instances(path: str | Path | None = None, max_count: int = LEWIS_MAX_CO
     limit = as_integer(max_count)
     if limit is None or not 1 <= limit <= MAX_COUNT:
         raise InstanceError(f"max_count must be an integer in 1..{MAX_COUNT}; got {max_count!r}")
-    found = _installed() if path is None else Path(path).expanduser()
+    file = _installed() if path is None else Path(path).expanduser()
     try:
-        text = found.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InstanceError(f"{found}: cannot be read as a file of instances ({error})") from None
-    scenarios = list(_scenarios(text, found))
+        raise InstanceError(f"{file}: cannot be read as a file of instances ({error})") from None
+    scenarios = list(_scenarios(text, file))
     kept = [scenario for scenario in scenarios if max(scenario.counts) <= limit]
     if not kept:
-        raise InstanceError(f"{found}: no instance holds at most {limit} items of every type; raise max_count")
+        raise InstanceError(f"{file}: no instance holds at most {limit} items of every type; raise max_count")
     refused = tuple(number for number, each in enumerate(scenarios, start=1) if max(each.counts) > limit)
     return Instances(pack(kept), refused, limit)
 

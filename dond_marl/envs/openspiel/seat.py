@@ -44,10 +44,10 @@ def say(
     state = State(Scenario(counts, utilities), Rules(max_turns))
     for offer in offers:
         state = apply(state, Action(Act.PROPOSE, offer))
-    said = ask(partner, state, seed=seed, prior=prior)
-    if said.act_type is Act.AGREE:
+    action = ask(partner, state, seed=seed, prior=prior)
+    if action.act_type is Act.AGREE:
         return AGREE
-    return OFFERS.index(said.oA if said.act_type in (Act.PROPOSE, Act.INSIST) else counts)
+    return OFFERS.index(action.oA if action.act_type in (Act.PROPOSE, Act.INSIST) else counts)
 
 
 def ask(partner: Partner, state: State, *, seed: int, prior: str) -> Action:
