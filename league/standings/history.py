@@ -79,14 +79,18 @@ def read_round(history: History, ledger: Ledger, members: Sequence[Member], conf
 
 def points_of(scenarios: Scenarios, legs: Iterable[Leg]) -> dict[tuple[str, str], NDArray[np.float64]]:
     """Points of ten of both seats by the members who sat in them, ``[K, 2]`` each; a round plays no leg twice."""
-    return {leg.seats: points_of_ten(leg.facts["scores"], scenarios.wholes) for leg in legs}
+    wholes = scenarios.wholes  # worked out once: a round may hold thousands of legs
+    return {leg.seats: points_of_ten(leg.facts["scores"], wholes) for leg in legs}
 
 
 def _scored(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> dict[tuple[str, str], float]:
     """Mean points of ten of each learner against each opponent, over both seats."""
-    means: dict[tuple[str, str], list[float]] = {}
-    for seats, points in points_of(scenarios, (leg for leg in legs if not learners.isdisjoint(leg.seats))).items():
-        for seat, mean in enumerate(points.mean(axis=0).tolist()):
+    met = points_of(scenarios, (leg for leg in legs if not learners.isdisjoint(leg.seats)))
+    if not met:
+        return {}
+    by_pair: dict[tuple[str, str], list[float]] = {}
+    for seats, means in zip(met, np.stack(list(met.values())).mean(axis=1).tolist(), strict=True):
+        for seat in (0, 1):
             if seats[seat] in learners:
-                means.setdefault((seats[seat], seats[1 - seat]), []).append(mean)
-    return {pair: math.fsum(values) / len(values) for pair, values in means.items()}
+                by_pair.setdefault((seats[seat], seats[1 - seat]), []).append(means[seat])
+    return {pair: math.fsum(means) / len(means) for pair, means in by_pair.items()}

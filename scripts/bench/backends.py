@@ -12,7 +12,7 @@ from league.backends.contract import Backend
 from league.backends.process import ProcessBackend
 from league.settings.sections import EnvConfig
 from league.tasks.values import Block, MatchTask, Member, Place, Seated
-from scripts.bench.report import Row, Timed, rate
+from scripts.bench.report import Row, Timed, rate, seconds
 
 WORKERS = 2
 TASKS = 4  # of one round
@@ -25,13 +25,13 @@ NOWHERE = Place(Path())  # nobody of a league learns here
 ENV = EnvConfig(scenarios="lewis", split="train")
 
 
-def rows(repeats: int, seconds: float) -> Iterator[Row]:
+def rows(repeats: int, at_least: float) -> Iterator[Row]:
     """How much faster two workers are than one process, what a task costs, and what a worker's start does."""
     tasks = _matches(_games_of(LENGTH), TASKS)
     with ProcessBackend(WORKERS) as workers, InProcess() as alone:
         ours, theirs = _round(workers, tasks), _round(alone, tasks)
         ours(), theirs()  # warm up
-        pairs = [(rate(ours, seconds), rate(theirs, seconds)) for _ in range(repeats)]
+        pairs = [(rate(ours, at_least), rate(theirs, at_least)) for _ in range(repeats)]
     ratios = [mine / peer for mine, peer in pairs]
     ratio = statistics.median(ratios)
     yield Row(
@@ -59,48 +59,38 @@ def _cost(repeats: int) -> Row:
         ours(), theirs()  # warm up
         for _ in range(repeats):
             costs.append(1e3 * BOTH_ORDERS * (1 / rate(ours, A_MOMENT) - 1 / rate(theirs, A_MOMENT)))
-    told = f"{SMALL} matches over one scenario by a worker, less the same here; {min(costs):.2f} to {max(costs):.2f}"
-    return Row("a task on its way", told, "ms", 1, statistics.median(costs), "", None, None, "none", None)
+    workload = (
+        f"{SMALL} matches over one scenario by a worker, less the same here; {min(costs):.2f} to {max(costs):.2f}"
+    )
+    return Row("a task on its way", workload, "ms", 1, statistics.median(costs))
 
 
 def _start(repeats: int) -> Row:
     """Seconds until a new worker has played the first match."""
-    tasks, taken = _matches(1, 1), []
-    for _ in range(repeats):
-        began = time.perf_counter()
+    tasks = _matches(1, 1)
+
+    def start() -> None:
         with ProcessBackend(1) as worker:
             list(worker.run(tasks, NOWHERE))
-            taken.append(time.perf_counter() - began)
-    told = f"a new process plays one game; {min(taken):.2f} to {max(taken):.2f}"
-    return Row("a worker's start", told, "s", 1, statistics.median(taken), "", None, None, "none", None)
+
+    taken = seconds(start, repeats)
+    workload = f"a new process plays one game; {min(taken):.2f} to {max(taken):.2f}"
+    return Row("a worker's start", workload, "s", 1, statistics.median(taken))
 
 
 def _round(backend: Backend, tasks: Sequence[MatchTask]) -> Timed:
     return lambda: sum(result.games for result in backend.run(tasks, NOWHERE))
 
 
-def _games_of(seconds: float) -> int:
-    """How many games a match needs to take so much processor time, however busy the machine is."""
+def _games_of(length: float) -> int:
+    """How many games a match needs to take ``length`` seconds of processor time, however busy the machine is."""
     work = _round(InProcess(), _matches(games := 8192, 1))
     work()  # warm up
-    began = time.process_time()
-    work()
-    return int(games * seconds / (time.process_time() - began)) + 1
+    (taken,) = seconds(work, 1, time.process_time)
+    return int(games * length / taken) + 1
 
 
 def _matches(games: int, number: int) -> list[MatchTask]:
     members = (Seated(Member("expert", "expert")), Seated(Member("heuristic", "heuristic")))
     block = Block(0, games)
-    return [
-        MatchTask(
-            round=0,
-            number=place,
-            members=members,
-            block=block,
-            env=ENV,
-            seed=0,
-            probability=1.0,
-            reason="the benchmark",
-        )
-        for place in range(number)
-    ]
+    return [MatchTask(0, place, members, block, ENV, 0, 1.0, "the benchmark") for place in range(number)]

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dond_marl.randomness import generator
-from league.rounds.planner import block_of, members_of, plan_round
+from league.rounds.planner import block_of, first_states, members_of, plan_round
 from league.settings.read import load_config
 from league.standings.history import History
 from league.standings.meta_game import Game, max_welfare_cce, nash_bargaining_cce
 from league.tasks.blobs import read_blob, read_content, write_blob
-from league.tasks.practice import first_state
 from league.tasks.values import Leg, Member, Place, block_scenarios, play
 from scripts.bench.league_path import DEFAULT
-from scripts.bench.report import Row
+from scripts.bench.report import Row, seconds
 
 MEMBERS = 200
 LEARNERS, OPPONENTS = 16, 64  # each learner meets so many in a round, in both seat orders
@@ -31,11 +29,8 @@ def rows(repeats: int, _seconds: float) -> Iterator[Row]:
     scenarios = block_scenarios(config.env, config.league.seed, block_of(config, 0))
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder))
-        states, contents = {}, []
-        for learner in config.learners:
-            states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
-            write_blob(place.blobs, content)
-            contents.append(content)
+        states = first_states(config, place.blobs)
+        content = read_content(place.blobs, states[config.learners[0].name].blob)
         first = plan_round(config, History(members_of(config), config.league.decay), states)
         facts = play(first.matches[0], place).legs[0].facts
         names = [f"member {number}" for number in range(MEMBERS)]
@@ -54,33 +49,28 @@ def rows(repeats: int, _seconds: float) -> Iterator[Row]:
         number = iter(range(10_000))
 
         def snapshot() -> None:
-            """Into another folder each time: what is there already is not written again."""
-            name = write_blob(Path(folder) / f"copy {next(number)}", contents[0])
+            """Into another folder each time: a blob that is there already is not written again."""
+            name = write_blob(Path(folder) / f"copy {next(number)}", content)
             read_blob(place.blobs, name).network()
 
-        assert read_content(place.blobs, states[config.learners[0].name].blob) == contents[0]
         yield _limit(
             "a snapshot",
-            f"the default main's {len(contents[0]) / MILLI:.0f} kB to the disk, synchronized, read back as a network",
+            f"the default main's {len(content) / MILLI:.0f} kB to the disk, synchronized, read back as a network",
             100,
             snapshot,
             repeats,
         )
     draws = generator(0, "the benchmark's meta-game")
     tables = [Game(*draws.uniform(0, 10, (2, SQUARE, SQUARE))) for _ in range(repeats + 1)]
-    told = f"{SQUARE} x {SQUARE} members, payoffs of both seats drawn uniformly, another game each time"
+    workload = f"{SQUARE} x {SQUARE} members, payoffs of both seats drawn uniformly, another game each time"
     for what, solve in (("max-welfare CCE", max_welfare_cce), ("Nash-bargaining CCE", nash_bargaining_cce)):
         games = iter(tables)
-        yield _limit(what, told, 500, lambda: solve(next(games)), repeats)  # used up before the next
+        yield _limit(what, workload, 500, lambda: solve(next(games)), repeats)  # used up before the next
 
 
 def _limit(what: str, workload: str, milliseconds: float, work: Callable[[], object], repeats: int) -> Row:
     work()  # warm up
-    taken = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        taken.append(MILLI * (time.perf_counter() - began))
+    taken = [MILLI * each for each in seconds(work, repeats)]
     median = statistics.median(taken)
-    told = f"{workload}; {min(taken):.1f} to {max(taken):.1f}"
-    return Row(what, told, "ms", 1, median, "", None, None, f"<= {milliseconds:g} ms", median <= milliseconds)
+    workload = f"{workload}; {min(taken):.1f} to {max(taken):.1f}"
+    return Row(what, workload, "ms", 1, median, bar=f"<= {milliseconds:g} ms", reached=median <= milliseconds)

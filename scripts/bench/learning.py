@@ -67,7 +67,7 @@ def on_threads(number: int, work: Timed) -> Timed:
 
 
 def started(settings: dict[str, Any], hint: str = "none") -> Training:
-    """A training as ``scripts/train.py`` starts it, against the default heuristic."""
+    """A training as ``dond train`` starts it, against the default heuristic."""
     document = {"env": {"scenarios": "lewis", "split": "train"}, "hints": {"mode": hint}, "training": settings}
     with torch_threads(1):  # restored afterwards, for a training sets what its settings say
         return begin(TrainConfig.model_validate(document))
@@ -88,8 +88,8 @@ def training(settings: dict[str, Any], hint: str = "none") -> Timed:
 def update() -> Timed:
     """Our update alone, again and again on one rollout at the matched scale."""
     trained = started(MATCHED)
-    told, learner = trained.config, trained.learner
-    plan = told.training.practice(told.env, trained.source, told.training.seed)
+    config, learner = trained.config, trained.learner
+    plan = config.training.practice(config.env, trained.source, config.training.seed)
     experience, _ = practice(learner.network, [Opponent(trained.partner, 1.0)], plan, update=0, games_before=0)
 
     def work() -> int:

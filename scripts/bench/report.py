@@ -18,28 +18,38 @@ class Row(NamedTuple):
     unit: str
     threads: int
     ours: float
-    peer: str
-    theirs: float | None  # None where the peer is not installed, or where the bar is a limit
-    ratio: float | None  # median over repeats of ours / theirs, taken in alternation
-    bar: str  # "none" where the row only informs
-    reached: bool | None  # None where it could not be measured
+    peer: str = ""
+    theirs: float | None = None  # None where the peer is not installed, or where the bar is a limit
+    ratio: float | None = None  # median over repeats of ours / theirs, taken in alternation
+    bar: str = "none"  # where the row only informs
+    reached: bool | None = None  # None where it could not be measured
 
 
 Timed = Callable[[], int]  # does the work once and returns how many units that was
 
 
-def rate(work: Timed, seconds: float) -> float:
-    """Units per second over at least ``seconds``."""
+def rate(work: Timed, at_least: float) -> float:
+    """Units per second over at least so many seconds."""
     units, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds:
+    while (elapsed := time.perf_counter() - start) < at_least:
         units += work()
     return units / elapsed
 
 
-def compare(ours: Timed, theirs: Timed, repeats: int, seconds: float) -> tuple[float, float, float]:
+def seconds(work: Callable[[], object], repeats: int, clock: Callable[[], float] = time.perf_counter) -> list[float]:
+    """How long each of ``repeats`` goes takes; by ``time.process_time`` it is processor time of this process."""
+    taken = []
+    for _ in range(repeats):
+        began = clock()
+        work()
+        taken.append(clock() - began)
+    return taken
+
+
+def compare(ours: Timed, theirs: Timed, repeats: int, at_least: float) -> tuple[float, float, float]:
     """Median rates of both and the median of their ratios; the two take turns, so that a noisy neighbor hits both."""
     ours(), theirs()  # warm up
-    pairs = [(rate(ours, seconds), rate(theirs, seconds)) for _ in range(repeats)]
+    pairs = [(rate(ours, at_least), rate(theirs, at_least)) for _ in range(repeats)]
     return (
         statistics.median(a for a, _ in pairs),
         statistics.median(b for _, b in pairs),

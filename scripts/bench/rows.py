@@ -28,14 +28,14 @@ def _against(
     threads: int = 1,
 ) -> Row:
     repeats, seconds = run
-    told = "none" if bar is None else f"{bar}x"
+    needed = "none" if bar is None else f"{bar}x"
     try:
         theirs = make()
     except ImportError:
-        return Row(what, workload, unit, threads, rate(ours, seconds), f"{peer}: not installed", None, None, told, None)
+        return Row(what, workload, unit, threads, rate(ours, seconds), f"{peer}: not installed", bar=needed)
     mine, peers, ratio = compare(ours, theirs, repeats, seconds)
     reached = None if bar is None else ratio >= bar
-    return Row(what, workload, unit, threads, mine, peer, peers, ratio, told, reached)
+    return Row(what, workload, unit, threads, mine, peer, peers, ratio, needed, reached)
 
 
 def _engine(repeats: int, seconds: float) -> Iterator[Row]:
@@ -84,32 +84,21 @@ def _league(repeats: int, seconds: float) -> Iterator[Row]:
         (repeats, seconds),
     )
     ran = league_path.default_league()
-    told = "configs/league.yaml as it stands, in one process"
+    workload = "configs/league.yaml as it stands, in one process"
     limits = (
         ("default league, start to end", "minutes", ran.minutes, "< 10 minutes", 10),
         ("memory of the default league", "MB", ran.megabytes, "< 2,000 MB", 2000),
         ("planning, ledger and folds of its rounds' time", "%", 100 * ran.overhead, "<= 5 %", 5),
     )
     for what, unit, value, bar, limit in limits:
-        yield Row(what, told, unit, 1, value, "", None, None, bar, value <= limit)
+        yield Row(what, workload, unit, 1, value, bar=bar, reached=value <= limit)
 
 
 def _imports(repeats: int, _seconds: float) -> Iterator[Row]:
     taken, heavy = league_path.import_seconds(repeats), league_path.heavy_modules()
-    yield Row("import dond_marl", "fresh interpreter, warm disk", "s", 1, taken, "", None, None, "< 0.5 s", taken < 0.5)
-    bar = f"none of {', '.join(league_path.HEAVY)}"
-    yield Row(
-        "heavy modules",
-        f"import dond_marl, partners, hints: {heavy}",
-        "modules",
-        1,
-        len(heavy),
-        "",
-        None,
-        None,
-        bar,
-        not heavy,
-    )
+    yield Row("import dond_marl", "fresh interpreter, warm disk", "s", 1, taken, bar="< 0.5 s", reached=taken < 0.5)
+    workload, bar = f"import dond_marl, partners, hints: {heavy}", f"none of {', '.join(league_path.HEAVY)}"
+    yield Row("heavy modules", workload, "modules", 1, len(heavy), bar=bar, reached=not heavy)
 
 
 def _learning(repeats: int, seconds: float) -> Iterator[Row]:
@@ -179,33 +168,28 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
 def _score(_repeats: int, _seconds: float) -> Iterator[Row]:
     bars, shares = {60: 7.3, 180: 7.5}, {60: 0.97, 180: 0.985}
     for mark in time_to_score.marks():
-        bar = bars.get(mark.seconds)
-        told = f"{mark.decisions:,} own decisions, interval +-{mark.margin:.2f}, {mark.deals:.1%} deals"
-        yield Row(
-            f"PPO from scratch, {mark.seconds} s",
-            f"configs/ppo_fast.yaml, greedy on the held-out scenarios, both seats, against the heuristic: {told}",
+        what = f"PPO from scratch, {mark.seconds} s"
+        yield _at_least(
+            bars.get(mark.seconds),
+            what,
+            "configs/ppo_fast.yaml, greedy on the held-out scenarios, both seats, against the heuristic: "
+            f"{mark.decisions:,} own decisions, interval +-{mark.margin:.2f}, {mark.deals:.1%} deals",
             "points of ten",
-            2,
             mark.points,
-            "",
-            None,
-            None,
-            "none" if bar is None else f">= {bar}",
-            None if bar is None else mark.points >= bar,
         )
-        bar = shares.get(mark.seconds)
-        yield Row(
-            f"PPO from scratch, {mark.seconds} s, beside the best response",
+        yield _at_least(
+            shares.get(mark.seconds),
+            f"{what}, beside the best response",
             f"share of what the exact best response earns in the same games, interval +-{mark.of_response_margin:.3f}",
             "of it",
-            2,
             mark.of_response,
-            "",
-            None,
-            None,
-            "none" if bar is None else f">= {bar}",
-            None if bar is None else mark.of_response >= bar,
         )
+
+
+def _at_least(bar: float | None, what: str, workload: str, unit: str, value: float) -> Row:
+    if bar is None:
+        return Row(what, workload, unit, 2, value)
+    return Row(what, workload, unit, 2, value, bar=f">= {bar}", reached=value >= bar)
 
 
 SUITES: dict[str, Suite] = {

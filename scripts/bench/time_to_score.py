@@ -32,12 +32,12 @@ class Mark(NamedTuple):
 
 def marks(until: int = MARKS[-1]) -> list[Mark]:
     """Train from scratch against the default heuristic; the score at each mark."""
-    training, found = begin(load_config(CONFIG, (), TrainConfig)), []
+    training, scored = begin(load_config(CONFIG, (), TrainConfig)), []
     for seconds in (mark for mark in MARKS if mark <= until):
         while training.seconds < seconds and not training.done:
             training.step()
         _, result = final_score(training, greedy=True)
         share = final_shares(training)[BEST]
-        told = result.points.mean, result.points.margin, result.deals, share.mean, share.margin
-        found.append(Mark(seconds, training.learner.decisions, *told))
-    return found
+        figures = result.points.mean, result.points.margin, result.deals, share.mean, share.margin
+        scored.append(Mark(seconds, training.learner.decisions, *figures))
+    return scored
