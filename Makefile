@@ -21,13 +21,13 @@ league: $(READY)  ## the default league, start to ladder
 	$(BIN)/python scripts/league.py --config configs/league.yaml
 
 play: $(READY)  ## a local web page: play, replay, compare
-	$(BIN)/python scripts/web.py
+	$(BIN)/dond web
 
 watch: $(READY)  ## a league in the same page, live: make watch RUN=runs/league/0001
-	$(BIN)/python scripts/web.py --run $(or $(RUN),runs/league)
+	$(BIN)/dond web --run $(or $(RUN),runs/league)
 
 report: $(READY)  ## one file about a league, to read or send: make report RUN=runs/league/0001
-	$(BIN)/python scripts/report.py --run $(or $(RUN),runs/league)
+	$(BIN)/dond report --run $(or $(RUN),runs/league)
 
 test: $(READY)  ## the test suite, without the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -55,8 +55,8 @@ docs: $(READY)  ## the documentation as a site, in site/
 	$(BIN)/python -m scripts.docs_site.build
 
 expert: $(READY)  ## train the shipped expert again and write its card (minutes)
-	$(BIN)/python scripts/train.py --config configs/expert.yaml
-	$(BIN)/python scripts/ship_expert.py --run runs/expert
+	$(BIN)/dond train --config configs/expert.yaml
+	$(BIN)/dond ship expert --run runs/expert
 
 clean:  ## remove the virtual environment and caches, never runs/
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -6,7 +6,7 @@ made and add up to the pool; otherwise both sides get 0. Scores are raw points, 
 between partners, the scenario is the unit of doubt: see :mod:`dond_marl.yardsticks.metrics`.
 
 The figures are stored beside this file (``human_line.json``: numbers only), so that a report can show them without the
-data; ``python scripts/humans.py --store`` computes them again from the files.
+data; ``dond data humans --store`` computes them again from the files.
 """
 
 from __future__ import annotations

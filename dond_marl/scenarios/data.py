@@ -78,7 +78,7 @@ def checksum(content: bytes) -> str:
 def how_to_get(name: str, folder: Path) -> str:
     """What to do about a missing or wrong data file."""
     return (
-        f"Fetch it with `python scripts/fetch_data.py --data-dir {folder}`, "
+        f"Fetch it with `dond data fetch --data-dir {folder}`, "
         f"or download {BASE_URL}{name} and place it at {folder / name}; "
         f"another folder is named by data_dir (env.data_dir in a config)."
     )

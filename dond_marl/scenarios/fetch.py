@@ -1,6 +1,6 @@
 """Downloading the published data files: verified by SHA-256 before a file gets its name.
 
-Nobody imports this module but ``scripts/fetch_data.py``. Standard library only, beside :mod:`dond_marl.scenarios.data`.
+``dond data fetch`` runs it. Standard library only, beside :mod:`dond_marl.scenarios.data`.
 """
 
 from __future__ import annotations

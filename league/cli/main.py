@@ -1,7 +1,7 @@
 """Negotiate, train and let negotiators meet in a league: Deal or No Deal over dialogue acts.
 
 Every command has --help with examples. What goes wrong is told in a sentence that says what to do.
-A config such as league.yaml or configs/league.yaml that does not exist here means the one that came with the package.
+A config such as league.yaml or configs/league.yaml that does not exist here means the shipped one.
 
 examples:
   dond league --config configs/league.yaml      # who meets whom, to a ladder
@@ -21,6 +21,7 @@ import click
 
 from dond_marl import __version__
 from league.cli.shell import Group, run
+from league.settings.presets import folder
 
 EXPERIMENTS = ("styles", "hints", "distill", "humanlike", "scaling", "compare")
 COMMANDS = ("league", "train", "evaluate", "play", "web", "report", "catalogue", "data", "ship")
@@ -32,9 +33,12 @@ experiment = Group(
 )
 
 
+CONFIGS = f"The shipped configs lie in {folder()}: {', '.join(sorted(path.name for path in folder().glob('*.yaml')))}."
+
+
 @click.group(
     cls=Group,
-    help=__doc__,
+    help=(__doc__ or "").replace("\n\nexamples:", f"\n\n{CONFIGS}\n\nexamples:"),
     files={name: f"league.cli.{name}" for name in COMMANDS},
     commands={"experiment": experiment},
     invoke_without_command=True,

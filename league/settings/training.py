@@ -1,4 +1,4 @@
-"""The settings of one learner's training (``scripts/train.py``)."""
+"""The settings of one learner's training (``dond train``)."""
 
 from __future__ import annotations
 

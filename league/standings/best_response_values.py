@@ -1,7 +1,7 @@
 """What a best response earns against each member of a league: own points in the ladder are shares of it.
 
 Exact best responses take seconds each, so those to the catalogue under the default rules are stored beside this module
-(``scripts/ship_responses.py`` computes them anew); ``league.responses: exact`` computes what is missing.
+(``dond ship responses`` computes them anew); ``league.responses: exact`` computes what is missing.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""One learner outside a league, as `scripts/train.py` runs it: PPO, REINFORCE or behaviour cloning."""
+"""One learner outside a league, as `dond train` runs it: PPO, REINFORCE or behaviour cloning."""

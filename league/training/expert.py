@@ -28,7 +28,7 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
     checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
     if not checkpoints:
         raise RunError(
-            f"{folder} holds no checkpoint; train first: python scripts/train.py --config configs/expert.yaml"
+            f"{folder} holds no checkpoint; train first: dond train --config configs/expert.yaml"
         )
     checkpoint = load_checkpoint(checkpoints[-1])
     network = checkpoint.network()

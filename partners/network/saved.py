@@ -16,15 +16,15 @@ KINDS = ("ppo", "supervised")
 PEOPLE = "human dialogues"  # what a cloned checkpoint notes under "taught_by"
 HOW_TO_TEACH = (
     "The supervised expert is taught by human dialogues, whose license lets nobody ship it: make it with `python "
-    "scripts/train.py --algo bc --config configs/bc_config.yaml --set env.data_dir=FOLDER`, FOLDER holding the "
+    "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=FOLDER`, FOLDER holding the "
     "published files"
 )
 
 
 def checkpoint(path: str, greedy: bool = False) -> Partner:
-    """The policy in a checkpoint of ``scripts/train.py`` (its ``.json``); ``greedy``: its likeliest act every time.
+    """The policy in a checkpoint of ``dond train`` (its ``.json``); ``greedy``: its likeliest act every time.
 
-    One that was taught by people whose refusals only refuse hardly ever walks away where DISAGREE ends the game; see
+    One that was taught by people, whose DISAGREE only refuses, hardly ever walks away where DISAGREE ends the game; see
     :func:`partners.network.partner.reluctant`. Source: this project. Raises
     :class:`partners.network.checkpoint.CheckpointError`.
     """
@@ -36,18 +36,16 @@ def checkpoint(path: str, greedy: bool = False) -> Partner:
 
 
 class StandIn:
-    """Plays in place of an occupant that is missing: every decision says so."""
+    """Plays in place of an occupant that is missing; the cause of every decision says so."""
 
     def __init__(self, partner: Partner) -> None:
         self.partner = partner
 
     @property
     def traits(self) -> Traits:
-        """Those of whoever plays."""
         return self.partner.traits
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row, its cause MISSING."""
         return self.partner.act(turns)._replace(cause=constant(Cause.MISSING, np.int8, turns.size))
 
 
@@ -55,7 +53,7 @@ def expert(path: str | None = None, greedy: bool = True, fallback: str | None = 
     """A trained expert: ``kind`` ppo, the shipped one, or supervised, taught by people's dialogues.
 
     The PPO expert learned on the legal scenario space against the zoo and its own past (``configs/expert.yaml``); its
-    card, the ``.json``, says what it scores. The supervised one is made by ``scripts/train.py --algo bc`` from data
+    card, the ``.json``, says what it scores. The supervised one is made by ``dond train --algo bc`` from data
     that may not be shipped, and lies where that puts it (:func:`supervised_path`). ``path``: another checkpoint.
     ``fallback``: who plays, counted as such, where the checkpoint is missing or damaged; by default that is an error.
     Source: this project.
@@ -84,12 +82,12 @@ def expert_path(path: str | None = None, kind: str = KINDS[0]) -> Path:
 
 def supervised_path() -> Path:
     """Where the supervised expert is kept: in the user's cache (``XDG_CACHE_HOME``, by default ``~/.cache``)."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
+    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG base directory specification: a path that is not absolute is ignored.
-    cache = Path(given) if Path(given).is_absolute() else Path("~/.cache").expanduser()
+    cache = folder if folder.is_absolute() else Path("~/.cache").expanduser()
     return cache / "dond-marl" / "supervised.json"
 
 
 def refusals_refuse(about: dict[str, Any]) -> bool:
-    """Whether a checkpoint's note says that it was taught by people, whose DISAGREE does not end anything."""
+    """Whether a checkpoint's note says that it was taught by people, whose DISAGREE only refuses."""
     return bool(about.get("taught_by") == PEOPLE and about.get("disagree") == "rejects")
