@@ -10,12 +10,12 @@ import csv
 import hashlib
 import json
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from league.evaluation.as_json import FINAL_FILE
+from league.ledger.run_directory import SETTINGS
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
 
 LARGEST = 64 * 2**20  # bytes of one file that are read
@@ -44,8 +44,8 @@ def run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> RunF
         path = folder / name
         command = _command(folder, name, evaluates)
         if not over:
-            again = f"{_call('league.py')} --resume {_word(folder)}"
-            why[name] = f"The league is not over: they come at its end. Play on with: {again}"
+            again = f"dond league --resume {shlex.quote(str(folder))}"
+            why[name] = f"The league is not over: the file is written at its end. Go on with: {again}"
             return None
         if not path.is_file():
             why[name] = f"Not made for this run. Make it with: {command}"
@@ -81,18 +81,8 @@ def _document(text: str) -> dict[str, Any]:
 
 
 def _command(folder: Path, name: str, evaluates: bool) -> str:
+    run = shlex.quote(str(folder))
     if name == FINAL_FILE:
-        return f"{_call('evaluate.py')} --run {_word(folder)} --json {_word(folder / name)}"
-    again = f"{_call('league.py')} --resume {_word(folder)}"
-    return again if evaluates else f"{again} --config {_word(folder / 'config.yaml')} --set league.evaluate=true"
-
-
-def _call(script: str) -> str:
-    """How another script is called in the repository, or as a command of an installation; no place of this machine."""
-    home = Path(__file__).resolve().parents[1] / "home"  # see league.doors
-    return f"dond-marl {Path(script).stem}" if Path(sys.argv[0]).is_relative_to(home) else f"python scripts/{script}"
-
-
-def _word(path: Path) -> str:
-    """A path as one word of a command."""
-    return shlex.quote(str(path))
+        return f"dond evaluate --run {run} --json {shlex.quote(str(folder / name))}"
+    again = f"dond league --resume {run}"
+    return again if evaluates else f"{again} --config {shlex.quote(str(folder / SETTINGS))} --set league.evaluate=true"

@@ -21,16 +21,16 @@ from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.records.record import from_json, replay
 from dond_marl.records.wording import in_english
 from dond_marl.yardsticks.efficiency import efficiency
-from league.cli import report as command
-from league.cli.doors import doors
-from league.cli.report import FORMATS, Request
+from dond_marl.yardsticks.metrics import Estimate
+from league.cli.main import main
+from league.cli.report import FORMATS
+from league.display.figures import shown
 from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError
-from league.report import collect as facts
 from league.report.as_html import drawn
-from league.report.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, shown
-from league.report.inert import inert
+from league.report.collect import collect
+from league.tables.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, inert, plain
 from tests.killing import run as run_league
 from tests.league.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
 from tests.loopback import Page, Service, completion
@@ -68,7 +68,7 @@ def played(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def report(played):
-    return inert(facts.collect(played))
+    return inert(collect(played))
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +268,7 @@ def test_rows_that_were_changed_and_weights_that_are_gone_are_told(played, tmp_p
     with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
         ledger.execute("UPDATE states SET points = points + 1 WHERE round = 2 AND points IS NOT NULL")
     shutil.rmtree(tmp_path / "0001" / "blobs")
-    document = json.loads(FORMATS["json"](facts.collect(tmp_path)))["sections"]
+    document = json.loads(FORMATS["json"](collect(tmp_path)))["sections"]
     told = {row["what"]: row["value"] for row in table(document, "provenance")}
     assert told["seals"].startswith("BROKEN at round 3") and "--resume" in told["seals"]
     assert told["weights"].startswith("0 of")
@@ -281,7 +281,7 @@ def test_rows_that_nothing_can_be_made_of_are_told_with_their_round(played, tmp_
     shutil.copy(played / "ledger.sqlite", tmp_path / "0001")
     with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
         ledger.execute("UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
-    assert command.main(Request(tmp_path)) == 1
+    assert main(["report", "--run", str(tmp_path)]) == 1
     assert "BROKEN at round 2" in capsys.readouterr().err
 
 
@@ -290,7 +290,7 @@ def test_a_damaged_note_of_the_versions_is_told(played, tmp_path):
     shutil.copy(played / "ledger.sqlite", tmp_path / "0001")
     with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
         ledger.execute("UPDATE notes SET value = substr(value, 2) WHERE key = 'machine'")
-    document = json.loads(FORMATS["json"](facts.collect(tmp_path)))["sections"]
+    document = json.loads(FORMATS["json"](collect(tmp_path)))["sections"]
     told = {row["what"]: row["value"] for row in table(document, "provenance")}
     assert "damaged" in told["versions"] and told["seals"].startswith("all")
 
@@ -412,11 +412,11 @@ def _tables(document):
 
 
 def test_the_same_run_makes_the_same_bytes(played, html):
-    assert FORMATS["html"](inert(facts.collect(played))) == html
+    assert FORMATS["html"](inert(collect(played))) == html
 
 
 def test_a_page_on_a_league_of_sixty_is_small():
-    cell = Figure(6.54321, 6.1, 6.9, 12345)
+    cell = Figure(Estimate(6.54321, 12345, 6.1, 6.9))
     names = tuple(f"member number {place} with a rather long name" for place in range(80))
     rows = tuple(Row(name, (cell,) * 80) for name in names)
     big = Report("t", "t", 0.95, (Section("crossplay", "Cross-play", (), (Table("c", names, rows, kind="heat"),)),))
@@ -427,7 +427,7 @@ def test_a_page_on_a_league_of_sixty_is_small():
 
 def test_escape_codes_are_inert_in_every_format():
     name = "\x1b[31mred\x07\u202e|*`<u>\x00"
-    rows = (Row(name, (name, Figure(1.0))),)
+    rows = (Row(name, (name, plain(1.0))),)
     told = inert(Report(name, name, 0.95, (Section("s", "S", (name,), (Table(name, ("a", name), rows),)),)))
     for write in FORMATS.values():
         text = write(told)
@@ -437,12 +437,12 @@ def test_escape_codes_are_inert_in_every_format():
 
 
 def test_a_cell_says_its_interval_and_its_number():
-    assert shown(Figure(7.314, 7.15, 7.47, 6272)) == "7.31 (7.15..7.47; n 6,272)"
-    assert shown(Figure(0.5, unit="share", n=3)) == "50.0% (n 3)"
-    assert shown(Figure(math.nan, 0.2, 0.4)) == "0.20..0.40"
-    assert shown(Figure(math.nan)) == shown(None) == "-"
-    assert shown(Figure(12345.0, unit="count")) == "12,345"
-    assert shown(Figure(-0.001, -0.2, 0.0)) == "0.00 (-0.20..0.00)"
+    assert shown(Figure(Estimate(7.314, 6272, 7.15, 7.47))) == "7.31 (7.15..7.47; n 6,272)"
+    assert shown(plain(0.5, "share", 3)) == "50.0% (n 3)"
+    assert shown(Figure(Estimate(math.nan, 0, 0.2, 0.4))) == "0.20..0.40"
+    assert shown(plain(math.nan)) == shown(None) == "-"
+    assert shown(plain(12345, "count")) == "12,345"
+    assert shown(Figure(Estimate(-0.001, 0, -0.2, 0.0))) == "0.00 (-0.20..0.00)"
 
 
 # Runs that are not over, or not there
@@ -455,12 +455,12 @@ def test_a_running_league_is_read_at_one_moment_and_not_disturbed(played, tmp_pa
     with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("INSERT INTO notes VALUES ('not yet', 'committed')")
-        told = facts.collect(folder)
+        told = collect(folder)
         with ReadLedger(folder / "ledger.sqlite") as ledger, ledger.still():
             assert ledger.next_round == 2 and "not yet" not in ledger.notes()
             writer.execute("COMMIT")
             assert "not yet" not in ledger.notes()
-    assert told.told.startswith("So far 2 of 5 rounds")
+    assert told.summary.startswith("So far 2 of 5 rounds")
     sections = {section.key: section for section in told.sections}
     for key in ("meta-game", "evaluation"):
         assert f"--resume {folder}" in sections[key].notes[0] and "not over" in sections[key].notes[0]
@@ -479,16 +479,13 @@ def test_a_league_that_was_not_evaluated_names_the_commands_that_do_it(played, t
     for name in ("meta_game.json", "evaluation.json"):
         (folder / name).unlink()
     (folder / "ratings.csv").write_text("member,points\nmain,1\n")
-    sections = {section.key: section for section in facts.collect(folder).sections}
+    sections = {section.key: section for section in collect(folder).sections}
     assert "damaged" in sections["meta-game"].notes[0]
     assert f"--resume {folder}" in sections["meta-game"].notes[1]
-    assert (
-        sections["evaluation"]
-        .notes[0]
-        .endswith(f"scripts/evaluate.py --run {folder} --json {folder / 'evaluation.json'}")
-    )
+    command = f"dond evaluate --run {folder} --json {folder / 'evaluation.json'}"
+    assert sections["evaluation"].notes[0].endswith(command)
     (folder / "evaluation.json").write_text('{"members": {"main": {}}}')
-    assert "is damaged" in {s.key: s for s in facts.collect(folder).sections}["evaluation"].notes[0]
+    assert "is damaged" in {s.key: s for s in collect(folder).sections}["evaluation"].notes[0]
 
 
 def test_what_cannot_be_read_is_told_as_the_evaluation_tells_it(played, tmp_path, capsys):
@@ -504,28 +501,27 @@ def test_what_cannot_be_read_is_told_as_the_evaluation_tells_it(played, tmp_path
         (tmp_path / "nowhere", "is no run folder"),
         (damaged, "the ledger is damaged"),
     ):
-        assert command.main(Request(folder)) == 1
+        assert main(["report", "--run", str(folder)]) == 1
         error = capsys.readouterr().err.strip()
         assert words in error
         with pytest.raises((RunError, LedgerError, NothingToEvaluate)) as told:
             evaluate_folder(folder)
         assert error == str(told.value)
-    assert command.main(Request(played, "html", tmp_path / "nowhere" / "report.html")) == 2
+    assert main(["report", "--run", str(played), "--out", str(tmp_path / "nowhere" / "report.html")]) == 2
     assert "name one in a folder that exists" in capsys.readouterr().err
 
 
-def test_the_door_writes_the_file_and_says_where(played, tmp_path, capsys):
-    assert "report" in doors()
+def test_the_command_writes_the_file_and_says_where(played, tmp_path, capsys):
     done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "report.py"), "--run", str(played.parent), "--out", "r.html"],
+        [sys.executable, "-m", "league", "report", "--run", str(played.parent), "--out", "r.html"],
         capture_output=True, text=True, cwd=tmp_path, check=True,
     )  # fmt: skip
     assert done.stdout == "written: r.html\n"
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
-    assert command.main(Request(played, "md", command.STDOUT)) == 0
+    assert main(["report", "--run", str(played), "--format", "md", "--out", "-"]) == 0
     assert capsys.readouterr().out.startswith("# League runs/0001")
     shutil.copytree(played, tmp_path / "0002")
-    assert command.main(Request(tmp_path, "csv")) == 0
+    assert main(["report", "--run", str(tmp_path), "--format", "csv"]) == 0
     assert capsys.readouterr().out == f"written: {tmp_path / '0002' / 'report.csv'}\n"
 
 
@@ -556,7 +552,7 @@ def test_calls_tokens_and_fallbacks_are_told_by_class(tmp_path, monkeypatch):
     finally:
         service.close()
     assert done.returncode == 0, done.stderr
-    document = json.loads(FORMATS["json"](facts.collect(tmp_path / "runs")))["sections"]
+    document = json.loads(FORMATS["json"](collect(tmp_path / "runs")))["sections"]
     (decisions,) = table(document, "models")
     calls = {row["class"]: row for row in table(document, "models", 1)}
     classes = {row["class"]: row["times"]["value"] for row in table(document, "models", 2)}
@@ -601,7 +597,7 @@ def test_a_model_is_not_asked_for_another_models_classes(kept, tmp_path, monkeyp
         with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
             assert any(set(leg.seats) == {"one", "other"} for leg in ledger.legs(0))
         asked = len(service.heard)
-        told = json.loads(FORMATS["json"](facts.collect(tmp_path / "runs")))["sections"]["models"]
+        told = json.loads(FORMATS["json"](collect(tmp_path / "runs")))["sections"]["models"]
         assert len(service.heard) == asked > 0
     finally:
         service.close()
