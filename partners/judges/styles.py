@@ -104,23 +104,19 @@ def style_named(name: str, value: object) -> Style:
 
 _DIGITS = (MAX_COUNT + 1) ** np.arange(3)  # a split as one number
 
-_DEFINITIONS: dict[Style, Callable[[Games], Bools]] = {
-    # The published code has two definitions of versatile: its reward asks that no offer come twice, its evaluation only
-    # that not all be the same, so that offers A, B, A earn nothing and count as a success. Here, as its paper says and
-    # as its reward does, no offer may come twice. One offer alone is neither versatile nor stubborn.
-    Style.VERSATILE: lambda games: _talked(games) & ~_repeats(games),
-    Style.STUBBORN: lambda games: _repeats(games),
-    Style.PUSH_OVER: lambda games: leads(games) < 0,
-    Style.COMPETITIVE: lambda games: leads(games) > 0,
-}
-
-
-def _talked(games: Games) -> Bools:
-    made: Bools = offers_of(games).made >= 2
-    return made
-
 
 def _repeats(games: Games) -> Bools:
     offers = offers_of(games)
     repeated: Bools = offers.different < offers.made
     return repeated
+
+
+_DEFINITIONS: dict[Style, Callable[[Games], Bools]] = {
+    # The published code has two definitions of versatile: its reward asks that no offer come twice, its evaluation only
+    # that not all be the same, so that offers A, B, A earn nothing and count as a success. Here, as its paper says and
+    # as its reward does, no offer may come twice. One offer alone is neither versatile nor stubborn.
+    Style.VERSATILE: lambda games: (offers_of(games).made >= 2) & ~_repeats(games),
+    Style.STUBBORN: _repeats,
+    Style.PUSH_OVER: lambda games: leads(games) < 0,
+    Style.COMPETITIVE: lambda games: leads(games) > 0,
+}

@@ -80,16 +80,9 @@ class YesNoClient:
         return yes[: differ[0]], yes[differ[0]], no[differ[0]]
 
     def _tokens(self, prompt: str) -> list[int]:
-        tokenizer = self._read.tokenizer
-        if tokenizer.chat_template:
-            messages = [{"role": "user", "content": f"{self.system}\n\n{prompt}"}]
-            text = str(tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-            ))  # fmt: skip
-            (tokens,) = self._read.encode([text])
-        else:
-            (tokens,) = self._read.encode([prompt])
-        tokens = [*tokens, *self._answers[0]]
+        if self._read.tokenizer.chat_template:
+            prompt = self._read.templated([{"role": "user", "content": f"{self.system}\n\n{prompt}"}])
+        tokens = [*self._read.encode([prompt])[0], *self._answers[0]]
         longest = self._read.longest
         if longest is not None and len(tokens) > longest:
             raise SetupError(

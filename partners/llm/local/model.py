@@ -60,19 +60,20 @@ class LocalModel:
 
     def _chat(self, text: str) -> str:
         if self._knows_system:
-            return self._templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}])
-        return self._templated([{"role": "user", "content": f"{SYSTEM}\n\n{text}"}])
+            return self.templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}])
+        return self.templated([{"role": "user", "content": f"{SYSTEM}\n\n{text}"}])
 
     @cached_property
     def _knows_system(self) -> bool:
         from jinja2 import TemplateError
 
         try:
-            return SYSTEM in self._templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": "-"}])
+            return SYSTEM in self.templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": "-"}])
         except TemplateError:
             return False
 
-    def _templated(self, messages: list[dict[str, str]]) -> str:
+    def templated(self, messages: list[dict[str, str]]) -> str:
+        """A chat as one text, up to where the model answers; for a model with a chat template."""
         # enable_thinking: models that can think first are asked to answer at once; other templates do not read it.
         return str(self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=False

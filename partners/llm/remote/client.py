@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Ask, Failure, Reply, SetupError
-from partners.llm.remote.answers import Answer, read_answer
-from partners.llm.remote.request import most_prompt_tokens, request_body
+from partners.llm.remote.chat import Answer, most_prompt_tokens, read_answer, request_body
 from partners.llm.remote.retry import Clock, Gate, Pace, Paced, RetryPolicy, SystemClock, Trouble
 from partners.llm.service import ServiceSettings
 
@@ -287,11 +286,11 @@ class _Request:
 
 
 def _end(loop: ExitStack, thread: int) -> None:
-    """Leave the event loop that runs in ``thread``."""
-    if threading.get_ident() == thread:  # the client was collected by its own loop, which cannot wait for itself
-        threading.Thread(target=loop.close).start()
-    else:
+    """Leave the event loop that runs in the thread with this number."""
+    if threading.get_ident() != thread:
         loop.close()
+    else:  # the client was collected by its own loop, which cannot wait for itself
+        threading.Thread(target=loop.close).start()
 
 
 async def _wind_up(portal: BlockingPortal, sdk: AsyncGroq) -> None:

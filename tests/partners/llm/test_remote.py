@@ -19,9 +19,8 @@ import pytest
 from partners.llm.budget import Budget, Limits
 from partners.llm.client import Ask, Client, Failure, Reply, SetupError
 from partners.llm.prompt import SYSTEM
-from partners.llm.remote.answers import retry_after
+from partners.llm.remote.chat import legal_schema, request_body, retry_after
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.request import legal_schema, request_body
 from partners.llm.remote.retry import Gate, Pace, RetryPolicy, SystemClock, Trouble
 from partners.llm.reply import Legal
 from partners.llm.service import GROQ_MODEL, ServiceSettings

@@ -1,8 +1,9 @@
-"""What a service's HTTP answer means: a reply, trouble that may pass, or what only a person can mend.
+"""OpenAI's chat completion over HTTP, which Groq, vLLM, llama.cpp and ``transformers serve`` share.
 
-Shapes: the OpenAI chat completion, which Groq, vLLM, llama.cpp and ``transformers serve`` share. Services differ in
-what they leave out, so that only what is needed is looked at, and nothing of a body is ever quoted in a message: some
-services repeat the key in it.
+What is sent for one ask, and what the answer means: a reply, trouble that may pass, or what only a person can mend.
+Where the model supports it, the legal acts go along as a JSON schema: an act that is open, and a split of this pool.
+Every combination of the two is legal, as oA counts for offers alone. Services differ in what they leave out of an
+answer, so that only what is needed is read, and no message quotes a body: some services repeat the key in it.
 """
 
 from __future__ import annotations
@@ -12,14 +13,63 @@ import math
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from math import prod
 from typing import Any, NamedTuple
 
-from partners.llm.client import Failure, Reply, SetupError, Usage
+from partners.llm.client import Ask, Failure, Reply, SetupError, Usage
 from partners.llm.remote.retry import Trouble
+from partners.llm.reply import KEYS, Legal
+from partners.llm.service import ServiceSettings
 
+_MOST_SPLITS = 250  # in a schema; services refuse very large ones, and pools of up to 5 of each type stay below
+_TEMPLATE_TOKENS = 512  # the most that a service's chat template adds to what is sent
 _PASSING = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
 _MOST_TEXT = 65_536  # characters kept of a reply; the reader refuses far shorter ones
 _OVERLOAD = (429, 498, 503)  # what another request would get too
+
+
+def request_body(settings: ServiceSettings, ask: Ask) -> dict[str, Any]:
+    """The JSON that asks for one reply."""
+    body: dict[str, Any] = {
+        "model": settings.name,
+        "messages": [{"role": "system", "content": settings.system}, {"role": "user", "content": ask.prompt}],
+        "temperature": settings.temperature,
+        # OpenAI's name since 2024, and Groq's; other servers know the older one alone.
+        "max_completion_tokens" if settings.groq else "max_tokens": settings.max_tokens,
+        "seed": ask.sample,
+        **settings.more,
+    }
+    if settings.enforced == "json_schema":
+        shape = {"name": "act", "strict": True, "schema": legal_schema(ask.legal)}
+        body["response_format"] = {"type": "json_schema", "json_schema": shape}
+    elif settings.enforced == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    return body
+
+
+def most_prompt_tokens(body: Mapping[str, Any]) -> int:
+    """The most tokens that ``body`` can be: no tokenizer makes more than one of a byte."""
+    return len(json.dumps(body).encode()) + _TEMPLATE_TOKENS
+
+
+def legal_schema(legal: Legal) -> dict[str, Any]:
+    """The JSON schema of the legal replies; of well-formed ones where the splits of the pool are too many to list."""
+    if prod(count + 1 for count in legal.counts) <= _MOST_SPLITS:
+        splits = Legal(legal.counts, (0,))
+        oA: dict[str, Any] = {"enum": [list(action.oA) for action in splits.actions()]}
+    else:
+        whole = {"type": "integer", "enum": list(range(max(legal.counts) + 1))}
+        oA = {"type": "array", "items": whole, "minItems": 3, "maxItems": 3}
+    return {
+        "type": "object",
+        "properties": {
+            "act_type": {"type": "integer", "enum": list(legal.acts)},
+            "oA": oA,
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+        "required": list(KEYS),
+        "additionalProperties": False,
+    }
 
 
 class Answer(NamedTuple):
