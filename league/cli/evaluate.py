@@ -28,12 +28,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import SOURCES, open_source
 from dond_marl.yardsticks.efficiency import ImpossibleScore
 from league.cli.shell import FILE, MAX_TURNS, SEED, Command, Number, WritableFile, console_for_people, say, whole
-from league.display.evaluation import print_evaluation, print_final
+from league.display.evaluation import print_evaluation, print_final, print_probe
 from league.display.plane import check_drawable, draw
 from league.evaluation.as_json import write_final, write_final_table, write_pair, write_pair_table
 from league.evaluation.evaluate import HELDOUT, evaluate, human_figures
 from league.evaluation.of_run import evaluate_folder
-from league.evaluation.probe import print_probe
 from league.evaluation.probe import probe as probe_pair
 
 MOST = 1_000_000  # scenarios in one evaluation

@@ -29,6 +29,7 @@ from league.evaluation.evaluate import (
 )
 from league.evaluation.final import FinalEvaluation
 from league.evaluation.outcomes import UNITS, Figures
+from league.evaluation.probe import Probe
 from league.tables.blocks import Figure, Row, Section, Table, Unit, plain
 from league.tables.evaluation import final_evaluation
 
@@ -80,12 +81,37 @@ def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine)
     print_section(console, Section("evaluation", title, tuple(_notes(evaluation, human)), tables))
 
 
+def print_probe(console: Console, probed: Probe) -> None:
+    """What could be gained by knowing more and by answering better, by seat, and who leaves the member least."""
+    responses = [each.response for each in probed.exploited]
+    rows = {f"best response to {probed.against}": [(value.low, value.high) for value in probed.hidden]}
+    if probed.informed is not None:
+        rows["  told its values"] = [(value.low, value.high) for value in probed.informed]
+        rows["  value of information"] = probed.information or []
+    rows[f"best response to {probed.member}"] = [(value.low, value.high) for value in responses]
+    rows[f"  {probed.member} against itself"] = [(each.self_play, each.self_play) for each in probed.exploited]
+    rows["  exploitability"] = [each.gain for each in probed.exploited]
+    table = Table(
+        "expected points of ten",
+        tuple(f"as {seat}" for seat in SEATS),
+        tuple(Row(label, tuple(_between(*bounds) for bounds in cells)) for label, cells in rows.items()),
+        label="",
+    )
+    safety = (
+        f"safety: {probed.member} is left with least by {probed.safety.responder} of the zoo: "
+        f"{probed.safety.points:.2f} points of ten, mean of both seats"
+    )
+    ways = sorted({value.how for value in (*probed.hidden, *responses) if not value.exact})
+    notes = (safety, *(f"a range is bounds: {how}" for how in ways))
+    print_section(console, Section("probe", "what could be gained", notes, (table,)))
+
+
 def best_response_table(evaluation: Evaluation) -> Table:
     """What a best response is worth, what it and the member got, and the member's share of it, by seat."""
     rows = []
     if evaluation.values is not None:
         values = (both(evaluation.values), *evaluation.values)
-        rows.append(Row("best response: value", tuple(Figure(Estimate(math.nan, 0, v.low, v.high)) for v in values)))
+        rows.append(Row("best response: value", tuple(_between(v.low, v.high) for v in values)))
     for line, name in ((evaluation.best, None), (evaluation.played, evaluation.member)):
         if line is not None:
             rows.append(Row(f"{name or line.name}: played", tuple(Figure(line.figures[v].points) for v in VIEWS)))
@@ -109,6 +135,11 @@ def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) 
         rows.append(Row(label, tuple(plain(getattr(figures, name).n, "count") for figures in columns)))
     heads = tuple(HEADINGS.get(name, name) for name in (*lines, HUMANS))
     return Table(view if view == BOTH else f"{evaluation.member} as {view}", heads, tuple(rows), label="")
+
+
+def _between(low: float, high: float) -> Figure:
+    """A number that is only known to lie in a range, or exactly."""
+    return plain(low) if math.isclose(low, high, abs_tol=5e-7) else Figure(Estimate(math.nan, 0, low, high))
 
 
 def _unit(name: str) -> Unit:

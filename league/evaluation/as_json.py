@@ -15,7 +15,6 @@ from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Li
 from league.evaluation.final import FinalEvaluation, MemberEvaluation
 from league.evaluation.outcomes import UNITS, Figures, landed
 from league.evaluation.probe import Probe
-from league.evaluation.probe import to_json as probe_json
 from league.standings.as_csv import bounded, digits, known, write_csv, write_json
 
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
@@ -50,7 +49,20 @@ def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None
             for seat, outcomes in zip(SEATS, evaluation.played.seats, strict=True)
         },
         "humans": {"source": human.source, "sides": human.perspectives},
-        **({} if probed is None else {"probe": probe_json(probed)}),
+        **({} if probed is None else {"probe": _probe(probed)}),
+    }
+
+
+def _probe(probed: Probe) -> dict[str, Any]:
+    information, informed = probed.information, probed.informed
+    return {
+        "value_of_a_response": [[value.low, value.high] for value in probed.hidden],
+        "value_told": None if informed is None else [[value.low, value.high] for value in informed],
+        "value_of_information": None if information is None else [list(bounds) for bounds in information],
+        "self_play": [each.self_play for each in probed.exploited],
+        "value_of_a_response_to_the_member": [[each.response.low, each.response.high] for each in probed.exploited],
+        "exploitability": [list(each.gain) for each in probed.exploited],
+        "safety": {"responder": probed.safety.responder, "points": probed.safety.points},
     }
 
 

@@ -29,4 +29,4 @@ def before_and_after(member: Partner, against: Spec = "heuristic") -> Iterator[N
     seconds, last = time.perf_counter() - start, heldout_score(member, against)
     texts = [f"{result.points.mean:.2f} ±{result.points.margin:.2f}" for result in (first, last)]
     versus = f"points of ten against {spec_name(against)}, held-out scenarios"
-    print(f"{versus}: {texts[0]} before, {texts[1]} after {seconds:.0f} s")  # what it is for
+    print(f"{versus}: {texts[0]} before, {texts[1]} after {seconds:.0f} s")  # noqa: T201  # what it is for
