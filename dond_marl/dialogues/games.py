@@ -19,8 +19,7 @@ from typing import NamedTuple
 from dond_marl.dialogues.annotator import YOU_SAID, Reading, Utterance, annotate, utterances
 from dond_marl.dialogues.human_line import selection
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, rest
-from dond_marl.records.files import InexactGame
-from dond_marl.records.record import GameRecord, record_of
+from dond_marl.records.record import GameRecord, InexactGame, record_of
 from dond_marl.scenarios.data import Dialogue, load_dialogues
 
 HUMAN_RULES = Rules(max_turns=100, disagree="rejects")  # people had no limit: as many turns as the rules can count

@@ -7,39 +7,54 @@ A record holds the scenario, the rules, who sat where, what was said and how it 
      "rules": {"max_turns": 10, "disagree": "ends"}, "occupants": ["tough", "heuristic"],
      "actions": [["PROPOSE", [1, 0, 2]], ["AGREE"]],
      "outcome": {"ending": "AGREE", "allocation": [[1, 0, 2], [0, 2, 0]], "scores": [8, 8], "rule_broken": null}}
+
+A game that is known only in part, such as a talk between people of which some words could not be read, is a line that
+says so, and cannot be replayed::
+
+    {"version": 1, "inexact": "utterance 2 was not read: alternatives",
+     "scenario": {"counts": [1, 2, 2], "utilities": [[4, 1, 2], [0, 4, 1]]}, "occupants": ["human", "human"],
+     "said": [["PROPOSE", [1, 0, 2]], null, ["END"]], "selected": [[1, 0, 2], [0, 2, 0]]}
+
+``said`` holds what each seat said in turn, ``null`` for what is not known; ``selected`` is what each seat got, ``null``
+without a deal; ``source`` says where it is from.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dond_marl.batch import Games
-from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Outcome, Rules, Scenario, State, apply, forfeit
-from dond_marl.records.as_json import (
-    VERSION,
-    RecordError,
-    action_from_json,
-    action_to_json,
-    check_keys,
-    integer,
-    list_of,
-    names_from_json,
-    optional,
-    pair_of_triples,
-    parsed,
-    scenario_from_json,
-    scenario_to_json,
+from dond_marl.errors import InputError
+from dond_marl.game import (
+    ITEMS,
+    SEATS,
+    Act,
+    Action,
+    Ending,
+    IllegalAct,
+    Outcome,
+    Rules,
+    Scenario,
+    State,
+    Triple,
+    apply,
+    forfeit,
 )
 from dond_marl.seats import Cause
 
-__all__ = ["GameRecord", "RecordError", "from_json", "record_of", "records", "replay", "to_json", "to_line"]
-
+VERSION = 1  # raised whenever an older reader would misread a record
 NOT_RECORDED = "an act that the rules forbid"  # the batched engine keeps no words about it
 _REQUIRED = frozenset(("version", "scenario", "rules", "occupants", "actions", "outcome"))
 _OPTIONAL = frozenset(("causes", "source", "seed"))
+_INEXACT = frozenset(("version", "inexact", "scenario", "occupants", "said", "selected"))
+Kind = TypeVar("Kind")
+
+
+class RecordError(InputError):
+    """A record that cannot be read, or that does not replay to the outcome it states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +72,28 @@ class GameRecord:
     version: int = VERSION
 
 
+@dataclass(frozen=True, slots=True)
+class InexactGame:
+    """A game that is known in part. ``said[i]`` was said by seat ``i % 2``; ``None`` for what is not known."""
+
+    scenario: Scenario
+    occupants: tuple[str, str]
+    said: tuple[Action | None, ...]
+    selected: tuple[Triple, Triple] | None  # what each seat got; None without a deal
+    inexact: str  # why it is no exact game
+    source: str | None = None
+    version: int = VERSION
+
+
 def to_json(record: GameRecord) -> dict[str, Any]:
     """The record as plain JSON values; optional fields only where they say something."""
     outcome = record.outcome
     value: dict[str, Any] = {
         "version": record.version,
-        "scenario": scenario_to_json(record.scenario),
+        "scenario": _scenario_to_json(record.scenario),
         "rules": {"max_turns": record.rules.max_turns, "disagree": record.rules.disagree},
         "occupants": list(record.occupants),
-        "actions": [action_to_json(action) for action in record.actions],
+        "actions": [_action_to_json(action) for action in record.actions],
         "outcome": {
             "ending": outcome.ending.name,
             "allocation": None if outcome.allocation is None else [list(share) for share in outcome.allocation],
@@ -73,13 +101,8 @@ def to_json(record: GameRecord) -> dict[str, Any]:
             "rule_broken": outcome.rule_broken,
         },
     }
-    if record.causes:
-        value["causes"] = list(record.causes)
-    if record.source is not None:
-        value["source"] = record.source
-    if record.seed is not None:
-        value["seed"] = record.seed
-    return value
+    extras = {"causes": list(record.causes) or None, "source": record.source, "seed": record.seed}
+    return value | {name: extra for name, extra in extras.items() if extra is not None}
 
 
 def to_line(record: GameRecord) -> str:
@@ -87,37 +110,73 @@ def to_line(record: GameRecord) -> str:
     return json.dumps(to_json(record), separators=(", ", ": "))
 
 
+def line_of(game: GameRecord | InexactGame) -> str:
+    """A game as one line of JSON, without the line end."""
+    if isinstance(game, GameRecord):
+        return to_line(game)
+    value: dict[str, Any] = {
+        "version": game.version,
+        "inexact": game.inexact,
+        "scenario": _scenario_to_json(game.scenario),
+        "occupants": list(game.occupants),
+        "said": [None if action is None else _action_to_json(action) for action in game.said],
+        "selected": None if game.selected is None else [list(share) for share in game.selected],
+    }
+    if game.source is not None:
+        value["source"] = game.source
+    return json.dumps(value, separators=(", ", ": "))
+
+
 def from_json(line: str | Mapping[str, Any]) -> GameRecord:
     """The record in a line of JSON or in its plain value. Raises :class:`RecordError`, saying where it is wrong.
 
     What it states is not replayed: see :func:`replay`.
     """
-    value = parsed(line) if isinstance(line, str) else line
+    value = _parsed(line) if isinstance(line, str) else line
     if not isinstance(value, Mapping):
         raise RecordError(f"a record is an object; got {type(value).__name__}")
-    version = value.get("version")
-    if type(version) is not int or version != VERSION:
-        raise RecordError(f"version must be {VERSION}, the only one this reader knows; got {version!r}")
-    check_keys("the record", value, _REQUIRED, _OPTIONAL)
+    _check_version(value)
+    _check_keys("the record", value, _REQUIRED, _OPTIONAL)
     rules, outcome = value["rules"], value["outcome"]
-    entries = list_of("actions", value["actions"])
-    actions = tuple(action_from_json(f"actions[{i}]", action) for i, action in enumerate(entries))
-    check_keys("rules", rules, {"max_turns", "disagree"})
+    entries = _list_of("actions", value["actions"])
+    actions = tuple(_action_from_json(f"actions[{i}]", action) for i, action in enumerate(entries))
+    _check_keys("rules", rules, {"max_turns", "disagree"})
     try:
         return GameRecord(
-            scenario=scenario_from_json(value["scenario"]),
+            scenario=_scenario_from_json(value["scenario"]),
             rules=Rules(rules["max_turns"], rules["disagree"]),
-            occupants=names_from_json(value["occupants"]),
+            occupants=_names_from_json(value["occupants"]),
             actions=actions,
             outcome=_outcome(outcome),
             causes=_causes(value.get("causes", []), len(actions)),
-            source=optional("source", value.get("source"), str),
-            seed=optional("seed", value.get("seed"), int),
+            source=_optional("source", value.get("source"), str),
+            seed=_optional("seed", value.get("seed"), int),
         )
     except RecordError:
         raise
     except (TypeError, ValueError) as error:  # the values of game.py say what is wrong with them
         raise RecordError(str(error)) from None
+
+
+def game_from_line(line: str) -> GameRecord | InexactGame:
+    """The game in a line of JSON. Raises :class:`RecordError`, saying what is wrong with it."""
+    value = _parsed(line)
+    if not isinstance(value, Mapping) or "inexact" not in value:
+        return from_json(value)  # type: ignore[arg-type]  # it says so if it is no mapping
+    _check_version(value)
+    _check_keys("an inexact game", value, _INEXACT, frozenset(("source",)))
+    why, kept = _optional("inexact", value["inexact"], str), value["selected"]
+    if not why:
+        raise RecordError(f"inexact must say why, in words; got {value['inexact']!r}")
+    entries = _list_of("said", value["said"])
+    return InexactGame(
+        _scenario_from_json(value["scenario"]),
+        _names_from_json(value["occupants"]),
+        tuple(None if item is None else _action_from_json(f"said[{i}]", item) for i, item in enumerate(entries)),
+        None if kept is None else _pair_of_triples("selected", kept),
+        why,
+        _optional("source", value.get("source"), str),
+    )
 
 
 def replay(record: GameRecord) -> State:
@@ -168,7 +227,7 @@ def records(
 
 
 def _causes(value: object, size: int) -> tuple[int, ...]:
-    causes = tuple(integer("causes", cause) for cause in list_of("causes", value))
+    causes = tuple(_integer("causes", cause) for cause in _list_of("causes", value))
     known = list(Cause)
     if causes and (len(causes) != size or not all(cause in known for cause in causes)):
         raise RecordError(f"causes must be empty or one of 0..{len(known) - 1} per act, {size} in all; got {value!r}")
@@ -176,9 +235,9 @@ def _causes(value: object, size: int) -> tuple[int, ...]:
 
 
 def _outcome(value: object) -> Outcome:
-    check_keys("outcome", value, {"ending", "allocation", "scores", "rule_broken"})
+    _check_keys("outcome", value, {"ending", "allocation", "scores", "rule_broken"})
     assert isinstance(value, Mapping)
-    ending, allocation, scores = value["ending"], value["allocation"], list_of("outcome.scores", value["scores"])
+    ending, allocation, scores = value["ending"], value["allocation"], _list_of("outcome.scores", value["scores"])
     endings = [name for name in Ending.__members__ if name != Ending.OPEN.name]
     if not isinstance(ending, str) or ending not in endings:
         raise RecordError(f"outcome.ending must be one of {', '.join(endings)}; got {ending!r}")
@@ -186,7 +245,116 @@ def _outcome(value: object) -> Outcome:
         raise RecordError(f"outcome.scores must be two integers; got {value['scores']!r}")
     return Outcome(
         Ending[ending],
-        None if allocation is None else pair_of_triples("outcome.allocation", allocation),
-        (integer("outcome.scores", scores[0]), integer("outcome.scores", scores[1])),
-        optional("outcome.rule_broken", value["rule_broken"], str),
+        None if allocation is None else _pair_of_triples("outcome.allocation", allocation),
+        (_integer("outcome.scores", scores[0]), _integer("outcome.scores", scores[1])),
+        _optional("outcome.rule_broken", value["rule_broken"], str),
     )
+
+
+def _check_version(value: Mapping[str, Any]) -> None:
+    version = value.get("version")
+    if type(version) is not int or version != VERSION:
+        raise RecordError(f"version must be {VERSION}, the only one this reader knows; got {version!r}")
+
+
+def _scenario_to_json(scenario: Scenario) -> dict[str, Any]:
+    return {"counts": list(scenario.counts), "utilities": [list(values) for values in scenario.utilities]}
+
+
+def _action_to_json(action: Action) -> list[Any]:
+    """``["PROPOSE", [1, 0, 2]]`` or ``["AGREE"]``."""
+    return [action.act_type.name, list(action.oA)] if action.act_type.is_offer else [action.act_type.name]
+
+
+def _scenario_from_json(value: object) -> Scenario:
+    _check_keys("scenario", value, {"counts", "utilities"})
+    assert isinstance(value, Mapping)
+    counts, utilities = _triple("scenario.counts", value["counts"]), value["utilities"]
+    try:
+        return Scenario(counts, _pair_of_triples("scenario.utilities", utilities))
+    except RecordError:
+        raise
+    except ValueError as error:  # game.py says what is wrong
+        raise RecordError(str(error)) from None
+
+
+def _action_from_json(where: str, value: object) -> Action:
+    """What :func:`_action_to_json` wrote; ``where`` names it in a message. Raises :class:`RecordError`."""
+    parts = _list_of(where, value)
+    if not parts or not isinstance(parts[0], str) or parts[0] not in Act.__members__:
+        raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {value!r}")
+    act = Act[parts[0]]
+    if len(parts) != (2 if act.is_offer else 1):
+        raise RecordError(f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {value!r}")
+    return Action(act, _triple(where, parts[1])) if act.is_offer else Action(act)
+
+
+def _names_from_json(value: object) -> tuple[str, str]:
+    names = _list_of("occupants", value)
+    if len(names) != len(SEATS) or not all(isinstance(name, str) for name in names):
+        raise RecordError(f"occupants must be two names, seat_0's first; got {value!r}")
+    return names[0], names[1]
+
+
+def _parsed(text: str) -> object:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            raise RecordError("a record names each key once")
+        return value
+
+    def refuse(constant: str) -> None:
+        raise RecordError(f"a record holds integers, no {constant}")
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+    except RecordError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"a record is one line of JSON; {error}; got {text[:80]!r}") from None
+
+
+def _check_keys(
+    what: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
+) -> None:
+    """Raise :class:`RecordError` unless ``value`` is an object with these keys."""
+    if not isinstance(value, Mapping):
+        raise RecordError(f"{what} must be an object; got {value!r}")
+    missing, unknown = sorted(required - value.keys()), sorted(map(str, value.keys() - required - optional))
+    if missing or unknown:
+        problem = f"lacks {', '.join(missing)}" if missing else f"has unknown keys {', '.join(unknown)}"
+        raise RecordError(f"{what} {problem}; its keys are {', '.join(sorted(required | optional))}")
+
+
+def _list_of(where: str, value: object) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise RecordError(f"{where} must be a list; got {value!r}")
+    return value
+
+
+def _integer(where: str, value: object) -> int:
+    """An integer, and no truth value. Raises :class:`RecordError`."""
+    if type(value) is not int:
+        raise RecordError(f"{where} must hold integers; got {value!r}")
+    return value
+
+
+def _triple(where: str, value: object) -> Triple:
+    items = _list_of(where, value)
+    if len(items) != len(ITEMS):
+        raise RecordError(f"{where} must be {len(ITEMS)} integers, one per {'/'.join(ITEMS)}; got {value!r}")
+    return _integer(where, items[0]), _integer(where, items[1]), _integer(where, items[2])
+
+
+def _pair_of_triples(where: str, value: object) -> tuple[Triple, Triple]:
+    pair = _list_of(where, value)
+    if len(pair) != len(SEATS):
+        raise RecordError(f"{where} must hold one list per seat; got {value!r}")
+    return _triple(where, pair[0]), _triple(where, pair[1])
+
+
+def _optional(where: str, value: object, kind: type[Kind]) -> Kind | None:
+    """A value of exactly this kind, or nothing. Raises :class:`RecordError`."""
+    if value is not None and type(value) is not kind:
+        raise RecordError(f"{where} must be {kind.__name__} or null; got {value!r}")
+    return value

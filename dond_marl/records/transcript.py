@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Scenario, State, Triple, rest, worth
-from dond_marl.records.files import InexactGame
-from dond_marl.records.record import GameRecord, replay
+from dond_marl.records.record import GameRecord, InexactGame, replay
 
 
 def transcript(game: State | GameRecord | InexactGame) -> str:

@@ -16,8 +16,8 @@ from dond_marl.dialogues.scores import HAND_LABELS, LabelError, annotator_report
 from dond_marl.envs.openspiel.instances import load_instances
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
-from dond_marl.records.files import InexactGame, read_lines, write_lines
-from dond_marl.records.record import GameRecord, RecordError, records, replay
+from dond_marl.records.files import read_lines, write_lines
+from dond_marl.records.record import GameRecord, InexactGame, RecordError, records, replay
 from dond_marl.records.transcript import transcript
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR, DIALOGUE_SPLITS, DataError

@@ -9,8 +9,7 @@ import pytest
 from dond_marl.dialogues.annotator import Utterance
 from dond_marl.dialogues.games import HUMAN_RULES, Negotiation, acts, game_of, games, negotiations
 from dond_marl.game import Act, Action, Ending, Scenario
-from dond_marl.records.files import InexactGame, game_from_line, line_of
-from dond_marl.records.record import GameRecord, replay
+from dond_marl.records.record import GameRecord, InexactGame, game_from_line, line_of, replay
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, load_dialogues
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))

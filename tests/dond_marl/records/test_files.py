@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Scenario, State, apply
-from dond_marl.records.files import InexactGame, game_from_line, line_of, read_lines, write_lines
-from dond_marl.records.record import GameRecord, RecordError, record_of
+from dond_marl.records.files import read_lines, write_lines
+from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, line_of, record_of
 from dond_marl.records.transcript import transcript
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))

@@ -17,15 +17,13 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.files import InexactGame, line_of
-from dond_marl.records.record import RecordError, from_json, record_of, to_line
+from dond_marl.records.record import InexactGame, RecordError, from_json, line_of, record_of, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
 from dond_marl.yardsticks.metrics import points_of_ten
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
-from league.cli.web import Request, main
 from league.display.dialogue import steps
 from league.display.session import Sitting
 from league.display.svg.frontier import drawing, ending_told, plane, verdict
@@ -43,6 +41,7 @@ from league.web.play.view import choices, first_split, headline, is_final, said_
 from league.web.replay.step import best_line, conversation, private_views, thoughts
 from league.web.replay.view import advice, best_answer, policy, read_records, record_files
 from partners.human import View
+from tests.command import dond, run_dond
 from tests.league.web.browser import HOSTILE, as_after, small_league
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -224,7 +223,7 @@ def test_a_game_waits_for_the_person_and_is_written_down_when_it_is_over(tmp_pat
 
 
 def test_the_same_seed_deals_the_terminals_games(tmp_path):
-    """The first game of seed 3 is the one of scripts/play.py: 2 books, 2 hats, 1 ball, worth 2, 3, 0."""
+    """The first game of seed 3 is the one of dond play: 2 books, 2 hats, 1 ball, worth 2, 3, 0."""
     game, heard = begun(sitting(tmp_path))
     view = heard.get(timeout=PATIENCE).view
     assert (view.counts, view.values) == ((2, 2, 1), (2, 3, 0))
@@ -533,25 +532,24 @@ def test_leagues_are_found_latest_first_and_one_follower_serves_all(run, tmp_pat
     assert Leagues(tmp_path / "nowhere", None).known() == []
 
 
-def test_the_door_tells_mistakes_without_a_traceback(tmp_path, capsys):
-    command = [sys.executable, str(ROOT / "scripts" / "web.py"), "--port", "70000", "--no-browser"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+def test_the_command_tells_mistakes_without_a_traceback(tmp_path, capsys):
+    done = run_dond("web", "--port", "70000", "--no-browser", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "--port must be an integer in 0..65535; got 70000\n"
-    given = Request(None, tmp_path, None, None, 0, 0.0, open=False)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         wrong = {"pause": 99.0, "record": tmp_path, "port": taken.getsockname()[1], "run": tmp_path}
         for key, value in wrong.items():
-            assert main(given._replace(**{key: value})) == 2
-            said = capsys.readouterr().err
-            assert said.startswith(f"--{key} ")
-            assert said.count("\n") == 1
+            assert dond("web", "--no-browser", "--runs", tmp_path, "--port", 0, f"--{key}", value) == 2
+            line = capsys.readouterr().err
+            assert line.startswith(f"--{key} ")
+            assert line.count("\n") == 1
 
 
 def test_pages_are_an_extra_that_nothing_else_loads():
-    code = "import sys, league.web.play.live_game, league.web.league.follower, league.cli.web; print('nicegui' in sys.modules)"
+    code = "import sys, league.web.play.live_game, league.web.league.follower, league.cli.web; "
+    code += "print('nicegui' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "False"
 
