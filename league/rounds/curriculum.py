@@ -1,4 +1,4 @@
-"""Which stage of the curriculum is practiced: a fold over the ledger."""
+"""Which stage of the curriculum a round practices, and when a stage ends: functions of the rounds so far."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from league.tasks.values import Decision
 
 
 def stage_now(config: Config, history: History) -> int:
-    """The place of the stage that the next round practices."""
+    """The index of the stage that the next round practices."""
     if not history.stages:
         return 0
     return history.stages[-1] + (ended(config, history) is not None)
 
 
 def ended(config: Config, history: History) -> Decision | None:
-    """The decision to leave the stage of the round just played, ``None`` where it goes on."""
+    """The decision to end the stage of the last round; ``None`` where the stage goes on."""
     place = history.stages[-1]
     stage, last = config.curriculum[place], place + 1 == len(config.curriculum)
     if last:
         return None
     played = _played(history)
     if stage.until is not None:
-        reached, told = _reached(stage.until, config, history)
+        reached, text = _reached(stage.until, config, history)
         if reached:
-            return Decision("stage", stage.name, True, f"{told} after {played} rounds")
+            return Decision("stage", stage.name, True, f"{text} after {played} rounds")
         if stage.rounds is not None and played >= stage.rounds:
-            return Decision("stage", stage.name, True, f"time-out after {played} rounds; {told}")
+            return Decision("stage", stage.name, True, f"time-out after {played} rounds; {text}")
         return None
     assert stage.rounds is not None
     return Decision("stage", stage.name, True, f"its {played} rounds are over") if played >= stage.rounds else None
@@ -39,14 +39,15 @@ def ended(config: Config, history: History) -> Decision | None:
 def describe(config: Config, stage: StageConfig) -> str:
     """A stage in one line: what it changes, and when it ends."""
     changed = {key: value for key, value in stage.env.model_dump().items() if value is not None}
-    told = [f"{key} {value}" for key, value in changed.items()]
+    parts = [f"{key} {value}" for key, value in changed.items()]
     if stage.hints.mode != "none":
-        told.append(f"hints by {stage.hints.mode} every {stage.hints.cadence_k} own steps{stage.hints.privileged_note}")
+        every = f"every {stage.hints.cadence_k} own steps"
+        parts.append(f"hints by {stage.hints.mode} {every}{stage.hints.privileged_note}")
     for name, learner in stage.learners.items():
-        said = {k: value for k, value in learner.model_dump(exclude={"learns", "hints"}).items() if value is not None}
+        values = {k: value for k, value in learner.model_dump(exclude={"learns", "hints"}).items() if value is not None}
         if learner.hints is not None:
-            said["hints"] = f"by {learner.hints.mode}"
-        told += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in said.items()]
+            values["hints"] = f"by {learner.hints.mode}"
+        parts += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in values.items()]
     ends = []
     if stage.until is not None:
         until = stage.until
@@ -55,11 +56,11 @@ def describe(config: Config, stage: StageConfig) -> str:
         ends.append(f"until {who} has {until.metric} of at least {bound} against {until.against}")
     if stage.rounds is not None:
         ends.append(f"at most {stage.rounds} rounds" if ends else f"{stage.rounds} rounds")
-    return f"{stage.name}: {', '.join(told) or 'the league as it is'}; {' or '.join(ends) or 'to the end'}"
+    return f"{stage.name}: {', '.join(parts) or 'the league as it is'}; {' or '.join(ends) or 'to the end'}"
 
 
 def _played(history: History) -> int:
-    """Rounds of the stage that the last round belongs to."""
+    """How many rounds the stage of the last round has lasted."""
     place, played = history.stages[-1], 0
     for stage in reversed(history.stages):
         if stage != place:
@@ -71,10 +72,10 @@ def _played(history: History) -> int:
 def _reached(until: Until, config: Config, history: History) -> tuple[bool, str]:
     member = until.member or config.learners[0].name
     figure = _figure(until, member, history)
-    told = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
+    text = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
     if figure.n < until.games:
-        return False, f"{told}, over {figure.n:,} of {until.games:,} games"
-    return not math.isnan(figure.low) and figure.low >= until.at_least, told
+        return False, f"{text}, over {figure.n:,} of {until.games:,} games"
+    return not math.isnan(figure.low) and figure.low >= until.at_least, text
 
 
 def _figure(until: Until, member: str, history: History) -> Estimate:

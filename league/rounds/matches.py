@@ -38,12 +38,11 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
         chosen.setdefault(pair, reason)
         return new
 
-    pool, live = (
-        [i for i in gate_pool(members) if i not in costly],
-        [i for i, member in enumerate(members) if member.live],
-    )
+    live = [i for i, member in enumerate(members) if member.live]
+    pool = [i for i in gate_pool(members) if i not in costly]
+    gated = {learner.name for learner in config.learners if learner.gate is not None}
     for i in live:
-        for j in pool if _gated(config, members[i].name) else ():
+        for j in pool if members[i].name in gated else ():
             add(i, j, "gate: what the learner scores")
             last = history.last_snapshot(members[i].name)
             if last is not None:
@@ -80,22 +79,18 @@ def _worth_their_cost(payoffs: Payoffs, costly: list[int], games: int) -> list[t
     """
     met = payoffs.games.sum(axis=1)
     spread = np.where(payoffs.games > 1, np.nan_to_num(payoffs.variance), POPOVICIU).mean(axis=1)
-    told = spread / (met + STRENGTH) - spread / (met + games + STRENGTH)
-    found = []
+    narrowed = spread / (met + STRENGTH) - spread / (met + games + STRENGTH)
+    pairs = []
     for i in costly:
         for j in range(len(met)):
             if j == i or (j in costly and j < i):
                 continue
             cost = games * (1 + (j in costly))
-            gain = float(told[i, j] + told[j, i])
-            narrowed = f"{gain:.3f} squared points for {cost:,} games that are paid for"
-            found.append((gain / cost, i, j, f"information: {narrowed}, {met[i, j]:,.0f} so far"))
-    found.sort(key=lambda one: -one[0])
-    return [(i, j, reason) for _, i, j, reason in found]
-
-
-def _gated(config: Config, name: str) -> bool:
-    return any(learner.name == name and learner.gate is not None for learner in config.learners)
+            gain = float(narrowed[i, j] + narrowed[j, i])
+            worth = f"{gain:.3f} squared points for {cost:,} games that are paid for"
+            pairs.append((gain / cost, i, j, f"information: {worth}, {met[i, j]:,.0f} so far"))
+    pairs.sort(key=lambda pair: -pair[0])
+    return [(i, j, reason) for _, i, j, reason in pairs]
 
 
 def _least_met(games: NDArray[np.float64]) -> list[int]:

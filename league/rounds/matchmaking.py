@@ -125,19 +125,10 @@ def variance(known: Prospects) -> Weighed:
     return Weighed(weights, tuple(f"variance: points vary by {_points(deviation)}" for deviation in deviations))
 
 
-RULES: dict[RuleName, Rule] = {
-    "coverage": coverage,
-    "latest": latest,
-    "learning_progress": learning_progress,
-    "meta_mixture": meta_mixture,
-    "past_selves": past_selves,
-    "regret": regret,
-    "self_play": self_play,
-    "uniform": uniform,
-    "variance": variance,
-}
+_ALL = (coverage, latest, learning_progress, meta_mixture, past_selves, regret, self_play, uniform, variance)
+RULES: dict[str, Rule] = {rule.__name__: rule for rule in _ALL}
 OWN_GROUP: dict[RuleName, Among] = {"past_selves": "past_selves", "self_play": "self"}  # their name says among whom
-assert tuple(RULES) == get_args(RuleName), "the settings name other rules than there are"
+assert set(RULES) == set(get_args(RuleName)), "the settings name other rules than there are"
 
 
 def _alike(known: Prospects, reason: str) -> Weighed:

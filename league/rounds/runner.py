@@ -68,9 +68,9 @@ def run_league(
         responses = responses_of(config)
         if responses != known_responses(config):
             write_ladder(directory.path / "ladder.csv", history.cross.ladder(config.league.confidence, responses))
-        found, final = _end(config, directory, ledger, history, watcher) if config.league.evaluate else (None, None)
+        findings, final = _end(config, directory, ledger, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
-        return Outcome(config, history.cross, curves, responses, found, final)
+        return Outcome(config, history.cross, curves, responses, findings, final)
 
 
 def _end(
@@ -78,17 +78,17 @@ def _end(
 ) -> tuple[Findings | None, FinalEvaluation | None]:
     """What a league ends with: ratings and the meta-game, and the mains against held-out members."""
     watcher.finishing("ratings and the meta-game")
-    found = findings_of(ledger, history.cross, seed=config.league.seed, confidence=config.league.confidence)
-    if found is not None:
-        write_findings(directory.path, found)
+    findings = findings_of(ledger, history.cross, seed=config.league.seed, confidence=config.league.confidence)
+    if findings is not None:
+        write_findings(directory.path, findings)
     if not any(learner.role == "main" for learner in config.learners):
-        return found, None
+        return findings, None
     from league.evaluation.as_json import write_final_files  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
 
     final = evaluate_run(config, ledger, Place(directory.blobs), tell=watcher.finishing)
     write_final_files(directory.path, final)
-    return found, final
+    return findings, final
 
 
 def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross: CrossPlay) -> None:
@@ -116,9 +116,9 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
         raise RunError(refused)
     if meta["source"] != _drawn_from(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source holds now; start a new run")
-    found = mend(ledger, directory.blobs, _first_weights(config))
-    if found is not None:
-        watcher.warned(found)
+    damage = mend(ledger, directory.blobs, _first_weights(config))
+    if damage is not None:
+        watcher.warned(damage)
     if notes["machine"] != machine():
         watcher.warned(
             f"this run was started elsewhere: {_moved(notes['machine'], machine())}; its last digits may differ "
@@ -145,7 +145,7 @@ def _first_weights(config: Config) -> dict[str, bytes]:
         return {}
     from league.tasks.practice import first_state
 
-    made = (first_state(one, config.layout, config.hinted, config.league.seed) for one in drawn)
+    made = (first_state(learner, config.layout, config.hinted, config.league.seed) for learner in drawn)
     return {state.blob: content for state, content in made}
 
 

@@ -1,7 +1,7 @@
-"""What a round leaves behind besides its results: snapshots, learners that start over, the end of a stage.
+"""What follows from a round: which snapshots join the league, and which learners start over.
 
-The order is snapshot first, then reset: whoever starts over has left behind what it was (the pseudocode of Vinyals et
-al. 2019 does it the other way round).
+A snapshot is taken before a reset, so that a learner that starts over leaves behind what it was (the pseudocode of
+Vinyals et al. 2019 has the other order).
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def births(
     scenarios: Scenarios,
     legs: Sequence[Leg],
 ) -> Births:
-    """What follows from the round after those in ``history``.
+    """What follows from the round after those in ``history``, of which ``scenarios`` and ``legs`` are the matches.
 
-    ``before`` and ``after`` are where the learners stood when the round began and once they had practiced, ``first``
-    before any round. A gate judges what played, so a snapshot that it lets pass is what the learner was ``before``.
+    ``before`` and ``after`` are the learners' states when the round began and after its practice, ``first`` before any
+    round. A gate judges the matches of a round, which a learner plays as it was ``before``, so that is what joins.
     """
     number, states = history.round, dict(after)
     born: list[Member] = []
@@ -77,7 +77,7 @@ def births(
 
 
 def _starts_over(config: Config, learner: LearnerConfig, number: int) -> bool:
-    place = [one.name for one in config.learners].index(learner.name)
+    place = [other.name for other in config.learners].index(learner.name)
     return bool(generator(config.league.seed, "reset", number, place).random() < learner.reset)
 
 

@@ -5,6 +5,7 @@ Reading them loads no PyTorch; it is loaded when something is made of them.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -13,40 +14,41 @@ from league.settings.sections import EnvConfig, Section, wrong
 from league.settings.yaml import shown
 from partners.learning.first_weights import FirstWeightsError, first_network, init_name
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
+from partners.learning.settings import LearnerSettings
 
 if TYPE_CHECKING:
     from dond_marl.scenarios.sources import ScenarioSource
-    from partners.learning.learners import LearnerSettings
     from partners.learning.practice import Practice
     from partners.network.network import NetworkShape, PolicyNetwork
 
 
 MAX_LAYERS, MAX_WIDTH = 8, 4_096
+_LEARNER = LearnerSettings()  # its defaults are those of the settings
 
 
-def _widths(given: object) -> object:
+def _widths(value: object) -> object:
     """Layer widths as a tuple, judged together so that one mistake is told once."""
-    widths = given if isinstance(given, list | tuple) else ()
+    widths = value if isinstance(value, list | tuple) else ()
     whole = all(type(width) is int and 1 <= width <= MAX_WIDTH for width in widths)
     if not whole or not 1 <= len(widths) <= MAX_LAYERS:
         expected = f"a list of 1 to {MAX_LAYERS} layer widths in 1..{MAX_WIDTH}, such as [128, 128]"
-        raise wrong(f"must be {expected}; got {shown(given)}")
+        raise wrong(f"must be {expected}; got {shown(value)}")
     return tuple(widths)
 
 
-def _reward(given: object) -> object:
+def _reward(value: object) -> object:
     """The one way to write a reward, once it is known that it can be made."""
     try:
-        reward_of(given)  # type: ignore[arg-type]  # whatever else it is, it is refused
-        return reward_name(given)  # type: ignore[arg-type]  # a text, by now
+        reward_of(value)  # type: ignore[arg-type]  # whatever else it is, it is refused
+        return reward_name(value)  # type: ignore[arg-type]  # a text, by now
     except RewardError as error:
         raise wrong(str(error)) from None
 
 
-def _init_from(given: object) -> object:
+def _init_from(value: object) -> object:
     """The one way to write what a learner starts from, once it is known that it may be."""
     try:
-        return None if given is None else init_name(given)
+        return None if value is None else init_name(value)
     except FirstWeightsError as error:
         raise wrong(f"must be {error}" if str(error).startswith("the path") else str(error)) from None
 
@@ -58,24 +60,24 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 class Hyperparameters(Section):
     """How a network learns; the defaults are the specification's."""
 
-    algo: Literal["ppo", "reinforce"] = "ppo"
-    lr: float = Field(default=3e-4, gt=0, le=1)
-    gamma: float = Field(default=0.99, ge=0, le=1, description="per own decision")
-    lam: float = Field(default=0.95, ge=0, le=1)
-    clip: float = Field(default=0.2, gt=0, lt=1)
-    epochs: int = Field(default=4, ge=1, le=100)
-    minibatch: int = Field(default=64, ge=2, le=1_000_000, description="decisions")
-    ent: float = Field(default=0.0, ge=0, le=10)
-    vf: float = Field(default=0.5, ge=0, le=10)
-    grad_norm: float = Field(default=0.5, gt=0, le=1000)
+    algo: Literal["ppo", "reinforce"] = _LEARNER.algo
+    lr: float = Field(default=_LEARNER.lr, gt=0, le=1)
+    gamma: float = Field(default=_LEARNER.gamma, ge=0, le=1, description="per own decision")
+    lam: float = Field(default=_LEARNER.lam, ge=0, le=1)
+    clip: float = Field(default=_LEARNER.clip, gt=0, lt=1)
+    epochs: int = Field(default=_LEARNER.epochs, ge=1, le=100)
+    minibatch: int = Field(default=_LEARNER.minibatch, ge=2, le=1_000_000, description="decisions")
+    ent: float = Field(default=_LEARNER.ent, ge=0, le=10)
+    vf: float = Field(default=_LEARNER.vf, ge=0, le=10)
+    grad_norm: float = Field(default=_LEARNER.grad_norm, gt=0, le=1000)
     rollout: int = Field(default=128, ge=1, le=100_000, description="decisions per env")
     num_envs: int = Field(default=8, ge=2, le=65_536, description="games side by side")
-    anneal: bool = Field(default=False, description="lr and ent fall to 0 by the end")
+    anneal: bool = Field(default=_LEARNER.anneal, description="lr and ent fall to 0 by the end")
     hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
     sorted_items: bool = Field(default=False, description="items are read least valued first")
     reward: RewardName = Field(default=OWN, description="what it is paid for a game")
     init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
-    kl: float = Field(default=0.0, ge=0, le=1000, description="the pull toward init_from")
+    kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="the pull toward init_from")
 
     @model_validator(mode="after")
     def _pulled_somewhere(self) -> Hyperparameters:
@@ -84,11 +86,9 @@ class Hyperparameters(Section):
         return self
 
     def learner(self, total_decisions: int) -> LearnerSettings:
-        """What a learner of ``total_decisions`` own decisions is told."""
-        from partners.learning.learners import LearnerSettings
-
-        names = ("algo", "lr", "gamma", "lam", "clip", "epochs", "minibatch", "ent", "vf", "grad_norm", "kl", "anneal")
-        return LearnerSettings(**{name: getattr(self, name) for name in names}, total_decisions=total_decisions)
+        """The settings of a learner that makes ``total_decisions`` own decisions in all."""
+        own = {field.name: getattr(self, field.name) for field in fields(_LEARNER) if field.name != "total_decisions"}
+        return LearnerSettings(**own, total_decisions=total_decisions)
 
     def shape(self, env: EnvConfig, hints: bool) -> NetworkShape:
         """The network that this game needs; ``hints``: whether it is told any."""

@@ -15,17 +15,10 @@ from league.settings.yaml import shown
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 GateKind = Literal["points", "win_rate"]
 Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
-RuleName = Literal[  # league.rounds.matchmaking.RULES holds each
-    "coverage",
-    "latest",
-    "learning_progress",
-    "meta_mixture",
-    "past_selves",
-    "regret",
-    "self_play",
-    "uniform",
-    "variance",
-]
+RuleName = Literal[  # the functions of league.rounds.matchmaking
+    "coverage", "latest", "learning_progress", "meta_mixture", "past_selves",
+    "regret", "self_play", "uniform", "variance",
+]  # fmt: skip
 AMONG = " among "
 RULE_NAMES, GROUPS = get_args(RuleName), get_args(Among)
 # Whom a role meets unless it is told: a main as AlphaStar's (Vinyals et al. 2019, Methods), with regret in place of the
@@ -37,14 +30,14 @@ MATCHMAKING: Mapping[LearnerRole, Mapping[str, float]] = {
 }
 
 
-def _matchmaking(given: object) -> object:
+def _matchmaking(value: object) -> object:
     """A mapping of branches to shares; the name of a rule alone is all of it."""
-    if given is None:
-        return given
-    said = {given: 1.0} if isinstance(given, str) else given
-    if not isinstance(said, Mapping) or not said:
-        raise wrong(f"a rule, or rules with their shares such as {{regret: 0.5, self_play: 0.5}}; got {shown(given)}")
-    for branch, share in said.items():
+    if value is None:
+        return value
+    shares = {value: 1.0} if isinstance(value, str) else value
+    if not isinstance(shares, Mapping) or not shares:
+        raise wrong(f"a rule, or rules with their shares such as {{regret: 0.5, self_play: 0.5}}; got {shown(value)}")
+    for branch, share in shares.items():
         rule, _, among = branch.partition(AMONG) if isinstance(branch, str) else ("", "", "")
         if rule not in RULE_NAMES or (AMONG in str(branch) and among not in GROUPS):
             raise wrong(
@@ -53,7 +46,7 @@ def _matchmaking(given: object) -> object:
             )
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1e6:
             raise wrong(f"the share of {branch} is a number above 0; got {shown(share)}")
-    return {branch: float(share) for branch, share in said.items()}
+    return {branch: float(share) for branch, share in shares.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +104,9 @@ class LearnerConfig(Hyperparameters):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_its_role_does(cls, given: Any) -> Any:
+    def _as_its_role_does(cls, settings: Any) -> Any:
         """The matchmaking of its role, unless it is given."""
-        if not isinstance(given, Mapping) or given.get("matchmaking") is not None:
-            return given
-        preset = MATCHMAKING.get(given.get("role", "main"))
-        return {**given, "matchmaking": dict(preset)} if preset is not None else given
+        if not isinstance(settings, Mapping) or settings.get("matchmaking") is not None:
+            return settings
+        preset = MATCHMAKING.get(settings.get("role", "main"))
+        return {**settings, "matchmaking": dict(preset)} if preset is not None else settings

@@ -1,6 +1,6 @@
 """Reading settings: a YAML file of differences from the defaults, with ``--set a.b=c`` options over it.
 
-Whatever is wrong is told at once, with file, line, key, what was given and what may be given: :class:`ConfigError`.
+All mistakes are reported at once (:class:`ConfigError`), each with file, line, key, the value and what is allowed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dond_marl.errors import InputError
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.settings.learner import LearnerConfig
-from league.settings.rosters import ROSTERS, roster_given, somebody, unrepeated, written_out
+from league.settings.rosters import ROSTERS, as_roster, not_empty, unrepeated, written_out
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.sections import (
     BackendConfig,
@@ -51,8 +51,8 @@ __all__ = [
 ]
 
 
-def _as_tuple(given: object) -> object:
-    return tuple(given) if isinstance(given, list) else given
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
 
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -60,7 +60,7 @@ Phase = Literal["practice", "last", "measures"]
 UNUSED = ("partner", "render_mode")  # keys of env that a league has no use for
 SHOWN = ("confidence", "responses", "evaluate")  # keys of league that say what is shown of it
 BOUNDS = ("ge", "gt", "le", "lt")
-Roster = Annotated[tuple[MemberConfig, ...], BeforeValidator(roster_given), AfterValidator(unrepeated)]
+Roster = Annotated[tuple[MemberConfig, ...], BeforeValidator(as_roster), AfterValidator(unrepeated)]
 
 
 class Config(Section):
@@ -68,7 +68,7 @@ class Config(Section):
 
     env: EnvConfig = Field(default_factory=EnvConfig)
     league: LeagueConfig = Field(default_factory=LeagueConfig)
-    members: Annotated[Roster, BeforeValidator(somebody)]
+    members: Annotated[Roster, BeforeValidator(not_empty)]
     gate: Roster = ()
     heldout: Roster = ()
     training: Hyperparameters = Field(default_factory=Hyperparameters)  # of every learner that does not say otherwise
@@ -83,14 +83,14 @@ class Config(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _written_out(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        training, learners = given.get("training"), given.get("learners")
-        said = {**given, **written_out(given)}
+    def _written_out(cls, settings: Any) -> Any:
+        if not isinstance(settings, Mapping):
+            return settings
+        training, learners = settings.get("training"), settings.get("learners")
+        written = {**settings, **written_out(settings)}
         if isinstance(training, Mapping) and isinstance(learners, list | tuple):
-            said["learners"] = [{**training, **one} if isinstance(one, Mapping) else one for one in learners]
-        return said
+            written["learners"] = [{**training, **own} if isinstance(own, Mapping) else own for own in learners]
+        return written
 
     @model_validator(mode="after")
     def _one_name_each(self) -> Config:
@@ -121,22 +121,21 @@ class Config(Section):
 
     @property
     def everybody(self) -> tuple[MemberConfig, ...]:
-        """The members of all three lists."""
         return (*self.members, *self.gate, *self.heldout)
 
     @property
     def curriculum(self) -> tuple[StageConfig, ...]:
-        """The stages; a league without any has one that changes nothing."""
+        """The stages; without any, one that changes nothing."""
         return self.stages or (PLAIN,)
 
     @property
     def layout(self) -> EnvConfig:
-        """An environment whose observations hold those of every stage: the learners' features for life."""
+        """An environment whose observations hold those of every stage: what the learners' features are laid out for."""
         return widest(self.env, self.stages)
 
     @property
     def hinted(self) -> bool:
-        """Whether anybody whispers in any stage."""
+        """Whether a learner gets hints in any stage."""
         return any(stage.hinted for stage in self.curriculum)
 
     @property
@@ -163,7 +162,7 @@ class Config(Section):
 
 
 class ConfigError(InputError):
-    """Settings that cannot be used; ``complaints`` says everything that is wrong, in the order of reading."""
+    """Settings that cannot be used; ``complaints`` holds every mistake, in the order of reading."""
 
     def __init__(self, complaints: Iterable[Complaint]) -> None:
         self.complaints = tuple(sorted(complaints))
@@ -239,7 +238,7 @@ def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
 
 
 def _built(layers: list[Layer], model: type[Settings]) -> Settings:
-    """The settings that all layers say together, or every complaint about them."""
+    """The settings of all layers together. Raises :class:`ConfigError` with every mistake in them."""
     merged = merge(layers, _sections(model))
     if "env" in model.model_fields:
         _choose_scenarios(layers, merged)
@@ -256,13 +255,13 @@ def _built(layers: list[Layer], model: type[Settings]) -> Settings:
 
 
 def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
-    """Replace what the layers say of the source by what they mean, or complain where one contradicts itself."""
+    """Make the keys that name the source agree over all layers; complain where a layer contradicts itself."""
     choice = Choice()
     sections = [(layer, layer.data["env"]) for layer in layers if isinstance(layer.data.get("env"), Mapping)]
-    if not all(clear(said) for _, said in sections):
+    if not all(clear(env) for _, env in sections):
         return  # the values are refused one by one
-    for layer, said in sections:
-        choice, contradiction = choose(choice, said)
+    for layer, env in sections:
+        choice, contradiction = choose(choice, env)
         if contradiction is not None:
             place = layer.place(("env", contradiction.key))
             merged.complaints.append(Complaint(place, f"env.{contradiction.key}: {contradiction.text}"))
@@ -270,25 +269,25 @@ def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
 
 
 def _left_out(item: object) -> bool:
-    """Whether something in ``item`` could not be read, which has been told already."""
+    """Whether something in ``item`` could not be read, about which there is a complaint already."""
     if isinstance(item, Mapping):
         return any(map(_left_out, item.values()))
     return any(map(_left_out, item)) if isinstance(item, list) else item is LEFT_OUT
 
 
 def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
-    """Path and words of an error of pydantic's about a ``model``."""
+    """Path and text of a complaint, from pydantic's error about a ``model``."""
     path: Path = tuple(details["loc"])
     if details["type"] == "wrong":
         context = details["ctx"]
         return (*path, context["key"]) if context["key"] is not None else path, str(context["text"])
     fields = _fields(path[:-1], model)
-    key, given = str(path[-1]) if path else "", details["input"]
+    key, value = str(path[-1]) if path else "", details["input"]
     if details["type"] == "extra_forbidden":
         return path, f"unknown key{_near(key, fields)}; known: {', '.join(fields)}"
     field = fields.get(key)
     choices = _choices(field) if field else []
-    return path, f"must be {_allowed(field) if field else 'left out'}; got {shown(given)}{_near(given, choices)}"
+    return path, f"must be {_allowed(field) if field else 'left out'}; got {shown(value)}{_near(value, choices)}"
 
 
 def _kinds(field: FieldInfo) -> tuple[Any, ...]:
@@ -332,7 +331,7 @@ def _range(field: FieldInfo, whole: bool) -> str:
 
 
 def _sections(model: type[BaseModel]) -> tuple[str, ...]:
-    """The keys that are merged by key; whatever else is replaced whole."""
+    """The sections that are merged key by key; every other value is replaced as a whole."""
     return tuple(name for name, field in model.model_fields.items() if isinstance(field.annotation, type(BaseModel)))
 
 
@@ -346,6 +345,6 @@ def _fields(path: Path, model: Any) -> dict[str, FieldInfo]:
     return dict(model.model_fields) if isinstance(model, type(BaseModel)) else {}
 
 
-def _near(given: object, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(given, list(known), n=1) if isinstance(given, str) and len(given) < 100 else []
+def _near(value: object, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(value, list(known), n=1) if isinstance(value, str) and len(value) < 100 else []
     return f" (did you mean {near[0]!r}?)" if near else ""

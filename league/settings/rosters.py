@@ -42,9 +42,9 @@ def standard_heldout() -> list[Any]:
     return held
 
 
-def written_out(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The three lists with ``zoo`` and ``standard`` replaced by what they stand for; whatever is no list stays."""
-    lists = {"members": given.get("members", ZOO), "gate": given.get("gate", ()), "heldout": given.get("heldout", ())}
+def written_out(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The three lists with ``zoo`` and ``standard`` expanded; a value that is no list stays, to be refused."""
+    lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in ROSTERS if key in settings}
     if lists["members"] == ZOO:
         lists["members"] = [ZOO]
     if lists["heldout"] == STANDARD:
@@ -59,22 +59,22 @@ def written_out(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def roster_given(given: Any) -> Any:
-    """A list of occupants, as a tuple."""
-    if not isinstance(given, list | tuple):
-        raise wrong(f"must be a list of occupants; got {shown(given)}")
-    return tuple(given)
+def as_roster(value: Any) -> Any:
+    """A list as a tuple; anything else is refused."""
+    if not isinstance(value, list | tuple):
+        raise wrong(f"must be a list of occupants; got {shown(value)}")
+    return tuple(value)
 
 
-def somebody(given: Any) -> Any:
-    """A list that is not empty."""
-    if not isinstance(given, list | tuple) or not given:
-        raise wrong(f"must be a list of occupants, at least one, or {ZOO} for all scripted ones; got {shown(given)}")
-    return given
+def not_empty(value: Any) -> Any:
+    """A list of at least one item; anything else is refused."""
+    if not isinstance(value, list | tuple) or not value:
+        raise wrong(f"must be a list of occupants, at least one, or {ZOO} for all scripted ones; got {shown(value)}")
+    return value
 
 
 def unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
-    """The members, once it is known that no two are named or written alike."""
+    """The members. Raises where two have the same name, or the same spec without a name."""
     names: dict[str, int] = {}
     specs: dict[str, int] = {}
     for place, member in enumerate(members):

@@ -1,8 +1,7 @@
 """Which scenario source the settings ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` mean, layer by layer.
 
 Within one layer they must not contradict each other; a later layer that names a source replaces the earlier source and
-its split.
-Saying ``use_dataset: true`` is the specification's way of saying ``scenarios: <dataset>``.
+its split. ``use_dataset: true`` is how the specification writes ``scenarios: <dataset>``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ DEFAULT_DATASET = "self_play"
 
 
 class Choice(NamedTuple):
-    """The source, the split asked of it (``None``: its default) and the data set that ``use_dataset`` would mean."""
+    """The source, its split (``None``: its default) and the data set that ``use_dataset: true`` would select."""
 
     source: str = DEFAULT_SOURCE
     split: str | None = None
@@ -26,25 +25,25 @@ class Choice(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """What does not go together in one layer, and the key to change."""
+    """Keys of one layer that contradict each other, and the key to change."""
 
     key: str
     text: str
 
 
-def clear(said: Mapping[str, Any]) -> bool:
-    """Whether each of the four keys holds a value that it takes; with another, nobody knows what was meant."""
-    return all(_takes(key, said[key]) for key in KEYS if key in said)
+def clear(env: Mapping[str, Any]) -> bool:
+    """Whether each of the four keys in ``env`` holds a value that it takes; only then can they be interpreted."""
+    return all(_takes(key, env[key]) for key in KEYS if key in env)
 
 
-def choose(before: Choice, said: Mapping[str, Any]) -> tuple[Choice, Contradiction | None]:
-    """The choice once a layer has ``said`` some of the four keys, which are :func:`clear`."""
-    dataset = said.get("dataset")
-    source, wrong = _source(before, said.get("use_dataset"), dataset, said.get("scenarios"))
+def choose(before: Choice, env: Mapping[str, Any]) -> tuple[Choice, Contradiction | None]:
+    """The choice after a layer whose ``env`` holds some of the four keys, all of them :func:`clear`."""
+    dataset = env.get("dataset")
+    source, wrong = _source(before, env.get("use_dataset"), dataset, env.get("scenarios"))
     if wrong is not None:
         return before, wrong
-    kept = None if said.keys() & {"scenarios", "use_dataset", "dataset"} else before.split
-    split = said.get("split", kept)
+    kept = None if env.keys() & {"scenarios", "use_dataset", "dataset"} else before.split
+    split = env.get("split", kept)
     meant = source if source in DATASETS else dataset or before.dataset
     try:
         check_split(source, split)
@@ -53,11 +52,11 @@ def choose(before: Choice, said: Mapping[str, Any]) -> tuple[Choice, Contradicti
     return Choice(source, split, meant), None
 
 
-def agreeing(said: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
-    """``said`` with all four keys saying what was chosen."""
+def agreeing(env: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
+    """``env`` with all four keys set to what was chosen."""
     use = choice.source in DATASETS
     return {
-        **said,
+        **env,
         "scenarios": choice.source,
         "use_dataset": use,
         "dataset": choice.source if use else DEFAULT_DATASET,
@@ -80,13 +79,13 @@ def _source(
         named = dataset or before.dataset
         if scenarios in (None, named):
             return named, None
-        said = f"use_dataset: true with dataset: {named} contradicts scenarios: {scenarios}"
+        problem = f"use_dataset: true with dataset: {named} contradicts scenarios: {scenarios}"
     elif use is False:
         if scenarios not in DATASETS:  # a data set named beside use_dataset: false is not in use
             return scenarios or (DEFAULT_SOURCE if before.source in DATASETS else before.source), None
-        said = f"use_dataset: false contradicts scenarios: {scenarios}"
+        problem = f"use_dataset: false contradicts scenarios: {scenarios}"
     else:
         if scenarios is None or dataset in (None, scenarios):
             return scenarios or dataset or before.source, None
-        said = f"dataset: {dataset} contradicts scenarios: {scenarios}"
-    return before.source, Contradiction("scenarios", f"{said}; give one of the two")
+        problem = f"dataset: {dataset} contradicts scenarios: {scenarios}"
+    return before.source, Contradiction("scenarios", f"{problem}; give one of the two")

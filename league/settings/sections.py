@@ -37,18 +37,18 @@ def wrong(text: str, key: str | int | None = None) -> PydanticCustomError:
     return PydanticCustomError("wrong", "{text}", {"text": text, "key": key})
 
 
-def _occupant(given: object) -> object:
+def _occupant(value: object) -> object:
     """The one way to write an occupant, once it is known that it can be seated."""
-    if not isinstance(given, str | Mapping) or len(str(given)) > MAX_TEXT:
-        raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {shown(given)}")
+    if not isinstance(value, str | Mapping) or len(str(value)) > MAX_TEXT:
+        raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {shown(value)}")
     try:
-        spec = spec_name(given)
+        spec = spec_name(value)
         if parse_spec(spec)[0] in UNSCRIPTED:
             check_spec(spec)  # made when the league begins: reading settings reads no weights
         else:
             seat_occupant(spec)
     except OccupantNameError as error:
-        torn = isinstance(given, str) and given.count("(") != given.count(")")
+        torn = isinstance(value, str) and value.count("(") != value.count(")")
         raise wrong(f"{error}{' (in a list in [...] put quotes around it)' if torn else ''}") from None
     return spec
 
@@ -90,14 +90,14 @@ class EnvConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_source(cls, given: Any) -> Any:
+    def _one_source(cls, settings: Any) -> Any:
         """Make the four keys that name the source agree, or say how they contradict each other."""
-        if not isinstance(given, Mapping) or not clear(given):
-            return given
-        choice, contradiction = choose(Choice(), given)
+        if not isinstance(settings, Mapping) or not clear(settings):
+            return settings
+        choice, contradiction = choose(Choice(), settings)
         if contradiction is not None:
             raise wrong(contradiction.text, contradiction.key)
-        return agreeing(given, choice)
+        return agreeing(settings, choice)
 
     @model_validator(mode="after")
     def _holds_something(self) -> EnvConfig:
@@ -163,15 +163,15 @@ class MemberConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_spec(cls, given: Any) -> Any:
+    def _from_spec(cls, value: Any) -> Any:
         """``boulware(exponent=4)`` or ``{kind: boulware, exponent: 4, name: stubborn Bob}``."""
-        if isinstance(given, Mapping):
-            if given.keys() == {"name", "spec"}:
-                return given
-            spec = _occupant({key: value for key, value in given.items() if key != "name"})
-            name = given.get("name", spec)
+        if isinstance(value, Mapping):
+            if value.keys() == {"name", "spec"}:
+                return value
+            spec = _occupant({key: value for key, value in value.items() if key != "name"})
+            name = value.get("name", spec)
         else:
-            name = spec = _occupant(given)
+            name = spec = _occupant(value)
         if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name.strip()) == len(name) <= MAX_NAME:
             advice = "" if name is not spec else "; give it one with {kind: ..., name: ...}"
             raise wrong(f"a member's name is 1..{MAX_NAME} printable characters; got {shown(name)}{advice}")

@@ -33,12 +33,12 @@ class StageEnv(Section):
 
     def over(self, env: EnvConfig) -> EnvConfig:
         """The environment of the stage. Raises what a contradiction raises."""
-        said = {key: value for key, value in self.model_dump().items() if value is not None}
-        choice, contradiction = choose(Choice(env.scenarios, env.split, env.dataset), said)
+        changes = {key: value for key, value in self.model_dump().items() if value is not None}
+        choice, contradiction = choose(Choice(env.scenarios, env.split, env.dataset), changes)
         if contradiction is not None:
             raise wrong(f"env.{contradiction.key}: {contradiction.text}")
         try:
-            return EnvConfig.model_validate(agreeing({**env.model_dump(), **said}, choice))
+            return EnvConfig.model_validate(agreeing({**env.model_dump(), **changes}, choice))
         except ValidationError as error:
             raise wrong(f"env: {error.errors()[0]['msg']}") from None
 
@@ -54,8 +54,8 @@ class StageLearner(Section):
 
     def over(self, learner: LearnerConfig) -> LearnerConfig:
         """The learner's settings in the stage."""
-        said = self.model_dump(exclude={"learns", "hints"})
-        return learner.model_copy(update={key: value for key, value in said.items() if value is not None})
+        changes = self.model_dump(exclude={"learns", "hints"})
+        return learner.model_copy(update={key: value for key, value in changes.items() if value is not None})
 
 
 class Until(Section):
@@ -86,8 +86,8 @@ class StageConfig(Section):
 
     def hints_of(self, learner: str) -> HintsConfig:
         """Who whispers to a learner in this stage."""
-        told = self.learners.get(learner, StageLearner()).hints
-        return self.hints if told is None else told
+        own = self.learners.get(learner, StageLearner()).hints
+        return self.hints if own is None else own
 
     @property
     def hinted(self) -> bool:
@@ -103,8 +103,8 @@ def widest(env: EnvConfig, stages: tuple[StageConfig, ...]) -> EnvConfig:
     """An environment whose observations hold those of every stage: what the learners' features are laid out for."""
     every = [env, *(stage.env.over(env) for stage in stages)]
     wide: Mapping[str, Any] = {
-        "max_turns": max(one.max_turns for one in every),
-        "max_count": max(one.max_count for one in every),
-        "reveal_partner_utilities": any(one.reveal_partner_utilities for one in every),
+        "max_turns": max(env.max_turns for env in every),
+        "max_count": max(env.max_count for env in every),
+        "reveal_partner_utilities": any(env.reveal_partner_utilities for env in every),
     }
     return env.model_copy(update=dict(wide))

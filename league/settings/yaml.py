@@ -195,8 +195,8 @@ class _Reader:
             if not path:
                 self._top = line
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != _TAG + "str":
-                given = shown(key_node.value) if isinstance(key_node, yaml.ScalarNode) else f"some {key_node.id}"
-                self._refuse(line, f"a key must be text; got {given}")
+                text = shown(key_node.value) if isinstance(key_node, yaml.ScalarNode) else f"some {key_node.id}"
+                self._refuse(line, f"a key must be text; got {text}")
                 continue
             key = key_node.value
             here = (*path, key)

@@ -8,8 +8,6 @@ on to the same bits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -25,32 +23,13 @@ from partners.learning.losses import (
     policy_gradient,
     value_loss,
 )
+from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import NETWORK, part_of
 from partners.network.network import PolicyNetwork, with_weights
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
 ROUNDING = 1e-5  # share of a whole: advantages that spread less are rounding, and must not be scaled up to a full step
 REFERENCE = "reference."  # before the names of its tensors
-Algorithm = Literal["ppo", "reinforce"]
-
-
-@dataclass(frozen=True, slots=True)
-class LearnerSettings:
-    """How a network is improved; the defaults are the specification's (section 3.2)."""
-
-    algo: Algorithm = "ppo"
-    lr: float = 3e-4
-    gamma: float = 0.99  # per own decision
-    lam: float = 0.95  # PPO: of the generalized advantages
-    clip: float = 0.2  # PPO
-    epochs: int = 4  # PPO
-    minibatch: int = 64  # PPO: decisions; the last one may be short
-    ent: float = 0.0  # weight of the entropy
-    vf: float = 0.5  # PPO: weight of the value loss
-    grad_norm: float = 0.5  # PPO: the gradient is scaled down to this norm
-    kl: float = 0.0  # weight of the divergence from a reference policy, nats per decision
-    anneal: bool = False  # lr and ent fall linearly to zero over ``total_decisions``
-    total_decisions: int = 0
 
 
 class Learner:

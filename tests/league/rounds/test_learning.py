@@ -76,7 +76,6 @@ def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, 
             import os, signal, sys
             sys.path.insert(0, sys.argv[1])
             from pathlib import Path
-            from league import blobs
             from league.settings.read import load_config
             from league.ledger.ledger import Ledger
             from league.ledger.run_directory import new_run

@@ -12,7 +12,6 @@ import torch
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
-from league.cli.train import main
 from league.ledger.run_directory import RunDirectory
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import ConfigError, load_config
@@ -24,13 +23,15 @@ from partners.learning.first_weights import (
     init_name,
     with_room_for_hints,
 )
-from partners.learning.learners import Learner, LearnerSettings
+from partners.learning.learners import Learner
 from partners.learning.losses import divergence
 from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import RELUCTANCE
 from partners.network.saved import EXPERT, PEOPLE
+from tests.command import train_command
 
 torch.set_num_threads(1)
 SMALL = NetworkShape(hidden=(8,))
@@ -256,14 +257,17 @@ def test_a_run_goes_on_to_the_same_bits_when_what_it_started_from_is_gone(tmp_pa
 def test_the_command_says_what_it_starts_from_or_what_is_wrong_before_it_makes_a_folder(tmp_path, capsys):
     path = tmp_path / "settings.yaml"
     path.write_text(SETTINGS.replace("FOLDER", str(tmp_path / "runs")))
-    assert main(path, ["training.init_from=none.json"], None) == 2
-    assert main(path, ["training.init_from=expert"], None) == 2
+    assert train_command(path, ["training.init_from=none.json"], None) == 2
+    assert train_command(path, ["training.init_from=expert"], None) == 2
     told = capsys.readouterr().err
     assert "no such checkpoint" in told and "hidden makes it [8], and the weights are for [256, 256]" in told
     assert not (tmp_path / "runs").exists()
     saved(tmp_path / "start.json")
     assert (
-        main(path, [f"training.init_from={tmp_path / 'start.json'}", "training.kl=0.5", "env.partner=micro"], None) == 0
+        train_command(
+            path, [f"training.init_from={tmp_path / 'start.json'}", "training.kl=0.5", "env.partner=micro"], None
+        )
+        == 0
     )
     assert f"from {tmp_path / 'start.json'} and pulled toward it by 0.5" in capsys.readouterr().out
 

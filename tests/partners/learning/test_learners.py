@@ -15,10 +15,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
 from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
-from league.evaluation.matches import score
+from league.evaluation.matches import Terms, score
 from partners.learning.experience import Experience
-from partners.learning.learners import Learner, LearnerSettings
+from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.settings import LearnerSettings
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
 
@@ -73,7 +74,7 @@ def test_a_learner_reaches_the_known_optimum_of_games_of_one_decision(settings, 
         )
         games += practiced.games
         learner.update(experience)
-    result = score(NetworkPartner(learner.network, greedy=True), partner, few, ONE_DECISION, seed=0, prior=source.prior)
+    result = score(NetworkPartner(learner.network, greedy=True), partner, Terms(source, few, ONE_DECISION))
     best = optimum(few, partner)
     assert 4 < best[1] < best[0] < 10
     for seat in (0, 1):

@@ -21,11 +21,10 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
-from league.cli.train import main
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
-from partners.learning.learners import Learner, LearnerSettings
+from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import (
     REWARDS,
@@ -39,8 +38,10 @@ from partners.learning.rewards import (
     reward_name,
     reward_of,
 )
+from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import load_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
+from tests.command import train_command
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
@@ -188,7 +189,7 @@ def test_every_reward_of_the_registry_is_pure_data():
 
 
 def test_reading_rewards_loads_no_torch():
-    code = "import sys, partners.learning.rewards, league.hyperparameters; print('torch' in sys.modules)"
+    code = "import sys, partners.learning.rewards, league.settings.hyperparameters; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "False"
 
@@ -249,7 +250,7 @@ def test_a_checkpoint_says_what_its_learner_was_paid(tmp_path):
 def test_training_under_a_dial_says_so_beside_every_figure(tmp_path, capsys):
     def lines(reward: str) -> list[str]:
         settings(tmp_path, reward)
-        assert main(tmp_path / "settings.yaml", (), None) == 0
+        assert train_command(tmp_path / "settings.yaml", (), None) == 0
         return [line for line in capsys.readouterr().out.splitlines() if re.search(r"points of ten|%", line)]
 
     dial, own = lines("svo(45)"), lines("own")

@@ -1,0 +1,25 @@
+"""What a learner may be set to, apart from the learner: no PyTorch is loaded to read settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerSettings:
+    """How a network is improved; the defaults are the specification's (section 3.2)."""
+
+    algo: Literal["ppo", "reinforce"] = "ppo"
+    lr: float = 3e-4
+    gamma: float = 0.99  # per own decision
+    lam: float = 0.95  # PPO: of the generalized advantages
+    clip: float = 0.2  # PPO
+    epochs: int = 4  # PPO
+    minibatch: int = 64  # PPO: decisions; the last one may be short
+    ent: float = 0.0  # weight of the entropy
+    vf: float = 0.5  # PPO: weight of the value loss
+    grad_norm: float = 0.5  # PPO: the gradient is scaled down to this norm
+    kl: float = 0.0  # weight of the divergence from a reference policy, nats per decision
+    anneal: bool = False  # lr and ent fall linearly to zero over ``total_decisions``
+    total_decisions: int = 0
