@@ -17,20 +17,21 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
-from league.cli.experiments.distill import main
 from league.experiments.distill import DistillConfig, imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.occupant import chosen, llm
+from partners.llm.occupant import llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
 from partners.llm.reply import Legal, LegalReply, read_reply
+from partners.llm.service import chosen
 from partners.llm.student.distill import distill, lessons
 from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, teach
 from partners.llm.student.own_model import cache_folder, local_model, trained_cap, whole
 from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
 from partners.scripted.greedy import Heuristic
+from tests.command import dond
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
@@ -316,17 +317,18 @@ def test_the_command_makes_a_model_and_reports(tmp_path, capsys):
         "student: {width: 16, layers: 1, heads: 2, inner: 16, steps: 4, batch: 8}\n"
     )
     out = tmp_path / "model"
-    assert main(path, [], out) == 0
-    told = capsys.readouterr().out
+    command = "experiment", "distill", "--config", path
+    assert dond(*command, "--out", out) == 0
+    printed = capsys.readouterr().out
     for figure in ("agreement", "of its whole decisions", "moves/s with 64 games in flight", "784 games"):
-        assert figure in told
+        assert figure in printed
     assert whole(out)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("")
-    assert main(path, [], tmp_path / "other") == 1
+    assert dond(*command, "--out", tmp_path / "other") == 1
     assert "holds something else: name a new folder" in capsys.readouterr().err
-    assert main(path, ["teacher=hal"], None) == 2
-    assert main(path, ["prompt_path=nowhere.txt"], None) == 2
+    assert dond(*command, overrides=["teacher=hal"]) == 2
+    assert dond(*command, overrides=["prompt_path=nowhere.txt"]) == 2
 
 
 @pytest.mark.slow
