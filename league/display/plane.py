@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import RunFailure
+from dond_marl.errors import InputError
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import TEN
@@ -51,7 +51,7 @@ INK, FAINT, PAPER, GRID = "#22272e", "#59636e", "#ffffff", "#e6e8eb"
 GAMES, REACHABLE = "#9db8d2", "#f4f7fa"
 
 
-class PlotError(RunFailure):
+class PlotError(InputError):
     """The figure cannot be drawn; the message says what to do."""
 
 

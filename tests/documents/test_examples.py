@@ -13,6 +13,7 @@ import pytest
 
 from scripts.plug_in.matrix import BEGIN, END, PAGE, Row, run, table, write
 from scripts.plug_in.places import EXAMPLES, Example
+from tests.command import PROGRAM
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "scripts" / "examples"
@@ -106,10 +107,10 @@ def test_a_policy_trained_elsewhere_sits_in_the_league(tmp_path):
     need("hatchling")
     call(*pip, "--target", site, FOLDER / "sb3_partner", cwd=tmp_path)
     spec = "sb3(path='model.zip')"
-    told = call(sys.executable, ROOT / "scripts" / "catalogue.py", "sb3", cwd=tmp_path, path=site)
+    told = call(*PROGRAM, "catalogue", "sb3", cwd=tmp_path, path=site)
     assert "likeliest act" in told and "must be given" in told
     tiny = ("--scenarios", "lewis", "--sample", 50)
-    command = (sys.executable, ROOT / "scripts" / "evaluate.py", "--member", spec, "--against", "heuristic", *tiny)
+    command = (*PROGRAM, "evaluate", "--member", spec, "--against", "heuristic", *tiny)
     assert "share of the best response" in call(*command, cwd=tmp_path, path=site)
     settings = (
         "--set",

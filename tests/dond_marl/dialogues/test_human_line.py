@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from dond_marl.dialogues.human_line import (
     to_json,
 )
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, Dialogue, load_dialogues
+from tests.command import run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
 NO_DEAL = ("<disagree>",) * 6
@@ -159,15 +159,7 @@ def test_who_opens_is_compared_with_who_answers_in_the_same_rows(data_dir):
 
 
 def humans(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    script = ROOT / "scripts" / "humans.py"
-    return subprocess.run(
-        [sys.executable, script, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        timeout=120,
-    )
+    return run_dond("data", "humans", *arguments, cwd=cwd, timeout=120)
 
 
 def test_the_script_shows_the_stored_figures_without_the_data(tmp_path):
@@ -179,7 +171,7 @@ def test_the_script_shows_the_stored_figures_without_the_data(tmp_path):
 
 def test_the_script_says_what_to_do_without_a_traceback(tmp_path):
     done = humans("--data-dir", tmp_path / "nowhere", cwd=tmp_path)
-    assert done.returncode == 1 and "fetch_data.py" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "dond data fetch" in done.stderr and "Traceback" not in done.stderr
     done = humans("--json", tmp_path / "no" / "folder.json", cwd=tmp_path)
     assert done.returncode == 1 and "folder.json" in done.stderr and "Traceback" not in done.stderr
     done = humans("--store", cwd=tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -12,8 +11,7 @@ import pytest
 
 from dond_marl.scenarios.data import CHECKSUMS, load_self_play
 from dond_marl.scenarios.fetch import FetchError, fetch
-
-SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "fetch_data.py"
+from tests.command import run_dond
 
 
 class Server:
@@ -59,8 +57,7 @@ def server(data_dir, monkeypatch):
 
 
 def script(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    return run_dond("data", "fetch", *arguments, cwd=cwd, timeout=60)
 
 
 def names(folder: Path) -> list[str]:

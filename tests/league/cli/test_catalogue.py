@@ -1,11 +1,9 @@
-"""scripts/catalogue.py: everybody is listed as they are, on any screen."""
+"""The catalogue: everybody is listed as they are, on any screen."""
 
 from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,9 @@ from rich.console import Console
 from dond_marl import occupants
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
-from league.cli.catalogue import DECLARED, Entry, Parameter, entries, entry_of, full, main, overview, plain
+from league.cli.catalogue import DECLARED, Entry, Parameter, entries, entry_of, full, overview, plain
 from partners.scripted.greedy import Heuristic
+from tests.command import dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
 NEEDS_NOTHING = [entry.name for entry in entries() if all(p.default is not None for p in entry.parameters)]
@@ -107,18 +106,18 @@ def test_markup_of_docstrings_is_not_shown():
 
 
 def test_json_is_for_programs(capsys):
-    assert main(["boulware", "best_response", "boulware"], as_json=True, no_color=False) == 0
+    assert dond("catalogue", "boulware", "best_response", "boulware", "--json") == 0
     boulware, response = json.loads(capsys.readouterr().out)
     assert boulware["parameters"] == [{"name": "exponent", "default": "4.0"}, {"name": "floor", "default": "0.5"}]
     assert boulware["traits"]["deterministic"] is True and response["parameters"][0] == {"name": "to", "default": None}
 
 
 def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
-    assert main(["boulwere"], as_json=False, no_color=False) == 2
+    assert dond("catalogue", "boulwere") == 2
     assert "no occupant is called 'boulwere' (did you mean 'boulware'?)" in capsys.readouterr().err
 
 
-def test_the_script_lists_a_third_partys_occupants_too(tmp_path):
+def test_the_command_lists_a_third_partys_occupants_too(tmp_path):
     (tmp_path / "theirs.py").write_text(
         "from partners.scripted.greedy import Heuristic\n\n\ndef theirs(share=0.3):\n"
         '    """Is easily pleased.\n\n    Source: elsewhere.\n    """\n    return Heuristic(accept_ratio=share)\n'
@@ -127,9 +126,6 @@ def test_the_script_lists_a_third_partys_occupants_too(tmp_path):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{occupants.GROUP}]\ntheirs = theirs:theirs\n")
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "catalogue.py", "theirs"],
-        capture_output=True, text=True, check=False, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": ""},
-    )  # fmt: skip
+    done = run_dond("catalogue", "theirs", cwd=tmp_path, env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""})
     assert done.returncode == 0, done.stderr
     assert "Is easily pleased." in done.stdout and "default 0.3" in done.stdout and "from theirs" in done.stdout

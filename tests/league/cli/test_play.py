@@ -23,7 +23,6 @@ from dond_marl.records.record import from_json, records, replay
 from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
-from league.cli.play import Request, main
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
 from league.display.session import RECORDS
 from league.display.typed import Meant, Mistake, Wish, understood
@@ -31,9 +30,9 @@ from league.settings.read import EnvConfig
 from league.tasks.values import Block, MatchTask, Member, Place, Seated, play
 from partners import catalogue as built_in
 from partners.human import Human, View, human, views
+from tests.command import HERE, PROGRAM, dond
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = ROOT / "scripts" / "play.py"
 
 # 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
 SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
@@ -65,11 +64,10 @@ def sit(monkeypatch, tmp_path, *lines, columns=80, **given):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-    defaults = {
-        "partner": "pushover", "seat": "0", "scenarios": "lewis", "split": None, "data_dir": None, "seed": 3,
-        "games": 1, "max_turns": 10, "disagree": "ends", "record": Path("games.jsonl"), "no_color": True,
-    }  # fmt: skip
-    return main(Request(**{**defaults, **given}))
+    usual = {"partner": "pushover", "seat": "0", "seed": 3, "record": "games.jsonl"}
+    options = {name: value for name, value in {**usual, **given}.items() if value is not None}
+    words = (word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value))
+    return dond("play", "--no-color", *words)
 
 
 def recorded(path):
@@ -303,14 +301,14 @@ def test_a_partner_that_fails_is_told_and_ends_the_sitting(monkeypatch, tmp_path
         ({"partner": "huristic"}, "did you mean 'heuristic'"),
         ({"partner": "\x1b[31mred"}, "an occupant is written name"),
         ({"max_turns": 0}, "--max-turns must be an integer in 1..100; got 0"),
-        ({"disagree": "maybe"}, "--disagree must be"),
+        ({"disagree": "maybe"}, "--disagree 'maybe' is not one of 'ends', 'rejects'"),
         ({"games": 0}, "--games must be an integer in 1..1000; got 0"),
         ({"seed": -1}, "--seed must be an integer in 0..2"),
         ({"split": "best"}, "split of scenarios='lewis' must be one of"),
         ({"scenarios": "self_play", "data_dir": Path("nowhere")}, "no such data file"),
         ({"record": Path()}, "--record .: no file can be written there"),
         ({"record": Path("no/such/file")}, "no file can be written there; name one in a folder that exists"),
-        ({"record": SCRIPT}, "its last line is no whole game record; name another file"),
+        ({"record": Path(__file__)}, "its last line is no whole game record; name another file"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_told_in_one_line(monkeypatch, tmp_path, capsys, given, told):
@@ -423,9 +421,9 @@ def test_the_terminal_itself_can_be_named_and_shows_games_side_by_side(monkeypat
 
 
 def test_ctrl_c_leaves_with_130_and_the_script_needs_no_terminal(tmp_path):
-    command = [sys.executable, SCRIPT, "--partner", "tough", "--seat", "0", "--seed", "1", "--games", "2"]
+    command = [*PROGRAM, "play", "--partner", "tough", "--seat", "0", "--seed", "1", "--games", "2"]
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=HERE
     )
     process.stdin.write(b"e\n")
     process.stdin.flush()

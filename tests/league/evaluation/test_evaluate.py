@@ -22,7 +22,6 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.solve import solve
-from league.cli.evaluate import Request, main
 from league.display.evaluation import print_evaluation
 from league.display.plane import draw, frontier
 from league.evaluation.as_json import pair_document, write_pair, write_pair_table
@@ -40,10 +39,10 @@ from league.evaluation.evaluate import (
     human_figures,
     ultimatum_seat,
 )
-from league.evaluation.matches import score
+from league.evaluation.matches import Terms, score
+from tests.command import dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = ROOT / "scripts" / "evaluate.py"
 T = 12.706204736174698  # Student's quantile of a two-sided 95 % interval with one degree of freedom: two scenarios
 
 # One book, one hat, one ball. What the splits are worth (seat_0, seat_1), by what seat_0 gets:
@@ -156,7 +155,7 @@ def test_the_frontier_by_hand():
 def test_it_is_what_score_says_of_the_same_games(small):
     heldout = open_source("lewis", split="heldout")
     members = [seat_occupant(name) for name in ("linear", "pushover")]
-    said = score(*members, small.scenarios, Rules(4), seed=0, prior=heldout.prior)
+    said = score(*members, Terms(heldout, small.scenarios, Rules(4)))
     own = small.played.figures
     assert own[BOTH].points == pytest.approx(said.points)
     assert (own["seat_0"].points, own["seat_1"].points) == tuple(map(pytest.approx, said.as_seat))
@@ -280,17 +279,17 @@ def test_it_loads_neither_torch_nor_matplotlib_before_they_are_needed():
 def test_the_command_from_another_directory_prints_the_tables_and_writes_the_files(tmp_path):
     games = ["--member", "boulware(exponent=2)", "--against", "pushover", "--max-turns", "4", "--sample", "40"]
     files = ["--json", "e.json", "--csv", "e.csv", "--confidence", "0.9"]
-    command = [sys.executable, str(SCRIPT), *games, *files]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = run_dond("evaluate", *games, *files, cwd=tmp_path)
     assert done.returncode == 0 and not done.stderr, done.stderr
     assert "boulware(exponent=2) against pushover on lewis, split heldout: 40 scenarios" in done.stdout
     assert "90% interval" in done.stdout and "written: e.json" in done.stdout
     assert json.loads((tmp_path / "e.json").read_text())["rules"]["max_turns"] == 4
 
 
-def given(**changed):
-    usual = Request("linear", "pushover", "lewis", None, None, 10, 4, "ends", 0, 0.95, False, None, None, None)
-    return usual._replace(**changed)
+def evaluated(**changed) -> int:
+    """The exit code."""
+    options = {"member": "linear", "against": "pushover", "sample": 10, "max_turns": 4, **changed}
+    return dond("evaluate", *(w for name, value in options.items() for w in (f"--{name.replace('_', '-')}", value)))
 
 
 @pytest.mark.parametrize(
@@ -300,9 +299,9 @@ def given(**changed):
         ({"against": "boulware(exponent=-2)"}, "exponent must be a number more than 0; got -2"),
         ({"member": "checkpoint(path='none.json')"}, "no such checkpoint"),
         ({"split": "validation"}, "split of scenarios='lewis' must be one of train, heldout, all; got 'validation'"),
-        ({"scenarios": "self_play", "data_dir": Path("nowhere")}, "scripts/fetch_data.py"),
+        ({"scenarios": "self_play", "data_dir": Path("nowhere")}, "dond data fetch"),
         ({"max_turns": 0}, "--max-turns must be an integer in 1..100; got 0"),
-        ({"disagree": "never"}, "--disagree must be 'ends' or 'rejects'; got 'never'"),
+        ({"disagree": "never"}, "--disagree 'never' is not one of 'ends', 'rejects'"),
         ({"confidence": 95.0}, "--confidence must be in 0.5 to less than 1, such as 0.95; got 95.0"),
         ({"confidence": math.nan}, "--confidence must be"),
         ({"sample": 0}, "--sample must be an integer in 1..1000000; got 0"),
@@ -313,14 +312,14 @@ def given(**changed):
     ],
 )
 def test_a_mistake_is_told_in_one_line_before_anything_is_played(changed, words, capsys):
-    assert main(given(**changed)) == 2
+    assert evaluated(**changed) == 2
     said = capsys.readouterr()
     assert words in said.err and said.err.count("\n") == 1 and not said.out
 
 
 def test_without_matplotlib_a_figure_is_refused_with_what_to_do(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(given(plot=tmp_path / "plane.png")) == 2
+    assert evaluated(plot=tmp_path / "plane.png") == 2
     said = capsys.readouterr().err
     assert "needs matplotlib" in said and "pip install" in said and said.count("\n") == 1
 
@@ -328,16 +327,14 @@ def test_without_matplotlib_a_figure_is_refused_with_what_to_do(monkeypatch, cap
 def test_more_points_than_there_are_is_told_as_a_bug(monkeypatch, capsys):
     check = league.evaluation.evaluate.check_joint
     monkeypatch.setattr(league.evaluation.evaluate, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
-    assert main(given()) == 1
+    assert evaluated() == 1
     assert re.match(r"a bug of the game or of the measure: a mean joint score of", capsys.readouterr().err)
 
 
 def test_help_shows_examples():
-    done = subprocess.run([sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, check=True)
-    assert "examples:" in done.stdout and "--member expert --against heuristic" in done.stdout
-    wrong = subprocess.run(
-        [sys.executable, str(SCRIPT), "--member", "expert"], capture_output=True, text=True, check=False
-    )
+    done = run_dond("evaluate", "--help")
+    assert "Examples:" in done.stdout and "--member expert --against heuristic" in done.stdout
+    wrong = run_dond("evaluate", "--member", "expert")
     assert wrong.returncode == 2 and "--against" in wrong.stderr and "Traceback" not in wrong.stderr
 
 
@@ -345,9 +342,7 @@ def test_a_probe_tells_what_could_be_gained(tmp_path):
     """Exactly, for partners that forget; the printed gains are differences of the printed values."""
     file = tmp_path / "evaluation.json"
     options = ["--member", "stubborn", "--against", "boulware", "--sample", "20", "--probe", "--json", file]
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), *map(str, options)], capture_output=True, text=True, check=False
-    )
+    done = run_dond("evaluate", *options)
     assert done.returncode == 0, done.stderr
     found = json.loads(file.read_text())["probe"]
     assert found["value_of_a_response"] == [pytest.approx([7.104249] * 2), pytest.approx([7.640227] * 2)]
@@ -366,9 +361,7 @@ def test_a_probe_tells_what_could_be_gained(tmp_path):
 def test_a_probe_of_who_remembers_gives_bounds(tmp_path):
     file = tmp_path / "evaluation.json"
     options = ["--member", "nash_seeker", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), *options, "--json", str(file)], capture_output=True, text=True, check=False
-    )
+    done = run_dond("evaluate", *options, "--json", file)
     assert done.returncode == 0, done.stderr
     found = json.loads(file.read_text())["probe"]
     for low, high in found["exploitability"]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +20,7 @@ from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BY_ODDS, EXACT, final_evaluation
 from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
 from league.ledger.ledger import Ledger
+from tests.command import dond, run_dond
 from tests.killing import run
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -252,13 +251,10 @@ def test_what_is_written_is_what_was_found(evaluated, tmp_path):
     assert {row["against"] for row in rows} == {"", "tough", "micro", "main", "hunter", "hunter@1", "best response"}
 
 
-def script(*options):
-    command = [sys.executable, str(ROOT / "scripts" / "evaluate.py"), *map(str, options)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_the_script_evaluates_a_run(folder, tmp_path):
-    done = script("--run", folder, "--sample", 8, "--json", tmp_path / "e.json", "--csv", tmp_path / "e.csv")
+def test_the_command_evaluates_a_run(folder, tmp_path):
+    done = run_dond(
+        "evaluate", "--run", folder, "--sample", 8, "--json", tmp_path / "e.json", "--csv", tmp_path / "e.csv"
+    )
     assert done.returncode == 0, done.stderr
     assert "On lewis, split heldout: 8 scenarios" in done.stdout
     assert json.loads((tmp_path / "e.json").read_text())["members"].keys() == {"main"}
@@ -274,11 +270,8 @@ def test_the_script_evaluates_a_run(folder, tmp_path):
         (["--against", "tough"], "--member and --against say who plays whom"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(folder, options, words, monkeypatch, capsys):
-    import scripts.evaluate as door
-
-    monkeypatch.setattr(sys, "argv", ["evaluate.py", *(str(folder) if each == "RUN" else each for each in options)])
-    assert door.main(door.parse_arguments()) in (1, 2)
+def test_a_mistake_is_told_in_one_line(folder, options, words, capsys):
+    assert dond("evaluate", *(folder if word == "RUN" else word for word in options)) in (1, 2)
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from league.experiments.scaling.costs import measured
 from league.experiments.scaling.report import CHANGED, GROWN, KEPT, Sized, grown, simulated
 from league.experiments.scaling.simulation import Costs, Shape, alone, planned, simulate, written
 from league.settings.read import Config, parse
+from tests.command import dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
 # One learner practices for 2 s and meets itself alone; one match takes 1 s; planning takes 1 s and committing half a
@@ -136,18 +135,17 @@ def test_what_is_measured_is_what_the_league_has(costs):
     assert planned(found, shape._replace(members=200, learners=16)) > planned(found, shape)
 
 
-def script(*options):
-    command = [sys.executable, str(ROOT / "scripts" / "simulate.py"), *map(str, options)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
+def scaling(*options):
+    return run_dond("experiment", "scaling", *options, cwd="/")
 
 
-def test_the_script_simulates_what_was_measured_and_draws_it(costs, tmp_path):
+def test_the_command_simulates_what_was_measured_and_draws_it(costs, tmp_path):
     pytest.importorskip("matplotlib")
     (tmp_path / "league.yaml").write_text(SETTINGS)
     stored = {"costs": costs[0]._asdict(), "shape": costs[1]._asdict()}
     (tmp_path / "costs.json").write_text(json.dumps(stored))
     files = ["--json", tmp_path / "out.json", "--plot", tmp_path / "scaling.png"]
-    done = script("--config", tmp_path / "league.yaml", "--costs", tmp_path / "costs.json", "--most", "8", *files)
+    done = scaling("--config", tmp_path / "league.yaml", "--costs", tmp_path / "costs.json", "--most", "8", *files)
     assert done.returncode == 0, done.stderr
     assert "grown with the workers" in done.stdout and "planning:" in done.stdout
     loads = json.loads((tmp_path / "out.json").read_text())["loads"]
@@ -164,12 +162,9 @@ def test_the_script_simulates_what_was_measured_and_draws_it(costs, tmp_path):
         (["--set", "learners=[]"], "nobody learns in this league"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(options, words, tmp_path, monkeypatch, capsys):
-    import scripts.simulate as door
-
+def test_a_mistake_is_told_in_one_line(options, words, tmp_path, capsys):
     (tmp_path / "league.yaml").write_text(SETTINGS)
-    monkeypatch.setattr(sys, "argv", ["simulate.py", "--config", str(tmp_path / "league.yaml"), *options])
-    assert door.main(door.parse_arguments()) == 2
+    assert dond("experiment", "scaling", "--config", tmp_path / "league.yaml", *options) == 2
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
 
@@ -178,6 +173,6 @@ def test_a_mistake_is_told_in_one_line(options, words, tmp_path, monkeypatch, ca
 def test_the_small_end_is_near_real_runs_on_worker_processes(tmp_path):
     """How near depends on what else the machine does, so that it is told and not asserted."""
     (tmp_path / "league.yaml").write_text(SETTINGS.replace("decisions: 500", "decisions: 5000"))
-    done = script("--config", tmp_path / "league.yaml", "--most", "1", "--check")
+    done = scaling("--config", tmp_path / "league.yaml", "--most", "1", "--check")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("on the clock simulated") == 2

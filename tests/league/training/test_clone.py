@@ -14,21 +14,21 @@ import pytest
 import torch
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.game import Act, Rules
+from dond_marl.game import Act
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from hints import ExpertHinter
-from league.cli.train import main
 from league.evaluation.likeness import accuracy, always, gain, likeliest, likeness, majority, reliability
-from league.evaluation.matches import scores
+from league.evaluation.matches import heldout_terms, scores
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
 from league.training.clone import lessons, plain, target, teach
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.saved import PEOPLE, expert_path, supervised_path
+from tests.command import train_command
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
@@ -136,9 +136,9 @@ def test_it_plays_and_whispers_once_it_is_there(cache):
 
 
 def test_the_zoo_is_played_in_both_seats():
-    heldout = open_source("lewis", split="heldout")
-    some = heldout.table.rows(np.arange(50))
-    found = scores(seat_occupant("pushover"), ["tough", "nice"], some, Rules(), seed=0, prior="lewis")
+    terms = heldout_terms()
+    some = terms._replace(scenarios=terms.scenarios.rows(np.arange(50)))
+    found = scores(seat_occupant("pushover"), ["tough", "nice"], some)
     assert list(found.against) == ["tough", "nice"]
     assert found.points.n == 200 and all(each.n == 100 for each in found.against.values())
     assert found.points.mean == pytest.approx(np.mean([each.mean for each in found.against.values()]))
@@ -165,9 +165,9 @@ def test_settings_that_cannot_be_meant_are_refused(override, words):
 
 def test_without_the_data_it_says_how_to_get_it_and_makes_no_folder(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(CONFIG, ["logging.output_dir=runs"], None) == 2
+    assert train_command(CONFIG, ["logging.output_dir=runs"], None) == 2
     told = capsys.readouterr().err
-    assert "train.txt: no such data file" in told and "fetch_data.py" in told and "Traceback" not in told
+    assert "train.txt: no such data file" in told and "dond data fetch" in told and "Traceback" not in told
     assert not (tmp_path / "runs").exists()
 
 

@@ -12,14 +12,14 @@ import pytest
 import torch
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
-from league.evaluation.matches import score
+from league.evaluation.matches import heldout_terms, score
 from partners.catalogue import PARTNERS, UNSCRIPTED
 from partners.network.saved import EXPERT
+from tests.command import run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
 CARD = json.loads(EXPERT.read_text())
@@ -41,9 +41,8 @@ def test_it_is_small_and_its_card_tells_how_it_was_trained_and_what_it_scores_ag
 
 
 def test_its_card_is_true_and_it_beats_its_bar_against_the_default_heuristic():
-    heldout = open_source("lewis", split="heldout")
     for name in ("heuristic", "linear"):
-        played = score(seat_occupant("expert"), seat_occupant(name), heldout.table, Rules(), seed=0, prior="lewis")
+        played = score(seat_occupant("expert"), seat_occupant(name), heldout_terms())
         assert played.points.mean == pytest.approx(CARD["scores"]["greedy"][name]["points"], abs=0.02)
         assert played.deals == pytest.approx(CARD["scores"]["greedy"][name]["deals"], abs=0.005)
     assert CARD["scores"]["greedy"]["heuristic"]["points"] >= 7.3
@@ -99,8 +98,8 @@ def test_a_training_run_can_be_shipped(tmp_path):
     options = [f"logging.output_dir={tmp_path}", "training.num_train_steps=500", "training.hidden=[16]"]
     options += ["training.num_envs=4", "training.rollout=20", "logging.tensorboard=false"]
     subprocess.run([*run, *(part for option in options for part in ("--set", option))], check=True, capture_output=True)
-    ship = [sys.executable, ROOT / "scripts" / "ship_expert.py", "--run", tmp_path, "--target", tmp_path / "mine.json"]
-    done = subprocess.run(ship, check=True, capture_output=True, text=True)
+    done = run_dond("ship", "expert", "--run", tmp_path, "--target", tmp_path / "mine.json")
+    assert done.returncode == 0, done.stderr
     assert "heuristic" in done.stdout and "itself" in done.stdout
     assert seat_occupant(f"expert(path='{tmp_path / 'mine.json'}')").traits.learned
     card = json.loads((tmp_path / "mine.json").read_text())

@@ -15,7 +15,6 @@ import pytest
 import torch
 
 from dond_marl.occupants import seat_occupant
-from league.cli.train import main
 from league.ledger.run_directory import RunDirectory, RunError, new_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
@@ -23,6 +22,7 @@ from league.training.final_score import final_score
 from league.training.progress_log import COLUMNS
 from league.training.training import PAST_SELVES, Training, begin, train
 from partners.network.checkpoint import load_checkpoint
+from tests.command import train_command
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
@@ -235,7 +235,7 @@ def test_every_mistake_in_the_settings_is_told_at_once_with_its_line(tmp_path, c
         "hints: {mode: loud, cadence_k: 0}\n"
         "training:\n  algo: poo\n  lr: fast\n  epoch: 3\n  minibatch: 1\n  hidden: []\nlogging: {save_every: 0}\n"
     )
-    assert main(path, ["training.gamma=2", "training.device=tpu"], None) == 2
+    assert train_command(path, ["training.gamma=2", "training.device=tpu"], None) == 2
     told = capsys.readouterr().err.splitlines()
     for start, words in (
         (f"{path}:1: env.partner", "did you mean 'heuristic'"),
@@ -258,7 +258,7 @@ def test_every_mistake_in_the_settings_is_told_at_once_with_its_line(tmp_path, c
     "hidden", ["[0]", "[-3]", "[1.5]", "[wide]", "[true]", "[1000000000]", "64", "[1,2,3,4,5,6,7,8,9]"]
 )
 def test_layers_that_cannot_be_made_are_the_settings_fault(tmp_path, capsys, hidden):
-    assert main(write_settings(tmp_path), [f"training.hidden={hidden}"], None) == 2
+    assert train_command(write_settings(tmp_path), [f"training.hidden={hidden}"], None) == 2
     told = capsys.readouterr().err
     assert told.startswith(f"--set training.hidden={hidden}: training.hidden: must be a list") and told.count("\n") == 1
     assert not (tmp_path / "runs").exists()
@@ -266,7 +266,7 @@ def test_layers_that_cannot_be_made_are_the_settings_fault(tmp_path, capsys, hid
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_cuda_without_a_cuda_device_is_one_clear_error(tmp_path, capsys):
-    assert main(write_settings(tmp_path), ["training.device=cuda"], None) == 1
+    assert train_command(write_settings(tmp_path), ["training.device=cuda"], None) == 1
     assert "PyTorch finds no CUDA device here; say training.device=cpu" in capsys.readouterr().err
 
 
@@ -283,7 +283,7 @@ def test_what_cannot_be_resumed_is_one_clear_error(tmp_path, capsys):
         (None, tmp_path / "nowhere", "nowhere is no run folder"),
         (write_settings(tmp_path), Path(), "holds no run to resume"),
     ):
-        assert main(config, [], resume) == 1
+        assert train_command(config, [], resume) == 1
         assert words in capsys.readouterr().err
 
 
@@ -365,7 +365,7 @@ def test_any_partner_and_any_hints_train(tmp_path, capsys, partner, hint):
     overrides = [f"env.partner={partner}", f"hints.mode={hint}", "training.num_train_steps=80"]
     if partner.startswith("mixture(of=["):
         overrides[0] = "env.partner=\"mixture(of=['tough', 'nice'])\""
-    assert main(write_settings(tmp_path), overrides, None) == 0
+    assert train_command(write_settings(tmp_path), overrides, None) == 0
     said = capsys.readouterr().out
     assert "sampled play against" in said and ("hints in practice" in said) == (hint != "none")
 
@@ -381,14 +381,14 @@ def test_any_partner_and_any_hints_train(tmp_path, capsys, partner, hint):
     ids=str,
 )
 def test_every_game_can_be_learned(tmp_path, capsys, env):
-    assert main(write_settings(tmp_path, 80), env, None) == 0
+    assert train_command(write_settings(tmp_path, 80), env, None) == 0
     assert "points of ten" in capsys.readouterr().out
 
 
 def test_runs_are_numbered_and_the_newest_is_resumed(tmp_path, capsys):
     path = write_settings(tmp_path, 80)
-    assert main(path, [], None) == main(path, [], None) == 0
-    assert main(path, [], Path()) == 0
+    assert train_command(path, [], None) == train_command(path, [], None) == 0
+    assert train_command(path, [], Path()) == 0
     assert f"run folder {tmp_path / 'runs' / '0002'}" in capsys.readouterr().out.splitlines()[-1]
     with new_run(tmp_path / "runs"):
         assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0001", "0002", "0003"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import socket
@@ -16,8 +15,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.command import HERE, PROGRAM
+
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = ROOT / "scripts" / "web.py"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 PATIENCE = 60  # seconds until the server answers; a slow machine is no failure
@@ -96,10 +96,10 @@ def serving(folder: Path, *arguments: str) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, str(SCRIPT), "--port", str(port), "--no-browser", *arguments]
+    command = [*PROGRAM, "web", "--port", str(port), "--no-browser", *arguments]
     log = folder / "server.log"
     # NiceGUI serves otherwise where it finds pytest at work.
-    own = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
+    own = {key: value for key, value in HERE.items() if not key.startswith("PYTEST")}
     with log.open("w") as file:
         server = subprocess.Popen(
             command, cwd=folder, stdout=file, stderr=subprocess.STDOUT, env={**own, "OMP_NUM_THREADS": "1"}

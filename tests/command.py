@@ -1,0 +1,35 @@
+"""The command line as the tests use it: in this process, or in one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from league.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = [sys.executable, "-m", "league"]
+HERE = {**os.environ, "PYTHONPATH": str(ROOT)}  # whatever is installed: these sources
+
+
+def dond(*words: object, overrides: Iterable[str] = ()) -> int:
+    """Its exit code."""
+    return main([*map(str, words), *(word for override in overrides for word in ("--set", override))])
+
+
+def run_dond(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run it in a process of its own."""
+    options = {"env": HERE, **options}
+    return subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, text=True, check=False, **options)
+
+
+def train_command(config: Path | None, overrides: Iterable[str] = (), resume: Path | None = None) -> int:
+    """``dond train``; ``resume``: an empty path for the newest run."""
+    words: list[object] = [] if config is None else ["--config", config]
+    if resume is not None:
+        words += ["--resume", *([resume] if resume != Path() else [])]
+    return dond("train", *words, overrides=overrides)
