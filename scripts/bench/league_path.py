@@ -15,14 +15,16 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from rich.console import Console
+
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.seats import Partner
+from league.display.league import PlainWatcher
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import named_run, new_run
 from league.rounds.planner import members_of, plan_round
 from league.rounds.runner import run_league
-from league.rounds.watching import Progress
 from league.settings.read import load_config
 from league.standings.history import History
 from league.tasks.values import Seated, block_scenarios, open_source
@@ -34,26 +36,14 @@ SCRIPTED = ROOT / "configs" / "league_scripted.yaml"
 HEAVY = ("torch", "transformers", "groq", "ray")
 
 
-class _Silent:
-    """A watcher that shows nothing."""
-
-    def opened(self, *_: object) -> None: ...
-    def warned(self, *_: object) -> None: ...
-    def tick(self) -> None: ...
-    def finishing(self, message: str) -> None: ...
-    def played(self, progress: Progress, *_: object) -> None: ...
-    def trained(self, *_: object) -> None: ...
-    def committed(self, *_: object) -> None: ...
-
-
 def through_the_league() -> Timed:
     """One round of the scripted league from settings to CSV."""
-    folder = tempfile.TemporaryDirectory()
+    folder, watcher = tempfile.TemporaryDirectory(), PlainWatcher(Console(quiet=True))
 
     def work() -> int:
         settings = ["league.rounds=1", "league.evaluate=false", f"logging.output_dir={folder.name}"]
         config = load_config(SCRIPTED, settings)
-        return run_league(config, new_run(Path(folder.name)), _Silent()).cross.total_games
+        return run_league(config, new_run(Path(folder.name)), watcher).cross.total_games
 
     return work
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from league.display.league import PlainWatcher, console_for_people
+from rich.console import Console
+
+from league.display.league import PlainWatcher
 from league.experiments.scaling.simulation import Costs, Shape, simulate
 from league.ledger.run_directory import new_run
 from league.rounds.runner import run_league
-from league.rounds.watching import Progress
 from league.settings.read import Config
 from league.settings.sections import BackendConfig
-from league.standings.crossplay import Standing
 
 FIRST = 1  # rounds that are not counted: workers start, and everybody is seated
 FEWEST = 3  # rounds of a league that can be compared
@@ -30,12 +30,12 @@ class Spent(NamedTuple):
     computed: float  # by all workers together; nan where it is not known
 
     def over(self, other: Spent) -> Spent:
-        """How much more that is, as a share."""
+        """How much more than ``other`` that is, as shares of it."""
         return Spent(self.clock / other.clock - 1, self.computed / other.computed - 1)
 
 
 class Compared(NamedTuple):
-    """A league on so many workers, simulated and for real. What else the machine does takes time on the wall alone."""
+    """A league on so many workers, simulated and for real; other load on the machine adds to the wall clock alone."""
 
     workers: int
     simulated: Spent
@@ -43,18 +43,14 @@ class Compared(NamedTuple):
 
 
 class _Clock(PlainWatcher):
-    """Says nothing, and remembers when each round was committed."""
+    """Remembers when each round was committed, and prints nothing."""
 
     def __init__(self) -> None:
-        super().__init__(console_for_people())
+        super().__init__(Console(quiet=True))
         self.at: list[Spent] = []
 
-    def committed(self, progress: Progress, standings: list[Standing]) -> None:  # a watcher's method
-        """Remember."""
+    def committed(self, *_: object) -> None:
         self.at.append(Spent(time.perf_counter(), _computed()))
-
-    def _say(self, line: str, style: str = "") -> None:
-        """Nothing."""
 
 
 def compared(config: Config, costs: Costs, shape: Shape, workers: Sequence[int] = (1, 2)) -> list[Compared]:
