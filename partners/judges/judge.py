@@ -87,10 +87,11 @@ class JudgeReward:
         return pay
 
 
-def count_verdicts(tally: Counter[str], verdicts: Int8s) -> None:
-    """Add the numbers of yes and no to a judge's ``tally``."""
+def count_verdicts(tally: Counter[str], verdicts: Int8s) -> Int8s:
+    """Add the numbers of yes and no to a judge's ``tally``; the verdicts as they are."""
     tally["yes"] += int((verdicts == Verdict.YES).sum())
     tally["no"] += int((verdicts == Verdict.NO).sum())
+    return verdicts
 
 
 def _unjudged(judge: Judge, failed: int, games: int, seat: int) -> str:

@@ -121,8 +121,7 @@ class LLMJudge:
                 self._counted["unjudged_unreadable"] += 1
             else:
                 verdicts[row] = result
-        count_verdicts(self._counted, verdicts)
-        return verdicts
+        return count_verdicts(self._counted, verdicts)
 
     def close(self) -> None:
         """Close its client's connections and cache; a later episode opens them again."""

@@ -44,8 +44,7 @@ class RewardModel:
         with torch.no_grad():
             yes = self._network(*episodes(games, seat)) > 0
         verdicts = np.where(yes.numpy(), Verdict.YES, Verdict.NO).astype(np.int8)
-        count_verdicts(self.tally, verdicts)
-        return verdicts
+        return count_verdicts(self.tally, verdicts)
 
 
 def episodes(games: Games, seat: int) -> tuple[Tensor, Tensor]:

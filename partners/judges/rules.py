@@ -99,8 +99,7 @@ class LocalJudge:
         menu = statements(games, seat)
         votes = np.sum([menu[rule.statement] == rule.wanted for rule in self.rules], axis=0)
         verdicts = np.where(2 * votes > len(self.rules), Verdict.YES, Verdict.NO).astype(np.int8)
-        count_verdicts(self.tally, verdicts)
-        return verdicts
+        return count_verdicts(self.tally, verdicts)
 
 
 def local_judge(style: str, examples: int = EXAMPLES, seed: int = 0) -> JudgeReward:

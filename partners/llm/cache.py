@@ -55,20 +55,15 @@ class CacheMiss(CacheError):
 
 
 class ReplyCache:
-    """The file at ``path``. Raises :class:`CacheError`.
-
-    With ``writes=False`` it is only read: it stays as it is, and need not be there.
-    """
+    """The file at ``path``; with ``writes=False`` it is only read, and must be there. Raises :class:`CacheError`."""
 
     def __init__(self, path: str | Path, *, writes: bool = True) -> None:
         self.path, self.writes = Path(path).expanduser(), writes
         self._lock = threading.Lock()
-        self._file: sqlite3.Connection | None = None
-        if writes or self.path.exists():
-            try:
-                self._file = self._opened()
-            except (sqlite3.Error, OSError) as error:
-                raise CacheError(f"the cache {self.path} cannot be used ({error}); name another file") from None
+        try:
+            self._file = self._opened()
+        except (sqlite3.Error, OSError) as error:
+            raise CacheError(f"the cache {self.path} cannot be used ({error}); name another file") from None
 
     def __reduce__(self) -> NoReturn:
         """Its file is open."""
@@ -83,8 +78,6 @@ class ReplyCache:
     def get(self, key: str, attempt: int) -> Reply | None:
         """What came of one try of a question, if it is known."""
         with self._lock:
-            if self._file is None:
-                return None
             row = self._file.execute(_SELECT, (key, attempt)).fetchone()
         if row is None:
             return None
@@ -93,7 +86,7 @@ class ReplyCache:
 
     def put(self, rows: Sequence[tuple[object, ...]]) -> None:
         """Write rows of the table, all or none. Raises :class:`CacheError`."""
-        if self._file is None or not self.writes:
+        if not self.writes:
             raise CacheError(f"the cache {self.path} was opened for reading alone")
         try:
             with self._lock, self._file:
@@ -102,9 +95,7 @@ class ReplyCache:
             raise CacheError(f"the cache {self.path} cannot be written ({error})") from None
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._file.close()
 
     def _opened(self) -> sqlite3.Connection:
         if self.writes:
@@ -134,8 +125,6 @@ class CachedClient:
     """
 
     def __init__(self, client: Client, cache: ReplyCache, mode: Literal["record", "replay"] = "record") -> None:
-        if mode not in ("record", "replay"):
-            raise ValueError(f"mode must be 'record' or 'replay' (without a cache it is 'off'); got {mode!r}")
         self.client, self.cache, self.mode = client, cache, mode
         self._counted: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()  # tries used up, by question

@@ -156,7 +156,7 @@ class RemoteClient:
         tasks = [asyncio.ensure_future(self._one(session, ask)) for ask in asks]
         try:
             return await asyncio.gather(*tasks)
-        finally:  # where one stops all, the others are gone before anybody hears of it
+        finally:  # where one error stops all, the others have ended before it is raised
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -204,7 +204,7 @@ class RemoteClient:
     async def _through(
         self, session: _Session, request: _Request, attempt: int, deadline: float, paced: Paced
     ) -> Reply | Trouble | None:
-        """One request, once the gate lets it out; its trouble says how long to wait."""
+        """One request, once the gate lets it out; a :class:`Trouble` comes with the seconds to wait."""
 
         async def send() -> Reply | Trouble:
             answer = await self._request(session, request, deadline, paced)
@@ -225,7 +225,7 @@ class RemoteClient:
         if not self.budget.reserve(request.worst):
             return Trouble(Failure.BUDGET, retry=False)
         self.tally["requests"] += 1
-        taken = request.worst  # unless the answer says otherwise
+        taken = request.worst  # unless the answer has a count
         try:
             answer = await self._post(session, request.body, min(self.policy.timeout_s, deadline - self._clock.now()))
             if isinstance(answer, Trouble):

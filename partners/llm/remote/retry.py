@@ -82,7 +82,7 @@ class RetryPolicy:
         return full * (1 - self.jitter * share)
 
     def rest(self, failures: int) -> float:
-        """Seconds that the service rests after ``failures`` in a row, 0 while that are not enough."""
+        """Seconds that the service rests after ``failures`` in a row, 0 below ``breaker_after``."""
         beyond = failures - self.breaker_after
         return 0.0 if beyond < 0 else min(self.rest_s * 2.0 ** min(beyond, 30), self.longest_rest_s)
 
@@ -126,9 +126,9 @@ class Gate:
         return left > 0 and (self._policy.rest(self._failures) > 0 or self._clock.now() + left > deadline)
 
     async def through(self, send: Callable[[], Awaitable[Reply | Trouble]], deadline: float) -> Reply | Trouble | None:
-        """What ``send`` brings, once it may go out; ``None`` if it may not: see :meth:`shut`.
+        """The result of ``send``, once it may go out; ``None`` if it may not: see :meth:`shut`.
 
-        A :class:`Trouble` that everyone should wait for must say how long.
+        A :class:`Trouble` that everyone should wait for must have ``wait_s``.
         """
         if not self._free:
             async with self._alone:
@@ -164,9 +164,9 @@ class Gate:
 
 
 class Pace:
-    """Keeps any minute below so many requests and tokens; ``None`` for no limit.
+    """Keeps every minute to at most so many requests and tokens; ``None`` for no limit.
 
-    One request that alone has more tokens than the limit goes out when nothing else went out for a minute.
+    A single request with more tokens than the limit goes out when no other went out for a minute.
     """
 
     def __init__(self, clock: Clock, requests: int | None, tokens: int | None) -> None:
@@ -187,7 +187,6 @@ class Pace:
             return paced
 
     def give_back(self, paced: Paced) -> None:
-        """Forget a request that was not sent after all."""
         if paced in self._last:
             self._last.remove(paced)
 
