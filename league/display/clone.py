@@ -9,7 +9,6 @@ from dond_marl.yardsticks.metrics import Estimate
 from league.display.figures import with_half
 from league.display.tables import line
 from league.display.training import share_line
-from league.evaluation.likeness import Accuracy
 from league.training.clone import Lessons, Report
 from partners.learning.cloning import Epoch
 
@@ -37,7 +36,7 @@ def print_report(console: Console, report: Report, lessons: Lessons) -> None:
         "heuristic": report.heuristic,
     }
     for name, row in rows.items():
-        table.add_row(name, *_percents(row))
+        table.add_row(name, *(with_half(share, "share") for share in row))
     console.print(table)
     everywhere, replies = report.more_than_majority
     line(
@@ -79,10 +78,6 @@ def _table(first: str, *others: str) -> Table:
     for name in others:
         table.add_column(name, justify="right")
     return table
-
-
-def _percents(row: Accuracy) -> list[str]:
-    return [f"{100 * share.mean:.1f} % ±{100 * share.margin:.1f}" for share in row]
 
 
 def _points(estimate: Estimate) -> str:

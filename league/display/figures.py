@@ -27,10 +27,12 @@ def with_ends(estimate: Estimate, unit: Unit = "points", *, n: int | None = None
 
     Where only the ends are known they stand alone: ``0.20..0.40``.
     """
-    ends = "" if math.isnan(estimate.low) else f"{spelled(estimate.low, unit)}..{spelled(estimate.high, unit)}"
+    low, high = spelled(estimate.low, unit), spelled(estimate.high, unit)
+    ends = "" if math.isnan(estimate.low) else f"{low}..{high}"
     alone = bool(ends) and math.isnan(estimate.mean)
+    mean = (low if low == high else ends) if alone else spelled(estimate.mean, unit)
     doubt = "; ".join(part for part in ("" if alone else ends, "" if n is None else f"n {n:,}") if part)
-    return (ends if alone else spelled(estimate.mean, unit)) + (f" ({doubt})" if doubt else "")
+    return mean + (f" ({doubt})" if doubt else "")
 
 
 def shown(cell: Cell, *, n: bool = True) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from league.display.figures import with_half
 from league.display.svg.markup import Markup, element, joined, svg
 from league.standings.curves import CurvePoint
 
@@ -55,7 +56,9 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
     latest = ", ".join(f"{name} {_last(points, name).points.mean:.2f}" for name in names)
     label = f"Points of ten against {yardstick} by own decisions; latest: {latest}"
     keys = [
-        element("li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", _told(_last(points, name))))
+        element(
+            "li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", with_half(_last(points, name).points))
+        )
         for hue, name in enumerate(names)
     ]
     caption = element(
@@ -94,11 +97,6 @@ def _top(point: CurvePoint) -> float:
 
 def _last(points: Sequence[CurvePoint], name: str) -> CurvePoint:
     return [point for point in points if point.member == name][-1]
-
-
-def _told(point: CurvePoint) -> str:
-    margin = point.points.margin
-    return f"{point.points.mean:.2f}" if math.isnan(margin) else f"{point.points.mean:.2f} ± {margin:.2f}"
 
 
 def _ticks(longest: int) -> list[int]:

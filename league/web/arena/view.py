@@ -12,6 +12,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
 from dond_marl.yardsticks.metrics import TEN, Estimate
+from league.display.figures import with_half
 from league.display.svg.markup import Markup, element, svg
 from league.evaluation.outcomes import Figures, Outcomes, figures, landed, together
 from league.evaluation.outcomes import outcomes_of as outcomes_in
@@ -58,11 +59,11 @@ def meet(
         outcomes = outcomes_in(games, order), outcomes_in(games, 1 - order)
         seats.append(outcomes)
         welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
-        told = records(games, named, source=source.label, seed=seed)
-        kept += list(zip(welfare, told, strict=True))
+        written = records(games, named, source=source.label, seed=seed)
+        kept += list(zip(welfare, written, strict=True))
     one, other = (together((seats[0][who], seats[1][who])) for who in (0, 1))
     places, number = landed(one)
-    ranked = sorted(kept, key=lambda each: each[0])
+    ranked = sorted(kept, key=lambda game: game[0])
     points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
     return Match(
         names,
@@ -79,43 +80,32 @@ def meet(
     )
 
 
-def shown(estimate: Estimate, *, share: bool = False) -> str:
-    """A mean with half its interval."""
-    mean, margin = estimate.mean, estimate.margin
-    if np.isnan(mean):
-        return "—"
-    told = f"{mean:.1%}" if share else f"{mean:.2f}"
-    if np.isnan(margin):
-        return told
-    return f"{told} ± {100 * margin:.1f}" if share else f"{told} ± {margin:.2f}"
-
-
 def figures_table(match: Match) -> Markup:
     """The match in numbers."""
     one, other = match.both
     rows = [
-        ("points of ten", shown(one.points), shown(other.points)),
-        ("as the opener", *map(shown, match.opening)),
-        ("as the responder", *map(shown, match.answering)),
-        ("points where a deal closed", shown(one.points_agreed), shown(other.points_agreed)),
+        ("points of ten", with_half(one.points), with_half(other.points)),
+        ("as the opener", *map(with_half, match.opening)),
+        ("as the responder", *map(with_half, match.answering)),
+        ("points where a deal closed", with_half(one.points_agreed), with_half(other.points_agreed)),
     ]
     shared = [
-        ("deals", shown(one.deals, share=True)),
-        ("deals on the Pareto frontier", shown(one.pareto, share=True)),
-        ("of the largest joint score", shown(one.welfare, share=True)),
-        ("of the largest Nash product", shown(one.nash, share=True)),
-        ("deals without envy", shown(one.envy_free, share=True)),
-        ("gap between the two, per deal", shown(one.gap)),
-        ("acts per game", shown(one.turns)),
+        ("deals", with_half(one.deals, "share")),
+        ("deals on the Pareto frontier", with_half(one.pareto, "share")),
+        ("of the largest joint score", with_half(one.welfare, "share")),
+        ("of the largest Nash product", with_half(one.nash, "share")),
+        ("deals without envy", with_half(one.envy_free, "share")),
+        ("gap between the two, per deal", with_half(one.gap)),
+        ("acts per game", with_half(one.turns)),
     ]
     head = element("tr", element("td"), *(element("th", name, scope="col") for name in match.names))
     body = [
-        element("tr", element("th", told, scope="row"), element("td", mine), element("td", theirs))
-        for told, mine, theirs in rows
+        element("tr", element("th", name, scope="row"), element("td", mine), element("td", theirs))
+        for name, mine, theirs in rows
     ]
     body += [
-        element("tr", element("th", told, scope="row"), element("td", value, colspan=2, class_="both"))
-        for told, value in shared
+        element("tr", element("th", name, scope="row"), element("td", value, colspan=2, class_="both"))
+        for name, value in shared
     ]
     caption = element(
         "caption", f"{match.games:,} games on {match.source}, seed {match.seed}; ± is the 95 % interval over scenarios"
@@ -160,7 +150,7 @@ def landing_chart(match: Match) -> Markup:
             r=2 + 17 * (count / most) ** 0.5,
         )
         for (mine, theirs), count in sorted(
-            zip(places.tolist(), number.tolist(), strict=True), key=lambda each: -each[1]
+            zip(places.tolist(), number.tolist(), strict=True), key=lambda place: -place[1]
         )
     ]
     label = f"Where {match.games:,} games ended: points of ten of {match.names[0]} across, of {match.names[1]} up"

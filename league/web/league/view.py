@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from dond_marl.yardsticks.metrics import TEN, Estimate
+from league.display.figures import spelled, with_half
 from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
 from league.standings.crossplay import Standing
@@ -26,7 +27,7 @@ def summary(picture: Picture) -> Markup:
     """Where the league is, in four figures."""
     done = picture.rounds / max(picture.rounds_in_all, 1)
     over = picture.rounds >= picture.rounds_in_all
-    stage = next((stage.told.split(":")[0] for stage in picture.stages if stage.now), "")
+    stage = next((stage.text.split(":")[0] for stage in picture.stages if stage.now), "")
     pace = picture.seconds / picture.rounds if picture.rounds else math.nan
     facts = [
         ("round", f"{picture.rounds} of {picture.rounds_in_all}"),
@@ -36,14 +37,14 @@ def summary(picture: Picture) -> Markup:
     ]
     if len(picture.stages) > 1:
         facts.insert(1, ("stage", stage))
-    told = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    figures = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
     state = "The league is over." if over else f"Round {picture.rounds + 1} comes next."
     bar = element("span", element("i", style=f"width:{100 * done:.1f}%"), class_="bar", aria_hidden="true")
-    return joined((element("p", state, class_="quiet"), bar, element("dl", *told, class_="facts-row")))
+    return joined((element("p", state, class_="quiet"), bar, element("dl", *figures, class_="facts-row")))
 
 
 def ladder(picture: Picture) -> Markup:
-    """Everybody's points against everybody else, with the interval drawn and told."""
+    """Every member's points against all others, with the interval as a drawing and in figures."""
     members = {member.name: member for member in picture.members}
     low, high = _reach(picture.standings)
     scale = element("td", element("small", f"{low:g}"), element("small", f"{high:g}"), class_="scale")
@@ -63,12 +64,12 @@ def ladder(picture: Picture) -> Markup:
                     element("small", role, class_=f"role {member.role if member else ''}") if role else None,
                     scope="row",
                 ),
-                element("td", _figure(row.points), class_="strong"),
+                element("td", with_half(row.points), class_="strong"),
                 element("td", _whisker(row.points, low, high), class_="whisker"),
-                element("td", _percent(row.of_response.mean)),
-                element("td", _percent(row.of_nash.mean)),
-                element("td", _number(row.left)),
-                element("td", _percent(row.deals)),
+                element("td", spelled(row.of_response.mean, "share")),
+                element("td", spelled(row.of_nash.mean, "share")),
+                element("td", spelled(row.left)),
+                element("td", spelled(row.deals, "share")),
             )
         )
     widest = max((row.points.n for row in picture.standings), default=0)
@@ -89,19 +90,19 @@ def curves(picture: Picture) -> Markup:
 
 def heat_map(picture: Picture) -> Markup:
     """What each row's member scores against each column's; both in the ladder's order."""
-    shown: tuple[Standing, ...] = picture.standings[:MOST_CELLS]
+    first: tuple[Standing, ...] = picture.standings[:MOST_CELLS]
     head = element(
         "tr",
         element("td"),
         *(
             element("th", element("span", rank, title=row.member), scope="col")
-            for rank, row in enumerate(shown, start=1)
+            for rank, row in enumerate(first, start=1)
         ),
     )
     rows = []
-    for rank, row in enumerate(shown, start=1):
+    for rank, row in enumerate(first, start=1):
         cells = []
-        for column, mean in zip(shown, picture.cells[rank - 1], strict=False):
+        for column, mean in zip(first, picture.cells[rank - 1], strict=False):
             if math.isnan(mean):
                 cells.append(element("td", "—", class_="none", title=f"{row.member} has not met {column.member}"))
                 continue
@@ -110,8 +111,8 @@ def heat_map(picture: Picture) -> Markup:
             cells.append(element("td", f"{mean:.1f}", title=title, style=heat))
         name = element("span", row.member, class_="name")
         rows.append(element("tr", element("th", element("small", rank), name, scope="row"), *cells))
-    left = len(picture.standings) - len(shown)
-    more = f" The best {len(shown)} of {len(picture.standings)}." if left else ""
+    left = len(picture.standings) - len(first)
+    more = f" The best {len(first)} of {len(picture.standings)}." if left else ""
     note = element("p", f"Points of ten of the row against the column, columns by rank.{more}", class_="quiet")
     return joined((note, element("table", element("thead", head), element("tbody", *rows), class_="heat")))
 
@@ -130,18 +131,18 @@ def lineage(picture: Picture) -> Markup:
             element(
                 "li",
                 element("b", child.name, class_="name"),
-                element("small", f"after round {child.born}, scores {_number(scores.get(child.name, math.nan))}"),
+                element("small", f"after round {child.born}, scores {spelled(scores.get(child.name, math.nan))}"),
             )
             for child in children
         ]
-        told = f"{sentence(learner, state)}{again}; scores {_number(scores.get(learner.name, math.nan))}"
-        now = element("li", element("b", learner.name, class_="name"), element("small", told), class_="now")
+        text = f"{sentence(learner, state)}{again}; scores {spelled(scores.get(learner.name, math.nan))}"
+        now = element("li", element("b", learner.name, class_="name"), element("small", text), class_="now")
         families.append(element("ol", *steps, now, class_="family"))
     others = []
-    for split, told in SPLITS.items():
+    for split, heading in SPLITS.items():
         names = [member.name for member in picture.members if member.role == "fixed" and member.split == split]
         if names:
-            others.append(element("p", f"{told}: ", ", ".join(names), ".", class_="quiet"))
+            others.append(element("p", f"{heading}: ", ", ".join(names), ".", class_="quiet"))
     return joined((*families, *others))
 
 
@@ -150,31 +151,25 @@ def curriculum(picture: Picture) -> Markup:
     stages = [
         element(
             "li",
-            element("span", stage.told),
+            element("span", stage.text),
             element("small", counted(stage.rounds, "round") + (", now" if stage.now else "")),
             class_="now" if stage.now else None,
         )
         for stage in picture.stages
     ]
-    told = [
+    decisions = [
         element(
             "li",
             element("small", f"round {number + 1}"),
-            element("span", f"{one.subject}: {one.kind}{'' if one.taken else ' refused'}"),
-            element("small", one.reason),
+            element("span", f"{decision.subject}: {decision.kind}{'' if decision.taken else ' refused'}"),
+            element("small", decision.reason),
         )
-        for number, one in picture.decisions[:NEWEST]
+        for number, decision in picture.decisions[:NEWEST]
     ]
     parts = [element("ol", *stages, class_="stages")] if stages else [element("p", "No curriculum.", class_="quiet")]
-    if told:
-        parts += [element("h3", "Decided lately"), element("ol", *told, class_="decisions")]
+    if decisions:
+        parts += [element("h3", "Decided lately"), element("ol", *decisions, class_="decisions")]
     return joined(parts)
-
-
-def _figure(estimate: Estimate) -> str:
-    if math.isnan(estimate.mean):
-        return "—"
-    return f"{estimate.mean:.2f}" if math.isnan(estimate.margin) else f"{estimate.mean:.2f} ± {estimate.margin:.2f}"
 
 
 def _reach(standings: tuple[Standing, ...]) -> tuple[float, float]:
@@ -198,11 +193,3 @@ def _whisker(estimate: Estimate, least: float, most: float) -> Markup:
     high = at(estimate.mean if math.isnan(estimate.high) else estimate.high)
     reach = element("i", style=f"left:{low:.1f}%;width:{high - low:.1f}%")
     return element("span", reach, element("b", style=f"left:{at(estimate.mean):.1f}%"), aria_hidden="true")
-
-
-def _percent(share: float) -> str:
-    return "—" if math.isnan(share) else f"{share:.0%}"
-
-
-def _number(value: float) -> str:
-    return "—" if math.isnan(value) else f"{value:.2f}"
