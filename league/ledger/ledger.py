@@ -1,7 +1,7 @@
 """The league's memory: one SQLite file of raw facts, written one whole round at a time.
 
 Everything the league shows is a fold over these rows. A round is one transaction, so a kill at any moment loses at most
-the round in progress. The tables ``clock``, ``notes`` and ``causes`` hold what depends on when and where a run was made,
+the round in progress. The tables ``clock``, ``notes`` and ``causes`` hold what depends on when and where a run was made
 and the words in which a match failed; :meth:`Ledger.fingerprint` covers every other row, and is the same for the same
 settings and seed however often the run was interrupted.
 """

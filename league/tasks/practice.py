@@ -1,4 +1,4 @@
-"""The other unit of work: one learner's practice of a round. Weights go in, weights come out; nothing else changes."""
+"""One learner's practice of a round: weights go in, weights come out, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from partners.network.partner import NetworkPartner
 
 
 def first_state(learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: int) -> tuple[LearnerState, bytes]:
-    """A learner before its first round; its features hold whatever any stage shows (``layout``, ``hinted``).
+    """A learner before its first round, and the content of its blob; its features hold whatever any stage shows.
 
-    Its blob holds the reference that it is pulled toward too, so that nothing is read from outside a run again. Raises
+    ``layout``: the widest environment of all stages; ``hinted``: whether any of them gives hints. The blob holds also
+    the reference that the learner is pulled toward, so that nothing is read from outside the run again. Raises
     :class:`partners.learning.first_weights.FirstWeightsError`.
     """
     network = learner.first_network(layout, hints=hinted, seed=learner_seed(seed, learner.name))
@@ -38,7 +39,7 @@ def first_state(learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: i
 
 
 def learner_seed(seed: int, name: str, life: int = 0) -> int:
-    """A learner's own seed, a function of the run's, of its name and of how often it has started over."""
+    """A learner's own seed: a function of the run's, of its name and of how often it has started over (``life``)."""
     text = f"{seed} {name}" if life == 0 else f"{seed} {name} {life}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
@@ -72,7 +73,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     except OccupantError as error:
         assert error.__cause__ is not None
         return task.unfinished(one_line(error.__cause__))
-    except (JudgeError, HinterError) as error:  # of whoever is asked what a game is worth
+    except (JudgeError, HinterError) as error:  # of whoever judges a game or gives hints
         return task.unfinished(one_line(error))
     tensors, counts = learner.state()
     content, played = pack(tensors, describe(network)), games - task.state.games
@@ -81,7 +82,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
 
 
 def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:
-    """All opponents as one, who is somebody else in every game; itself is the network that learns, not a copy."""
+    """All opponents as one, drawn for every game; where the learner meets itself, it is the network that learns."""
     own = task.learner.name
     partners = [
         NetworkPartner(learner.network) if meeting.opponent.name == own else seated(meeting.opponent, place)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
+from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner, costs_to_ask
@@ -37,16 +37,9 @@ if TYPE_CHECKING:
 # One game as the ledger keeps it: both scores in points, how it ended (an Ending), whether a deal closed, acts said,
 # and how many of them each seat played as a fallback instead of its own choice.
 FACTS = np.dtype(
-    [
-        ("scores", "<i2", (2,)),
-        ("ending", "<i1"),
-        ("deal", "<i1"),
-        ("turns", "<i1"),
-        ("fallbacks", "<i1", (2,)),
-    ]
+    [("scores", "<i2", (2,)), ("ending", "<i1"), ("deal", "<i1"), ("turns", "<i1"), ("fallbacks", "<i1", (2,))]
 )
-PINS = ("numpy", "torch", "dond-marl")  # what the figures may depend on
-
+PINS = ("numpy", "torch", "dond-marl")  # libraries that the figures may depend on
 COSTLY = frozenset(("human", "llm"))  # the project's occupants that cost something to ask
 
 Role = Literal["fixed", "main", "main_exploiter", "league_exploiter", "snapshot"]
@@ -72,7 +65,6 @@ class Member:
 
     @property
     def live(self) -> bool:
-        """Whether it learns."""
         return self.role not in ("fixed", "snapshot")
 
     @property
@@ -89,7 +81,6 @@ class Seated(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The member's name."""
         return self.member.name
 
 
@@ -130,20 +121,6 @@ class MatchTask:
     probability: float  # with which the planner chose this match
     reason: str  # why it did
 
-    @property
-    def blobs(self) -> set[str]:
-        """The names of the weights that it is played with."""
-        return _blobs_of(self.members)
-
-    @property
-    def asked(self) -> tuple[Seated, ...]:
-        """Everybody who is asked for decisions, but a learner that practices."""
-        return self.members
-
-    def forfeited(self, member: str, cause: str) -> MatchResult:
-        """What comes of it where ``member`` made it impossible: no leg at all."""
-        return MatchResult(self, (), member, cause)
-
     def __str__(self) -> str:
         return f"the match of {self.members[0].name} and {self.members[1].name} in round {self.round}"
 
@@ -152,6 +129,20 @@ class MatchTask:
         """Who sits in seat_0 and seat_1 of each leg."""
         first, second = self.members
         return ((first, second),) if first.name == second.name else ((first, second), (second, first))
+
+    @property
+    def asked(self) -> tuple[Seated, ...]:
+        """Everybody who is asked for decisions; in a practice its learner only where it meets itself."""
+        return self.members
+
+    @property
+    def blobs(self) -> set[str]:
+        """The names of the weights that it needs."""
+        return {seat.blob for seat in self.asked if seat.blob is not None}
+
+    def forfeited(self, member: str, cause: str) -> MatchResult:
+        """The result where ``member`` made the match impossible: no leg at all."""
+        return MatchResult(self, (), member, cause)
 
 
 class Leg(NamedTuple):
@@ -171,7 +162,6 @@ class MatchResult(NamedTuple):
 
     @property
     def games(self) -> int:
-        """Games played."""
         return sum(len(leg.facts) for leg in self.legs)
 
 
@@ -197,26 +187,24 @@ class TrainTask:
     seed: int
     total_decisions: int  # over the whole league, for annealing
 
-    @property
-    def blobs(self) -> set[str]:
-        """The names of the weights that it is played with."""
-        return _blobs_of(self.asked) | {self.state.blob}
+    def __str__(self) -> str:
+        return f"the practice of {self.learner.name} in round {self.round}"
 
     @property
     def asked(self) -> tuple[Seated, ...]:
-        """Everybody who is asked for decisions, but a learner that practices."""
         return tuple(meeting.opponent for meeting in self.meetings)
 
+    @property
+    def blobs(self) -> set[str]:
+        return {self.state.blob, *(seat.blob for seat in self.asked if seat.blob is not None)}
+
     def forfeited(self, member: str, cause: str) -> TrainResult:
-        """What comes of it where ``member`` made it impossible: the learner stays as it was."""
+        """The result where ``member`` made the practice impossible."""
         return self.unfinished(f"{member}: {cause}")
 
     def unfinished(self, cause: str) -> TrainResult:
-        """What comes of it where the practice could not be finished: the learner stays as it was."""
+        """The result where the practice could not be finished: the learner stays as it was."""
         return TrainResult(self, self.state, None, math.nan, math.nan, self.learner.name, cause)
-
-    def __str__(self) -> str:
-        return f"the practice of {self.learner.name} in round {self.round}"
 
 
 class TrainResult(NamedTuple):
@@ -226,13 +214,12 @@ class TrainResult(NamedTuple):
     state: LearnerState
     content: bytes | None  # of the new blob; None where it failed
     points: float  # of ten per game while it practiced, whoever it met
-    deals: float
+    deals: float  # share of the games that it practiced
     failed: str | None = None  # the learner, whose practice could not be finished
     cause: str | None = None
 
     @property
     def games(self) -> int:
-        """Games practiced."""
         return self.state.games - self.task.state.games
 
 
@@ -264,7 +251,7 @@ class Round(NamedTuple):
 
 
 def play(task: MatchTask, place: Place) -> MatchResult:
-    """Play a match. A member that raises or answers what cannot be played fails the whole match, with the cause."""
+    """Play a match. A member that raises or gives an answer that cannot be played fails the whole match."""
     scenarios = block_scenarios(task.env, task.seed, task.block)
     prior, legs = open_source(task.env).prior, []
     for order, leg in enumerate(task.legs):
@@ -300,7 +287,7 @@ def facts_of(games: Games) -> NDArray[np.void]:
 
 
 def match_index(number: int, names: Sequence[str], order: int) -> tuple[int, ...]:
-    """What names the noise of a match in round ``number``: who plays, not who else takes part; and the seat order."""
+    """The index of a match's noise: its round, who plays (not who else takes part) and the seat order."""
     return number, *(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) for name in names), order
 
 
@@ -313,11 +300,11 @@ def seated(who: Seated, place: Place, greedy: bool = False) -> Partner:
         if who.blob is not None:
             return watched(who.name, _network(who.blob, place, greedy))
         assert who.member.spec is not None
-        return watched(who.name, _scripted(who.member.spec))
+        return watched(who.name, _occupant(who.member.spec))
 
 
 @lru_cache(maxsize=256)
-def _scripted(spec: str) -> Partner:
+def _occupant(spec: str) -> Partner:
     return seat_occupant(spec)
 
 
@@ -332,7 +319,7 @@ def _network(blob: str, place: Place, greedy: bool) -> Partner:
 
 @lru_cache(maxsize=4096)
 def kinds_in(spec: str) -> frozenset[str]:
-    """The kinds of the occupants that a spec names: its own, and those of whoever is inside it, as in a mixture."""
+    """The kind that a spec names and those in its parameters, as in a mixture; other words there count as kinds too."""
     try:
         kind, parameters = parse_spec(spec)
     except OccupantNameError:  # another text, such as a path
@@ -345,8 +332,8 @@ def kinds_in(spec: str) -> frozenset[str]:
 def _costs(spec: str) -> bool:
     """By name, so that a report needs no key, model or file of whoever played; for other packages' by their traits."""
     kinds = kinds_in(spec)
-    if not COSTLY.isdisjoint(kinds) or kinds <= PARTNERS.keys():
-        return not COSTLY.isdisjoint(kinds)
+    if kinds & COSTLY or not kinds & (catalogue().keys() - PARTNERS.keys()):
+        return bool(kinds & COSTLY)
     try:
         return costs_to_ask(seat_occupant(spec).traits)
     except OccupantNameError:
@@ -384,7 +371,3 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:  # a checkout that was never installed, or a library that is not needed here
         return "absent"
-
-
-def _blobs_of(seats: Sequence[Seated]) -> set[str]:
-    return {seat.blob for seat in seats if seat.blob is not None}

@@ -1,9 +1,9 @@
-"""What a learner's weights are at first: drawn from its seed, or those of a checkpoint or an expert that it starts as.
+"""A learner's first weights: drawn from its seed, or those of a checkpoint or an expert.
 
-``init_from`` is the path of a checkpoint (its ``.json``), ``expert``, ``expert(kind=supervised)`` or any other writing
-of those occupants and of ``checkpoint(path=...)``. A league's learner does the same: its first blob holds the weights
-that it starts with and, where it is pulled toward them (``kl``), the reference, and every later blob the reference
-again. So nothing but the first state reads ``init_from``, and a run that is resumed needs no file outside itself.
+``init_from`` is the path of a checkpoint (its ``.json``) or one of the occupants ``expert`` and ``checkpoint`` with its
+parameters, such as ``expert(kind=supervised)``. A learner that is pulled toward the weights that it starts with saves
+them as its reference each time, so nothing but the first state reads ``init_from``, and a run that is resumed needs no
+file outside itself.
 
 Reading this module loads no PyTorch; it is loaded when a network is made.
 """
@@ -27,26 +27,20 @@ class FirstWeightsError(InputError):
     """Weights to start from that cannot be read, or that are of another network than the learner's."""
 
 
-def init_name(given: object) -> str:
+def init_name(value: object) -> str:
     """The one way to write ``init_from``. Raises :class:`FirstWeightsError`; no weights are read."""
-    if isinstance(given, str) and given.isprintable():
-        try:
-            kind, parameters = parse_spec(given)
-        except OccupantNameError:
-            if given.endswith(".json"):
-                return given
-        else:
-            if kind in ("expert", "checkpoint"):
-                try:
-                    check_spec(given)
-                    _path_of(kind, parameters)
-                except OccupantNameError as error:
-                    raise FirstWeightsError(str(error)) from None
-                return spec_name(given)
-            if given.endswith(".json"):
-                return given
+    if isinstance(value, str) and value.isprintable():
+        if _occupant(value) is not None:
+            try:
+                check_spec(value)
+                _path(value)
+            except OccupantNameError as error:
+                raise FirstWeightsError(str(error)) from None
+            return spec_name(value)
+        if value.endswith(".json"):
+            return value
     raise FirstWeightsError(
-        f"the path of a checkpoint (its .json), expert, or expert(kind=supervised); got {str(given)[:100]!r}"
+        f"the path of a checkpoint (its .json), expert, or expert(kind=supervised); got {str(value)[:100]!r}"
     )
 
 
@@ -91,36 +85,42 @@ def with_room_for_hints(network: PolicyNetwork) -> PolicyNetwork:
     return with_weights(wide, weights, network.device)
 
 
-def _path(given: str) -> Path:
+def _occupant(init_from: str) -> tuple[str, dict[str, Any]] | None:
+    """The kind and the parameters of the occupant that it names, ``None`` where it is a path."""
     try:
-        kind, parameters = parse_spec(given)
+        kind, parameters = parse_spec(init_from)
     except OccupantNameError:
-        return Path(given).expanduser()
-    return _path_of(kind, parameters) if kind in ("expert", "checkpoint") else Path(given).expanduser()
+        return None
+    return (kind, parameters) if kind in ("expert", "checkpoint") else None
 
 
-def _path_of(kind: str, parameters: dict[str, Any]) -> Path:
+def _path(init_from: str) -> Path:
+    occupant = _occupant(init_from)
+    if occupant is None:
+        return Path(init_from).expanduser()
+    kind, parameters = occupant
     if kind == "checkpoint":
         return Path(str(parameters["path"])).expanduser()
     return expert_path(**{name: value for name, value in parameters.items() if name in ("path", "kind")})
 
 
-def _check(found: NetworkShape, needed: NetworkShape, given: str) -> None:
-    """Raise :class:`FirstWeightsError` unless the two are alike; it says what to set."""
+def _check(shape: NetworkShape, needed: NetworkShape, init_from: str) -> None:
+    """Raise :class:`FirstWeightsError` unless the weights' shape is the one that is needed; it says what to set."""
     keys = {
         "max_count": "env.max_count",
         "max_turns": "env.max_turns",
         "partner_utilities": "env.reveal_partner_utilities",
         "hints": "hints.mode",
     }
-    told = [
-        f"{key} makes it {_shown(getattr(needed, name))}, and the weights are for {_shown(getattr(found, name))}"
-        for name, key in ((field.name, keys.get(field.name, field.name)) for field in fields(needed))
-        if getattr(found, name) != getattr(needed, name)
+    differing = [
+        f"{keys.get(name, name)} makes it {_shown(getattr(needed, name))}, and the weights are for "
+        f"{_shown(getattr(shape, name))}"
+        for name in (field.name for field in fields(needed))
+        if getattr(shape, name) != getattr(needed, name)
     ]
-    if told:
+    if differing:
         raise FirstWeightsError(
-            f"init_from={given} is another network than this learner's: {'; '.join(told)}. "
+            f"init_from={init_from} is another network than this learner's: {'; '.join(differing)}. "
             "Set those keys to what the weights are for, or start from other weights"
         )
 

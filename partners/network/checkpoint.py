@@ -1,9 +1,9 @@
-"""Weights as bytes: tensors in safetensors, with what was noted of them. One reader for both of their containers.
+"""Weights on disk: tensors in safetensors with a note of what they are, in one of two containers.
 
 A checkpoint is a pair of files for people to keep: ``NAME.json`` holds the note and the checksum of
-``NAME.safetensors``, which waits under another name until that is on disk: whatever interrupts a save leaves the old
-checkpoint or the new one, whole. A packed blob is one piece, the note in safetensors' own header, for a league to name
-by its content. Nothing is unpickled.
+``NAME.safetensors``, which waits under another name until the note is on disk, so that whatever interrupts a save
+leaves the old checkpoint or the new one, whole. A packed blob is a single piece with the note in safetensors' own
+header, which a league names by its content. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,28 +35,26 @@ class CheckpointError(InputError):
 
 
 class Weights(NamedTuple):
-    """Tensors by name (CPU), what was noted of them, and where they were read from."""
+    """Tensors by name, on the CPU, and the note of what they are."""
 
     tensors: dict[str, Tensor]
     about: dict[str, Any]
-    where: str  # names them in a message
+    where: str  # the file that they were read from, for messages
 
     def network(self) -> PolicyNetwork:
         """The network that they hold. Raises :class:`CheckpointError`, also where its features have changed meaning."""
-        where = self.where
+        where, layout = self.where, self.about.get("layout")
         try:
             noted = dict(self.about["network"])
             shape = NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])})
             if not isinstance(shape.sorted_items, bool):
                 raise TypeError(f"sorted_items={shape.sorted_items!r}")
-            made, layout = shape.adapter.name, self.about.get("layout")
-            if layout != made:
-                raise CheckpointError(f"{where}: reads features {layout!r}, this build makes {made!r}; train it anew")
-            network = PolicyNetwork(shape, seed=None)
+            made = shape.adapter.name
+            network = PolicyNetwork(shape, seed=None) if layout == made else None
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            if isinstance(error, CheckpointError):
-                raise
             raise CheckpointError(f"{where}: describes no network of this build ({error!r}); train it anew") from None
+        if network is None:
+            raise CheckpointError(f"{where}: reads features {layout!r}, this build makes {made!r}; train it anew")
         own = part_of(self.tensors, NETWORK)
         try:
             network.load_state_dict(own)
@@ -67,17 +66,15 @@ class Weights(NamedTuple):
 
 
 def save_checkpoint(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Write ``path`` (a ``.json``) and the tensors beside it; from the moment that ``path`` is there they count."""
+    """Write ``path`` (a ``.json``) and the tensors beside it; they are valid as soon as ``path`` is there."""
     content = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     note = {**about, "format": FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
     note["note_sha256"] = _digest_of_note(note)
     path.parent.mkdir(parents=True, exist_ok=True)
-    for file, written in (
-        (_waiting(path), content),
-        (path, (json.dumps(note, indent=2, sort_keys=True) + "\n").encode()),
-    ):
-        write_durably(file, written)
-        _sync(path.parent)
+    write_durably(_waiting(path), content)
+    _sync(path.parent)
+    write_durably(path, (json.dumps(note, indent=2, sort_keys=True) + "\n").encode())
+    _sync(path.parent)
     _waiting(path).replace(_tensors_of(path))
     _sync(path.parent)
 
@@ -99,7 +96,7 @@ def load_checkpoint(path: Path) -> Weights:
 
 
 def pack(tensors: Mapping[str, Tensor], about: Mapping[str, Any] | None = None) -> bytes:
-    """Tensors and what is noted of them in one piece, the same bytes for the same tensors."""
+    """Tensors and their note in one piece, the same bytes for the same tensors and note."""
     note = {ABOUT: json.dumps(about or {}, sort_keys=True)}
     return safetensors.torch.save({name: tensor.contiguous() for name, tensor in tensors.items()}, note)
 
@@ -112,28 +109,18 @@ def unpack(content: bytes, path: Path) -> Weights:
 
 
 def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Those whose names begin with ``prefix``, by the rest of their names."""
+    """The tensors whose names begin with ``prefix``, by the rest of their names."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
 
 
 def describe(network: PolicyNetwork) -> dict[str, Any]:
     """What must be noted of a network so that :meth:`Weights.network` can build it again."""
     shape = network.shape
-    return {
-        "layout": shape.adapter.name,
-        "network": {
-            "max_count": shape.max_count,
-            "max_turns": shape.max_turns,
-            "partner_utilities": shape.partner_utilities,
-            "hints": shape.hints,
-            "hidden": list(shape.hidden),
-            "sorted_items": shape.sorted_items,
-        },
-    }
+    return {"layout": shape.adapter.name, "network": {**asdict(shape), "hidden": list(shape.hidden)}}
 
 
 def _content(path: Path, sha256: object) -> bytes:
-    """The bytes of the tensors that ``path`` names; a save that was killed late has left them where they waited."""
+    """The bytes of the tensors that ``path`` names; a save that was killed late has left them in the waiting file."""
     try:
         for file in (_waiting(path), _tensors_of(path)):
             content = file.read_bytes() if file.is_file() else b""
@@ -168,7 +155,7 @@ def _digest_of_note(note: Mapping[str, Any]) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Have the renames in ``folder`` on disk before the next file says that they are."""
+    """Flush the renames in ``folder`` to disk, before the next file relies on them."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
