@@ -23,7 +23,7 @@ import pytest
 from tests.documents.pages import PAGES, ROOT, blocks, commands, name_of
 from tests.league.web.browser import serving
 
-PYTHON = ".venv/bin/python "
+BIN = ".venv/bin/"
 QUICK = ("README.md", "docs/RECIPES.md")
 INSTALLED = "tests/house/test_wheel.py::test_the_installed_package_runs_from_another_directory"
 ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
@@ -47,96 +47,102 @@ class How:
 
 HOW = {
     # The README.
-    "scripts/train.py --config configs/ppo_fast.yaml --set training.num_train_steps=1000000": How(
+    "dond train --config configs/ppo_fast.yaml --set training.num_train_steps=1000000": How(
         "--set training.num_envs=64 --set training.threads=1 --set env.max_turns=2", ("1000000", "500")
     ),
-    'scripts/evaluate.py --member "$AGENT" --against heuristic --plot plane.png': How("--sample 20 --max-turns 2"),
-    'scripts/play.py --partner "$AGENT"': How("--max-turns 2", typed="e\n"),
-    "scripts/league.py --config configs/league_quick.yaml": How(f"{ROUNDS} --set heldout=[]"),
-    "scripts/league.py explain --run runs/league_quick/0001 --round 3": How(),
-    "scripts/report.py --run runs/league_quick/0001": How(),
-    "scripts/report.py --run runs/league": How(),
-    "scripts/catalogue.py": How(),
-    "scripts/train.py --algo ppo --hint none --config configs/ppo_config.yaml": How(STEPS),
-    "scripts/train.py --algo reinforce --hint expert --config configs/reinforce_config.yaml": How(STEPS),
-    "scripts/train.py --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
-    "scripts/train.py --resume": How(),
-    "scripts/league.py --config configs/league.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]"),
-    "scripts/league.py --config configs/league.yaml --dry-run": How(SMALL),
-    "scripts/league.py --config configs/league.yaml --workers 2 --set league.rounds=5": How(
+    'dond evaluate --member "$AGENT" --against heuristic --plot plane.png': How("--sample 20 --max-turns 2"),
+    'dond play --partner "$AGENT"': How("--max-turns 2", typed="e\n"),
+    "dond league --config configs/league_quick.yaml": How(f"{ROUNDS} --set heldout=[]"),
+    "dond league explain --run runs/league_quick/0001 --round 3": How(),
+    "dond report --run runs/league_quick/0001": How(),
+    "dond report --run runs/league": How(),
+    "dond catalogue": How(),
+    "dond train --algo ppo --hint none --config configs/ppo_config.yaml": How(STEPS),
+    "dond train --algo reinforce --hint expert --config configs/reinforce_config.yaml": How(STEPS),
+    "python scripts/train.py --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
+    "dond train --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
+    "dond train --resume": How(),
+    "python scripts/league.py --config configs/league.yaml": How(
+        f"{ROUNDS} --set heldout=[] --set members=[heuristic]"
+    ),
+    "dond league --config configs/league.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]", slow=True),
+    "dond league --config configs/league.yaml --dry-run": How(SMALL),
+    "dond league --config configs/league.yaml --workers 2 --set league.rounds=5": How(
         f"{ROUNDS.replace('--set league.rounds=4 ', '')} --set heldout=[] --set members=[heuristic]",
         ("rounds=5", "rounds=1"),
         slow=True,
     ),
-    "scripts/league.py --resume": How(),
-    "scripts/compare.py configs/league_quick.yaml configs/league_win_rate.yaml": How(
+    "dond league --resume": How(),
+    "dond experiment compare configs/league_quick.yaml configs/league_win_rate.yaml": How(
         f"{SMALL} --set league.rounds=1 --set env.max_turns=2 --set heldout=[tough] --set members=[heuristic]",
         slow=True,
     ),
-    "scripts/web.py": How(serves=True, needs="nicegui"),
-    "scripts/web.py --run runs/league/0001": How(serves=True, slow=True, needs="nicegui"),
-    '-m pytest -n 2 -m "not slow"': How("-p no:cacheprovider tests/dond_marl/test_game.py", ("-n 2", "-n 0")),
-    "-m scripts.docs_site.build": How(by="tests/documents/test_site.py::test_the_site_is_built_with_every_link_whole"),
+    "dond web": How(serves=True, needs="nicegui"),
+    "dond web --run runs/league/0001": How(serves=True, slow=True, needs="nicegui"),
+    'python -m pytest -n 2 -m "not slow"': How("-p no:cacheprovider tests/dond_marl/test_game.py", ("-n 2", "-n 0")),
+    "python -m scripts.docs_site.build": How(
+        by="tests/documents/test_site.py::test_the_site_is_built_with_every_link_whole"
+    ),
     # The recipes.
-    "scripts/catalogue.py linear": How(),
-    "scripts/evaluate.py --member linear --against heuristic": How("--sample 20 --max-turns 2"),
-    'scripts/league.py --config configs/league_scripted.yaml --set "members=[linear, heuristic, tough]"': How(
+    "dond catalogue linear": How(),
+    "dond evaluate --member linear --against heuristic": How("--sample 20 --max-turns 2"),
+    'dond league --config configs/league_scripted.yaml --set "members=[linear, heuristic, tough]"': How(
         "--set league.rounds=1 --set league.block_size=8"
     ),
-    "scripts/train.py --config configs/ppo_config.yaml --set hints.mode=expert --set hints.expert=nash_seeker": How(
+    "dond train --config configs/ppo_config.yaml --set hints.mode=expert --set hints.expert=nash_seeker": How(
         STEPS, slow=True
     ),
-    "scripts/league.py --config configs/league_mine.yaml --dry-run": How(SMALL, slow=True),
-    "scripts/league.py --config configs/league_mine.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]"),
-    "scripts/compare.py configs/league_mine.yaml configs/league_quick.yaml --seeds 1 2 3": How(
+    "dond league --config configs/league_mine.yaml --dry-run": How(SMALL, slow=True),
+    "dond league --config configs/league_mine.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]"),
+    "dond experiment compare configs/league_mine.yaml configs/league_quick.yaml --seeds 1 2 3": How(
         f"{SMALL} --set league.rounds=1 --set env.max_turns=2 --set heldout=[tough] --set members=[heuristic]",
         ("1 2 3", "1"),
         slow=True,
     ),
     # The other pages.
-    "scripts/league.py --config configs/league_quick.yaml --backend ray --workers 2": How(
+    "dond league --config configs/league_quick.yaml --backend ray --workers 2": How(
         f"{ROUNDS} --set heldout=[] --set members=[heuristic]", needs="ray"
     ),
-    "scripts/fetch_data.py": How(
+    "dond data fetch": How(
         by="tests/dond_marl/scenarios/test_fetch.py::test_the_script_brings_all_four_files_from_another_directory_and_then_finds_them_there"
     ),
-    "scripts/league.py --config configs/league_scripted.yaml --set env.use_dataset=true --set env.dataset=self_play "
+    "dond league --config configs/league_scripted.yaml --set env.use_dataset=true --set env.dataset=self_play "
     "--set env.data_dir=data": How("--set league.rounds=1 --set league.block_size=8", needs="data"),
-    "scripts/league.py explain --run runs/league/0001 --round 3": How(),
-    "scripts/train.py --config configs/ppo_fast.yaml": How(f"{STEPS} --set training.num_envs=64"),
-    "scripts/evaluate.py --member expert --against heuristic": How(),
-    "scripts/evaluate.py --member expert --against heuristic --plot plane.png --json evaluation.json": How(),
-    "scripts/evaluate.py --member stubborn --against boulware --probe": How(),
-    "scripts/train.py --algo bc --config configs/bc_config.yaml --set env.data_dir=data": How(
+    "dond league explain --run runs/league/0001 --round 3": How(),
+    "dond train --config configs/ppo_fast.yaml": How(f"{STEPS} --set training.num_envs=64"),
+    "dond evaluate --member expert --against heuristic": How(),
+    "dond evaluate --member expert --against heuristic --plot plane.png --json evaluation.json": How(),
+    "dond evaluate --member stubborn --against boulware --probe": How(),
+    "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data": How(
         "--set training.epochs=1", needs="data"
     ),
-    'scripts/evaluate.py --member "expert(kind=supervised)" --against heuristic': How("--sample 20", needs="data"),
-    "scripts/humanlike.py --data-dir data": How(
+    'dond evaluate --member "expert(kind=supervised)" --against heuristic': How("--sample 20", needs="data"),
+    "dond experiment humanlike --data-dir data": How(
         by="tests/league/experiments/test_humanlike.py::test_one_command_makes_the_table"
     ),
-    "scripts/styles.py": How(
+    "dond experiment styles": How(
         by="tests/league/experiments/test_styles.py::test_the_command_compares_writes_and_keeps_the_learners"
     ),
-    "scripts/transcripts.py dialogues --help": How(),
-    "scripts/distill.py --help": How(),
-    "scripts/hint_experiment.py --config configs/hint_experiment.yaml": How(
+    "dond data transcripts dialogues --help": How(),
+    "dond experiment distill --help": How(),
+    "dond experiment hints --config configs/hint_experiment.yaml": How(
         by="tests/league/experiments/test_hints.py::test_the_command_trains_measures_and_draws"
     ),
-    "scripts/league.py --config configs/league_llm.yaml": How(
+    "dond league --config configs/league_llm.yaml": How(
         "--set training.num_envs=16 --set league.block_size=2 --set heldout=[] --set env.max_turns=2", slow=True
     ),
-    "scripts/catalogue.py boulware llm": How(),
-    "scripts/play.py --partner expert": How(typed="e\n"),
+    "dond catalogue boulware llm": How(),
+    "dond play --partner expert": How(typed="e\n"),
     "python -m build": How(
         by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_config_and_script"
     ),
     "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl": How(by=INSTALLED),
-    "dond-marl": How(by=INSTALLED),
+    "dond": How(),
     "python scripts/examples/sb3_maskable_ppo.py --save model.zip": How(by=ELSEWHERE),
-    "python scripts/evaluate.py --member \"sb3(path='model.zip')\" --against heuristic": How(by=ELSEWHERE),
-    "python scripts/league.py --config configs/league_scripted.yaml "
+    "dond evaluate --member \"sb3(path='model.zip')\" --against heuristic": How(by=ELSEWHERE),
+    "dond league --config configs/league_scripted.yaml "
     '--set "members=[heuristic, boulware, {kind: sb3, path: model.zip}]"': How(by=ELSEWHERE),
-    "python scripts/catalogue.py sb3": How(by=ELSEWHERE),
+    "dond catalogue sb3": How(by=ELSEWHERE),
 }
 SETUP = "make setup"  # what it does is read, not done: it fetches packages
 
@@ -148,10 +154,11 @@ def home(tmp_path) -> Path:
         if not entry.name.startswith(".") and entry.name not in ("runs", "data", "build", "site", "dist", "configs"):
             (tmp_path / entry.name).symlink_to(entry)
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
-    python = tmp_path / ".venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    python.chmod(0o755)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name, program in (("python", sys.executable), ("dond", f"{sys.executable} -m league")):
+        command = tmp_path / ".venv" / "bin" / name
+        command.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+        command.chmod(0o755)
     (tmp_path / ".venv" / ".ready").touch()
     data = Path(os.environ.get("DOND_DATA_DIR") or ROOT / "../shared/data").resolve()
     if data.is_dir():
@@ -169,14 +176,14 @@ def made(command: str, home: Path) -> str:
 def dry(words: str, home: Path) -> str:
     """What ``make`` says that it would run, also where ``make`` itself runs this test."""
     alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    told = subprocess.run(["make", "-n", *words.split()], cwd=home, env=alone, capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    return told.stdout
+    done = subprocess.run(["make", "-n", *words.split()], cwd=home, env=alone, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def how(command: str) -> How:
     """Its entry in the table."""
-    known = HOW.get(command.removeprefix(PYTHON))
+    known = HOW.get(command.removeprefix(BIN))
     assert known is not None, f"nobody says how to run {command!r}: add it to HOW"
     return known
 
@@ -186,13 +193,17 @@ def lacking(needed: str, home: Path) -> bool:
     return not (home / "data").exists() if needed == "data" else bool(needed) and find_spec(needed) is None
 
 
-def run(command: str, told: How, home: Path, variables: list[str]) -> None:
+def run(command: str, entry: How, home: Path, variables: list[str]) -> None:
     """Run it as a shell would, shortened; it has to end well."""
-    line = f"{command.replace(*told.instead)} {told.add}" if told.instead[0] else f"{command} {told.add}"
+    line = f"{command.replace(*entry.instead)} {entry.add}" if entry.instead[0] else f"{command} {entry.add}"
     own = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
     done = subprocess.run(
-        ["bash", "-c", "\n".join([*variables, line])], input=told.typed, capture_output=True, text=True, cwd=home,
-        env={**own, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(home / "cache")}, check=False, timeout=280,
+        ["bash", "-c", "\n".join([*variables, line])], input=entry.typed, capture_output=True, text=True, cwd=home,
+        env={
+            **own, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(home / "cache"),
+            "PATH": f"{home / '.venv' / 'bin'}{os.pathsep}{own['PATH']}",
+        },
+        check=False, timeout=280,
     )  # fmt: skip
     assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
@@ -209,15 +220,15 @@ def walk(page: Path, home: Path, *, slow: bool) -> None:
             variables.append(command)
             continue
         line = made(command, home)
-        told = how(line)
-        if told.by or line in done or (told.slow and not slow) or lacking(told.needs, home):
+        entry = how(line)
+        if entry.by or line in done or (entry.slow and not slow) or lacking(entry.needs, home):
             continue
         done.add(line)
-        if told.serves:
-            with serving(home, *line.removeprefix(f"{PYTHON}scripts/web.py").split()):
+        if entry.serves:
+            with serving(home, *line.removeprefix(f"{BIN}dond web").split()):
                 pass  # it answered, and stops when it is told to
         else:
-            run(line, told, home, variables)
+            run(line, entry, home, variables)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -234,28 +245,28 @@ def test_every_command_of_every_page_runs_also_those_that_take_minutes(page, hom
 
 def test_the_table_has_every_command_and_no_other(home):
     lines = {made(command, home) for page in PAGES for command in commands(page) if command != SETUP}
-    named = {line.removeprefix(PYTHON) for line in lines if not re.match(r"[A-Z]+=", line)}
+    named = {line.removeprefix(BIN) for line in lines if not re.match(r"[A-Z]+=", line)}
     assert named == set(HOW)
 
 
 def test_what_is_not_run_here_is_run_by_a_test_that_exists():
-    for told in HOW.values():
-        file, _, name = told.by.partition("::")
-        if told.by:
+    for entry in HOW.values():
+        file, _, name = entry.by.partition("::")
+        if entry.by:
             tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-            assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, told.by
+            assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, entry.by
 
 
 def test_make_sets_up_what_it_runs_first(home):
     shutil.rmtree(home / ".venv")
     for target in ("league", "test", "play", "docs"):
-        told = dry(target, home)
-        made_at, brought = told.index("-m venv .venv"), told.index("--constraint constraints.txt --editable '.[dev]'")
-        assert made_at < brought < told.rindex(".venv/bin/python"), told
+        text = dry(target, home)
+        made_at, brought = text.index("-m venv .venv"), text.index("--constraint constraints.txt --editable '.[dev]'")
+        assert made_at < brought < text.rindex(".venv/bin/"), text
 
 
 def test_a_command_that_fails_is_a_failure(home):
     with pytest.raises(AssertionError, match=r"no such run|does not exist|no run"):
-        run(f"{PYTHON}scripts/league.py --resume runs/nowhere", How(), home, [])
+        run(f"{BIN}dond league --resume runs/nowhere", How(), home, [])
     with pytest.raises(AssertionError, match="add it to HOW"):
-        how("scripts/unheard_of.py")
+        how("dond unheard-of")

@@ -1,89 +1,158 @@
-"""Every script's ``--help``: examples that name only what there is, at any width, without color where nobody sees it.
+"""Every command's ``--help``: examples that name only what there is, at any width, without color where nobody sees it.
 
-All scripts answer in one process: what takes time is starting Python and loading libraries.
+And what the shell around the commands promises: near names, one sentence for a mistake, silence where nobody reads on.
 """
 
 from __future__ import annotations
 
-import ast
-import io
+import inspect
 import re
-import runpy
+import shlex
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from league.cli.help_text import WORDS, HelpText
+from league.cli.main import command as dond_group
+from tests.command import HERE, PROGRAM, dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
-OFTEN, NARROW = 80, 40  # columns
+NARROW, OFTEN, WIDE = 50, 80, 200  # columns; click lays help out for at least 50
 
 
-@pytest.fixture(scope="module", params=SCRIPTS, ids=lambda path: path.name)
-def script(request) -> Path:
-    return request.param
+def commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
+    """The names of every command below a group, by the way to it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield (*names, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, *names, name)
 
 
-def told(path: Path, columns: int, monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
-    """What a script says of itself on a terminal of so many columns, asked in another directory."""
-    monkeypatch.chdir(folder)
+COMMANDS = [(), *commands(dond_group)]
+
+
+def found(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that the words name, and the words that are left for it."""
+    command: click.Command = dond_group
+    while words and isinstance(command, click.Group):
+        below = command.get_command(click.Context(command), words[0])
+        if below is None:
+            break
+        command, words = below, words[1:]
+    return command, words
+
+
+def examples(text: str) -> list[list[str]]:
+    """The commands at the end of a help text, word by word, without comments."""
+    lines = text.partition("Examples:\n")[2].replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines if line.strip()]
+
+
+def options(command: click.Command) -> set[str]:
+    return {name for parameter in command.params for name in parameter.opts} | {"--help", "-h"}
+
+
+@pytest.mark.parametrize("columns", [NARROW, OFTEN, WIDE])
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_a_command_explains_itself_on_a_terminal_of_any_width(names, columns, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr(sys, "argv", [str(path), "--help"])
-    monkeypatch.setattr(sys, "path", [str(path.parent), *sys.path[1:]])
-    said = io.StringIO()
-    with redirect_stdout(said), pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(path), run_name="__main__")
-    assert ended.value.code == 0
-    return said.getvalue()
+    assert dond(*names, "--help") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Usage:") and "\x1b" not in text, "no color: this is no terminal"
+    prose = inspect.cleandoc(found(list(names))[0].help or "").partition("\n\nexamples:\n")[0]
+    assert " ".join(prose.split()) in " ".join(text.split())
+    for line in text.partition("Examples:\n")[0].partition("\n\n")[2].splitlines():  # after the usage
+        # What cannot be broken may stick out: an option with its choices, a path.
+        assert len(line) <= columns or len(line.split()) <= 2, line
 
 
-def commands(examples: str) -> list[str]:
-    """The commands of an epilog, folded or not, one by one and without comments."""
-    lines = examples.replace("\\\n", " ").splitlines()
-    bare = (" ".join(line.split("  #")[0].split()) for line in lines)
-    return [line for line in bare if line.startswith("python ")]
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_the_examples_name_commands_options_and_files_that_there_are(names, capsys):
+    assert dond(*names, "-h") == 0
+    shown = examples(capsys.readouterr().out)
+    command, _ = found(list(names))
+    assert shown or isinstance(command, click.Group) or names[:2] == ("data", "transcripts")
+    for words in shown:
+        for path in re.findall(r"configs/\w+\.yaml", " ".join(words)):
+            assert (ROOT / path).is_file(), words
+        if "_DOND_COMPLETE" in words[1]:
+            continue
+        words = [word for word in words if not word.startswith("GROQ_API_KEY=")]
+        if words[0] == "python":
+            assert (ROOT / words[1]).is_file()
+            words = ["dond", Path(words[1]).stem, *words[2:]]
+        assert words[0] == "dond"
+        used, left = found(words[1:])
+        assert used is command or names == () or used in getattr(command, "commands", {}).values()
+        assert {word for word in left if word.startswith("--")} <= options(used), words
 
 
-@pytest.mark.parametrize("columns", [NARROW, OFTEN, 200])
-def test_a_script_explains_itself_on_a_terminal_of_any_width(script, columns, monkeypatch, tmp_path):
-    said = told(script, columns, monkeypatch, tmp_path)
-    summary, examples = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))).split("examples:\n")
-    assert "usage:" in said and "\x1b" not in said, "no color: this is no terminal"
-    for paragraph in summary.strip().split("\n\n"):
-        assert " ".join(paragraph.split()) in " ".join(said.split())
-    assert commands(said.partition("examples:\n")[2]) == commands(examples) != []
-    for line in said.splitlines():
-        # What cannot be broken may stick out: an option with its choices or its quoted value, an address.
-        assert len(line) <= columns or len(WORDS.findall(line.removesuffix("\\"))) <= 2, line
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_of_the_checkout_is_the_same_command_under_its_own_name(script, tmp_path):
+    done = subprocess.run([sys.executable, script, "-h"], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.startswith(f"Usage: {script.name} [OPTIONS]") and "Examples:" in done.stdout
 
 
-def test_the_examples_name_options_and_files_that_there_are(script, monkeypatch, tmp_path):
-    said = told(script, 200, monkeypatch, tmp_path)
-    head, _, examples = said.partition("examples:\n")
-    for command in commands(examples):
-        assert command.startswith(f"python scripts/{script.name}"), command
-        if "subparsers" not in script.read_text(encoding="utf-8"):  # whose options their own help names
-            assert set(re.findall(r"(?<= )--[\w-]+", command)) <= set(re.findall(r"--[\w-]+", head)), command
-        for path in re.findall(r"configs/\w+\.yaml", command):
-            assert (ROOT / path).is_file(), command
+def test_without_a_command_it_says_what_there_is_and_loads_no_torch(tmp_path):
+    done = run_dond(cwd=tmp_path)
+    assert done.returncode == 0
+    for words in ("league", "experiment", "league.yaml", "Examples:"):
+        assert words in done.stdout
+    code = "import sys; from league.cli.main import main; main(['--help']); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=HERE, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
 
 
-def test_an_example_is_folded_so_that_a_shell_reads_it_as_it_was():
-    text = HelpText("x")._fill_text(
-        'examples:\n  python x.py --set "members=[a, b, c]" --name value --flag  # what it does\n', 38, ""
-    )
-    assert text.splitlines() == [
-        "examples:",
-        "  # what it does",
-        "  python x.py \\",
-        '      --set "members=[a, b, c]" \\',
-        "      --name value --flag",
-    ]
-    joined = subprocess.run(
-        ["bash", "-c", text.split("\n", 2)[2].replace("python x.py", "printf '%s\\n'")], capture_output=True, text=True
-    )
-    assert joined.stdout.splitlines() == ["--set", "members=[a, b, c]", "--name", "value", "--flag"]
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["legaue"], "No such command 'legaue'. Did you mean 'league'? (see"),
+        (["experiment", "style"], "No such command 'style'. Did you mean 'styles'? (see"),
+        (["evaluate", "--membr", "linear"], "No such option '--membr'. Did you mean '--member'? (see"),
+        (["league", "explian"], "No such command 'explian'. Did you mean 'explain'? (see"),
+        (["ship", "expert"], "Missing option '--run'. (see"),
+        (["league", "--workers", "two"], "--workers 'two' is not a valid integer.\n"),
+        (["experiment", "distill", "--set", "teacher=tough"], "--set changes the settings of a file: name it"),
+        (["league", "--config", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(words, answer, capsys):
+    assert dond(*words) == 2
+    printed = capsys.readouterr()
+    assert answer in printed.err and printed.err.count("\n") == 1 and not printed.out
+
+
+def test_a_reader_who_stops_reading_is_not_told_so():
+    pipe = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {shlex.join(PROGRAM)} catalogue --json | head -1"],
+        capture_output=True, text=True, env=HERE,
+    )  # fmt: skip
+    assert (pipe.stdout, pipe.stderr) == ("[\n", "")
+
+
+def test_a_shipped_config_is_found_from_any_folder(tmp_path):
+    done = run_dond("league", "--config", "configs/league_scripted.yaml", "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_library_that_is_missing_is_named_with_what_brings_it(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    for name in [name for name in sys.modules if name.startswith("league.web") and name != "league.web.server"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert dond("web", "--no-browser", "--port", 0) == 1
+    assert "lacks nicegui: run `make setup`, or pip install 'dond-marl[ui]'" in capsys.readouterr().err
+
+
+def test_a_shell_completes_commands_and_options():
+    for words, answer in (("dond le", "league"), ("dond experiment st", "styles"), ("dond play --pa", "--partner")):
+        asked = {"_DOND_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        code = "import sys; from league.cli.main import main; sys.argv[0] = 'dond'; sys.exit(main())"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**HERE, **asked})
+        assert answer in done.stdout, (words, done)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import csv
 import math
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 from dond_marl.yardsticks.metrics import mean_of
-from league.cli.experiments.hints import main
 from league.experiments.hints.experiment import Arm, Experiment, Mark, arms
 from league.experiments.hints.findings import curve, first_reached, markdown, rows
 from league.experiments.hints.settings import ExperimentConfig
 from league.settings.read import ConfigError, load_config
+from tests.command import dond
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ROOT / "configs" / "hint_experiment.yaml"
+command = partial(dond, "experiment", "hints", "--config", CONFIG)
 TELLS, MIXED = Arm("expert", 0.0), Arm("expert", 0.5)
 
 
@@ -97,7 +99,7 @@ def test_the_command_trains_measures_and_draws(tmp_path, capsys):
         "experiment.modes=[none, random, expert]", "experiment.dropouts=[0.5]", f"output_dir={tmp_path}/runs",
     )  # fmt: skip
     figure = tmp_path / "docs" / "figure.png"
-    assert main(CONFIG, small, figure) == 0
+    assert command("--plot", figure, overrides=small) == 0
     run = tmp_path / "runs" / "0001"
     shown = capsys.readouterr().out
     assert "expert, 50% withheld, seed 1" in shown and "exact best response to heuristic" in shown
@@ -111,6 +113,6 @@ def test_the_command_trains_measures_and_draws(tmp_path, capsys):
     last = [int(row["decisions"]) for row in marks if row["mode"] == "none" and row["seed"] == "0"]
     assert last[0] == 0 and last[-1] >= 120 and last == sorted(last)
     assert (run / "table.md").read_text().count("\n") == 5
-    assert main(CONFIG, (*small, "env.partner=micro"), None) == 1
+    assert command(overrides=(*small, "env.partner=micro")) == 1
     assert "no exact best response to micro" in capsys.readouterr().err
-    assert main(CONFIG, small, tmp_path / "figure.bmp") == 2
+    assert command("--plot", tmp_path / "figure.bmp", overrides=small) == 2

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 import torch
 
 from dond_marl.dialogues.positions import human_positions
 from dond_marl.game import Rules
-from league.cli.experiments.humanlike import Request, main
 from league.evaluation.likeness import distance, likeness
 from league.experiments.humanlike import HumanlikeError, check, variants
 from league.settings.read import load_config
@@ -17,6 +17,7 @@ from league.settings.training import TrainConfig
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.saved import PEOPLE
+from tests.command import dond
 
 torch.set_num_threads(1)
 SETTINGS = """
@@ -24,6 +25,7 @@ env: {scenarios: lewis, split: train, partner: tough}
 training: {init_from: "START", kl: 0.5, lr: 0.05, rollout: 10, num_envs: 4, hidden: [8], num_train_steps: 200}
 logging: {output_dir: "FOLDER", tensorboard: false}
 """
+command = partial(dond, "experiment", "humanlike")
 
 
 def saved(path, seed: int = 3) -> PolicyNetwork:
@@ -45,8 +47,8 @@ def settings(tmp_path):
 
 
 def test_one_command_makes_the_table(settings, data_dir, tmp_path, capsys):
-    request = Request(settings, [], [0.5, 2.0], data_dir, tmp_path / "table.json", ["tough", "pushover"])
-    assert main(request) == 0
+    words = ("--kl", 0.5, "--kl", 2.0, "--data-dir", data_dir, "--against", "tough", "--against", "pushover")
+    assert command("--config", settings, *words, "--json", tmp_path / "table.json") == 0
     shown = capsys.readouterr().out
     rows = json.loads((tmp_path / "table.json").read_text())
     names = [row["name"] for row in rows]
@@ -93,8 +95,8 @@ def test_settings_without_a_start_make_no_table(settings, override, words):
 
 
 def test_mistakes_are_told_in_a_line(settings, tmp_path, capsys):
-    assert main(Request(settings, [], [], tmp_path / "nothing", None)) == 2
-    assert main(Request(settings, [], [-1.0], tmp_path, None)) == 2
-    assert main(Request(settings, ["training.init_from=none.json"], [], tmp_path, None)) == 2
+    assert command("--config", settings, "--data-dir", tmp_path / "nothing") == 2
+    assert command("--config", settings, "--kl", -1.0) == 2
+    assert command("--config", settings, overrides=["training.init_from=none.json"]) == 2
     told = capsys.readouterr().err
     assert "no such data file" in told and "a pull is a number above 0" in told

@@ -18,8 +18,8 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from league.cli.experiments.styles import Request, main, trials_of
-from league.evaluation.matches import heldout_scenarios
+from league.cli.experiments.styles import trials_of
+from league.evaluation.matches import heldout_terms
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.report import rows_of
 from league.experiments.styles.settings import StylesConfig, judge_of
@@ -30,6 +30,7 @@ from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import EPOCHS, RewardModel, episodes
 from partners.judges.styles import Style, shows
 from partners.learning.rewards import Own, reward_of
+from tests.command import dond
 from tests.loopback import Service, completion
 
 torch.set_num_threads(1)
@@ -50,7 +51,8 @@ def tiny(folder: Path, *overrides: str, seeds: int = 1) -> StylesConfig:
 
 def command(folder: Path, *overrides: str, workers: int = 1, judges_only: bool = False, seeds: int = 1) -> int:
     tiny(folder, seeds=seeds)
-    return main(Request(folder / "styles.yaml", overrides, workers, judges_only))
+    words = ["--config", folder / "styles.yaml", "--workers", workers, *["--judges-only"] * judges_only]
+    return dond("experiment", "styles", *words, overrides=overrides)
 
 
 # -- agreement -------------------------------------------------------------------------------------------------------
@@ -144,7 +146,7 @@ def test_labels_that_contradict_each_other_end_the_training_after_all_epochs():
 def test_nobody_is_measured_on_scenarios_that_somebody_learned_on(tmp_path):
     """The published code trains and evaluates on the same 250."""
     config = tiny(tmp_path)
-    learned, (_, measured) = config.env.open_source().table, heldout_scenarios()
+    learned, measured = config.env.open_source().table, heldout_terms().scenarios
     keys = [
         {bytes(row) for row in np.concatenate([table.counts, table.utilities.reshape(-1, 6)], axis=1)}
         for table in (learned, measured, measured.swapped())
