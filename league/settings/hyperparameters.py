@@ -1,6 +1,6 @@
-"""How a network learns: the keys of the specification, section 3.2, shared by single training and by league members.
+"""How a network learns: the keys of the specification, section 3.2, for a training run and for a league's learners.
 
-Reading them loads no PyTorch; it is loaded when something is made of them.
+Reading them loads no PyTorch; that is loaded when a network is made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEARNER = LearnerSettings()  # its defaults are those of the settings
 
 
 def _widths(value: object) -> object:
-    """Layer widths as a tuple, judged together so that one mistake is told once."""
+    """Layer widths as a tuple; whatever is wrong with them is one complaint."""
     widths = value if isinstance(value, list | tuple) else ()
     whole = all(type(width) is int and 1 <= width <= MAX_WIDTH for width in widths)
     if not whole or not 1 <= len(widths) <= MAX_LAYERS:
@@ -37,7 +37,7 @@ def _widths(value: object) -> object:
 
 
 def _reward(value: object) -> object:
-    """The one way to write a reward, once it is known that it can be made."""
+    """The canonical spec of a reward. Raises if the reward cannot be made."""
     try:
         reward_of(value)  # type: ignore[arg-type]  # whatever else it is, it is refused
         return reward_name(value)  # type: ignore[arg-type]  # a text, by now
@@ -46,7 +46,7 @@ def _reward(value: object) -> object:
 
 
 def _init_from(value: object) -> object:
-    """The one way to write what a learner starts from, once it is known that it may be."""
+    """The canonical text of ``init_from``. Raises if it is of no known form; no weights are read."""
     try:
         return None if value is None else init_name(value)
     except FirstWeightsError as error:
@@ -75,7 +75,7 @@ class Hyperparameters(Section):
     anneal: bool = Field(default=_LEARNER.anneal, description="lr and ent fall to 0 by the end")
     hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
     sorted_items: bool = Field(default=False, description="items are read least valued first")
-    reward: RewardName = Field(default=OWN, description="what it is paid for a game")
+    reward: RewardName = Field(default=OWN, description="a reward, such as own or svo(angle=45)")
     init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
     kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="the pull toward init_from")
 

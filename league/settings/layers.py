@@ -1,4 +1,4 @@
-"""Settings in layers, a file under the command line: merged key by key, each value remembering where it was given.
+"""Settings in layers, the command line over a file, merged key by key; each value keeps the place it comes from.
 
 ``env``, ``league`` and ``logging`` are merged by key; everything else a later layer replaces whole.
 """
@@ -13,7 +13,7 @@ from league.settings.yaml import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, r
 
 
 class Place(NamedTuple):
-    """Where something was given; places sort as a person reads them: the file from top to bottom, then the options."""
+    """Where a value comes from; places sort in the order of reading: the file from top to bottom, then the options."""
 
     layer: int
     number: int  # line of a file, position of an option
@@ -21,7 +21,7 @@ class Place(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """What is wrong with something that was given at a place."""
+    """A mistake and its place."""
 
     place: Place
     text: str
@@ -29,7 +29,7 @@ class Complaint(NamedTuple):
 
 @dataclass
 class Layer:
-    """What one file or one command line says, ``places`` of every key, and what could not be read."""
+    """The settings of one file or one command line, the place of every key, and the mistakes in reading them."""
 
     start: Place  # for what has no place of its own
     data: dict[str, Any] = field(default_factory=dict)
@@ -37,19 +37,18 @@ class Layer:
     complaints: list[Complaint] = field(default_factory=list)
 
     def place(self, path: Path) -> Place:
-        """Where ``path`` was given, or else what holds it."""
+        """The place of ``path``, or of the nearest section above it that has one."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.places:
                 return self.places[path[:length]]
         return self.start
 
     def complain(self, path: Path, text: str) -> None:
-        """Note that what stands at ``path`` is wrong."""
         self.complaints.append(Complaint(self.place(path), f"{dotted(path)}: {text}"))
 
 
 def file_layer(path: str) -> Layer:
-    """What a file says."""
+    """The settings of a file."""
     start = Place(0, 0, path)
     try:
         with open(path, "rb") as file:  # noqa: PTH123  # the message shows the path as it was given
@@ -65,7 +64,7 @@ def file_layer(path: str) -> Layer:
 
 
 def text_layer(content: bytes | str, label: str) -> Layer:
-    """What a YAML text says; an empty one says nothing."""
+    """The settings of a YAML text, none if it is empty; ``label`` names it in messages."""
 
     def at(line: int) -> Place:
         return Place(0, line, f"{label}:{line}")
@@ -87,7 +86,7 @@ def text_layer(content: bytes | str, label: str) -> Layer:
 
 
 def command_line_layer(overrides: Sequence[str]) -> Layer:
-    """What ``--set a.b=c`` options say together; one key may be given once."""
+    """The settings of all ``--set a.b=c`` options; a key may occur once."""
     layer = Layer(Place(1, 0, "--set"))
     for number, override in enumerate(overrides, start=1):
         place = Place(1, number, f"--set {override}" if override.isprintable() else f"--set {shown(override)}")
@@ -108,7 +107,7 @@ def command_line_layer(overrides: Sequence[str]) -> Layer:
 
 
 def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
-    """All layers as one, later ones over earlier ones. A section that says nothing is left to its defaults."""
+    """All layers as one, later ones over earlier ones; only ``sections`` are merged by key, empty ones ignored."""
     layers = list(layers)
     merged = Layer(layers[0].start)
     for layer in layers:
@@ -137,7 +136,7 @@ def _replace(merged: Layer, layer: Layer, path: Path, value: Any) -> None:
 
 
 def _insert(layer: Layer, keys: tuple[str, ...], value: Any, place: Place) -> None:
-    """Put one option's value where it belongs among the options before it."""
+    """Add an option's value to those of the options before it."""
     holder = layer.data
     for depth, key in enumerate(keys[:-1], start=1):
         layer.places.setdefault(keys[:depth], place)

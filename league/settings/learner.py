@@ -21,8 +21,8 @@ RuleName = Literal[  # the functions of league.rounds.matchmaking
 ]  # fmt: skip
 AMONG = " among "
 RULE_NAMES, GROUPS = get_args(RuleName), get_args(Among)
-# Whom a role meets unless it is told: a main as AlphaStar's (Vinyals et al. 2019, Methods), with regret in place of the
-# loss rate; the others as their names say.
+# The default matchmaking of each role. A main's is AlphaStar's (Vinyals et al. 2019, Methods) with regret in place of
+# the loss rate.
 MATCHMAKING: Mapping[LearnerRole, Mapping[str, float]] = {
     "main": {"regret": 0.5, "self_play": 0.35, "past_selves": 0.15},
     "main_exploiter": {"uniform among mains": 1.0},
@@ -31,7 +31,7 @@ MATCHMAKING: Mapping[LearnerRole, Mapping[str, float]] = {
 
 
 def _matchmaking(value: object) -> object:
-    """A mapping of branches to shares; the name of a rule alone is all of it."""
+    """A mapping of branches to shares; the name of a single rule has all of it."""
     if value is None:
         return value
     shares = {value: 1.0} if isinstance(value, str) else value
@@ -51,7 +51,7 @@ def _matchmaking(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A part of a learner's meetings."""
+    """A part of a learner's meetings: a rule and the group of opponents that it is applied to."""
 
     rule: RuleName
     share: float  # of all meetings, more than 0; shares of a role need not add up to 1
@@ -62,7 +62,7 @@ Matchmaking = Annotated[dict[str, float], BeforeValidator(_matchmaking)]
 
 
 def branches_of(matchmaking: Mapping[str, float]) -> tuple[Branch, ...]:
-    """The branches that were written down."""
+    """The branches of a validated ``matchmaking``."""
     made = []
     for written, share in matchmaking.items():
         rule, _, among = written.partition(AMONG)
@@ -71,17 +71,17 @@ def branches_of(matchmaking: Mapping[str, float]) -> tuple[Branch, ...]:
 
 
 class Gate(Section):
-    """What a learner must do for a snapshot."""
+    """The test that a learner must pass to leave a snapshot."""
 
     kind: GateKind = "points"
-    # Points of ten more than the last snapshot, at least; and how sure, one-sided, that it is more at all.
+    # How much more than its last snapshot the learner must score, and the one-sided confidence that it is more at all.
     delta: float = Field(default=0.25, ge=0, le=10, description="points of ten")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
-    # Points of ten fewer against one opponent that are one too many, at the same confidence.
+    # How much less it may score against any one opponent, at the same confidence.
     forgetting: float = Field(default=0.5, ge=0, le=10, description="points of ten")
-    # Of the games against each opponent; used by "win_rate" alone.
+    # Share of the games against each opponent that it must win; for kind win_rate alone.
     win_rate: float = Field(default=0.7, gt=0, le=1)
-    # Rounds since the last snapshot after which there is one anyway.
+    # After so many rounds since the last snapshot there is one anyway.
     timeout: int = Field(default=20, ge=1, le=100_000, description="rounds")
 
 
@@ -105,7 +105,7 @@ class LearnerConfig(Hyperparameters):
     @model_validator(mode="before")
     @classmethod
     def _as_its_role_does(cls, settings: Any) -> Any:
-        """The matchmaking of its role, unless it is given."""
+        """The matchmaking of its role, unless there is one."""
         if not isinstance(settings, Mapping) or settings.get("matchmaking") is not None:
             return settings
         preset = MATCHMAKING.get(settings.get("role", "main"))

@@ -1,4 +1,4 @@
-"""What may be set: one tree of frozen models, each a section of ``configs/*.yaml``, which league.settings.read reads.
+"""The settings: one tree of frozen models, each a section of ``configs/*.yaml``, which league.settings.read reads.
 
 Occupants are seated once while the models are built: an unknown name or parameter is found before anything is played.
 """
@@ -33,12 +33,12 @@ MAX_NAME = 80  # characters of a member's name
 
 
 def wrong(text: str, key: str | int | None = None) -> PydanticCustomError:
-    """An error whose words are ours; ``key`` is the key or item below the one being validated that it is about."""
+    """An error with a text of our own; ``key`` is the key or item it is about, below the value being validated."""
     return PydanticCustomError("wrong", "{text}", {"text": text, "key": key})
 
 
 def _occupant(value: object) -> object:
-    """The one way to write an occupant, once it is known that it can be seated."""
+    """The canonical spec of an occupant. Raises if it cannot be seated."""
     if not isinstance(value, str | Mapping) or len(str(value)) > MAX_TEXT:
         raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {shown(value)}")
     try:
@@ -64,7 +64,7 @@ PathText = Annotated[str, AfterValidator(_printable)]
 
 
 class Section(BaseModel):
-    """A part of the settings: nothing else is allowed in, nothing is converted, nothing changes."""
+    """A part of the settings: unknown keys are refused, values are not converted and do not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -91,7 +91,7 @@ class EnvConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _one_source(cls, settings: Any) -> Any:
-        """Make the four keys that name the source agree, or say how they contradict each other."""
+        """Make the four keys that name the source agree. Raises if they contradict each other."""
         if not isinstance(settings, Mapping) or not clear(settings):
             return settings
         choice, contradiction = choose(Choice(), settings)
@@ -130,7 +130,6 @@ class EnvConfig(Section):
         )
 
     def rules(self) -> Rules:
-        """The rules."""
         return Rules(self.max_turns, self.disagree)
 
 
@@ -156,7 +155,7 @@ class LeagueConfig(Section):
 
 
 class MemberConfig(Section):
-    """Who takes part: a unique name, by default the spec itself, and the occupant's spec."""
+    """A member that does not learn: a unique name, by default the spec itself, and the occupant's spec."""
 
     name: str
     spec: Occupant
@@ -178,31 +177,31 @@ class MemberConfig(Section):
         return {"name": name, "spec": spec}
 
     def written(self) -> str | dict[str, Any]:
-        """The shortest way to write it in YAML that reads back, whatever the occupant's parameters are called."""
+        """The shortest YAML value that reads back as this member, whatever the occupant's parameters are called."""
         return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
 
 
 class LoggingConfig(Section):
-    """Where a run is kept."""
+    """Where a run is stored, and what is logged."""
 
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
     tensorboard: bool = Field(default=True, description="events for TensorBoard, where somebody learns")
 
 
 class BackendConfig(Section):
-    """Where tasks are played. It changes no result: only what a member that hangs may cost."""
+    """Where tasks are played, which changes no result; and how long a task may take."""
 
     kind: BackendName | None = Field(
         default=None,
         description="local, process or ray, or left out: process where workers are set, ray where its address is",
     )
     workers: int | None = Field(default=None, ge=1, le=4096, description="left out: one for every core")
-    # Seconds that a task may take before it is looked at for a member that hangs; "local" keeps none.
+    # Seconds after which a task is examined for a member that hangs; the backend local has no deadline.
     deadline: float | None = Field(default=600.0, gt=0, le=1_000_000, description="seconds")
     ray_address: PathText | None = Field(default=None, description="HOST:PORT or auto")
 
     @model_validator(mode="after")
-    def _of_one_mind(self) -> BackendConfig:
+    def _consistent(self) -> BackendConfig:
         if self.chosen != "ray" and self.ray_address is not None:
             raise wrong(f"the backend {self.chosen} takes no address; choose ray, or leave it out", "ray_address")
         if self.chosen == "local" and (self.workers or 1) > 1:
@@ -211,7 +210,7 @@ class BackendConfig(Section):
 
     @property
     def chosen(self) -> BackendName:
-        """The backend, also where it is left out."""
+        """The kind of backend; where none is named, what the other keys imply."""
         if self.kind is not None:
             return self.kind
         if self.ray_address is not None:

@@ -1,7 +1,7 @@
-"""What may be set of a curriculum: stages of practice, what each changes, and when the next begins.
+"""The settings of a curriculum: stages of practice, what each changes, and when the next begins.
 
 A stage changes what is practiced. Matches are always played by the league's own rules, so that payoffs of all rounds
-compare and every stage is judged by the game that counts.
+compare and every stage is judged by the league's own game.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Metric = Literal["points", "deals", "of_nash"]
 
 
 class StageEnv(Section):
-    """What a stage changes of the league's ``env``; what is left out stays."""
+    """What a stage changes in the league's ``env``; keys that are left out stay."""
 
     max_turns: int | None = Field(default=None, ge=1, le=100)
     disagree: Disagree | None = None
@@ -32,7 +32,7 @@ class StageEnv(Section):
     reveal_partner_utilities: bool | None = None
 
     def over(self, env: EnvConfig) -> EnvConfig:
-        """The environment of the stage. Raises what a contradiction raises."""
+        """The environment of the stage. Raises if the changes contradict it."""
         changes = {key: value for key, value in self.model_dump().items() if value is not None}
         choice, contradiction = choose(Choice(env.scenarios, env.split, env.dataset), changes)
         if contradiction is not None:
@@ -44,7 +44,7 @@ class StageEnv(Section):
 
 
 class StageLearner(Section):
-    """What a stage changes of one learner; what is left out stays."""
+    """What a stage changes for one learner; keys that are left out stay."""
 
     learns: bool = Field(default=True, description="one that does not learn stays as it is")
     matchmaking: Matchmaking | None = None
@@ -70,7 +70,7 @@ class Until(Section):
 
 
 class StageConfig(Section):
-    """One stage: it lasts until its figure is reached, and ``rounds`` at the longest."""
+    """One stage; it lasts until its figure is reached, and at most ``rounds``."""
 
     name: str = Field(min_length=1, max_length=60, description="text")
     rounds: int | None = Field(default=None, ge=1, le=100_000, description="left out: to the end")
@@ -85,13 +85,13 @@ class StageConfig(Section):
         return changed.over(learner) if changed.learns else None
 
     def hints_of(self, learner: str) -> HintsConfig:
-        """Who whispers to a learner in this stage."""
+        """The hints that a learner gets in this stage."""
         own = self.learners.get(learner, StageLearner()).hints
         return self.hints if own is None else own
 
     @property
     def hinted(self) -> bool:
-        """Whether anybody is whispered to."""
+        """Whether any learner gets hints."""
         everybody = (self.hints, *(learner.hints for learner in self.learners.values()))
         return any(hints is not None and hints.mode != "none" for hints in everybody)
 

@@ -24,12 +24,12 @@ class HintModels(Section):
 
 
 class HintsConfig(Section):
-    """Who whispers to the learner, and at which of its own steps.
+    """Who gives hints to the learner, and at which of its own steps.
 
     ``provider``, ``models``, ``prompt_path``, ``max_requests`` (of a service, per run) and ``options`` (any other
     parameters of the occupant ``llm``, such as base_url, cache and cache_mode) are for mode ``llm``, as is
-    ``privileged``, which shows the hinter the partner's values. ``dropout`` is at work while the learner learns, and
-    never when it is scored.
+    ``privileged``, which shows the hinter the partner's values. ``dropout`` applies while the learner learns, not when
+    it is scored.
     """
 
     mode: HintMode = "none"
@@ -45,7 +45,7 @@ class HintsConfig(Section):
 
     @property
     def privileged_note(self) -> str:
-        """A warning, beside every figure that was come by with more than the seat may see; else nothing."""
+        """A warning beside figures that were reached with more than a seat may see; otherwise empty."""
         return ", PRIVILEGED: the hinter sees the partner's values" if self.privileged else ""
 
     @model_validator(mode="after")

@@ -1,8 +1,8 @@
-"""YAML as plain data that remembers its lines: safe to read from anybody, and every problem found is told at once.
+"""YAML as plain data with line numbers: safe to read from anybody, and all problems are reported at once.
 
 YAML 1.2's core schema: ``3e-4`` and ``1e-3`` are numbers, ``on``, ``off``, ``yes`` and ``no`` are text, dates are text,
-any other tag is refused. Keys are text and may come once. Size, depth and the number of values, aliases written out,
-are bounded.
+any other tag is refused. Keys are text and may occur once. Size, depth and the number of values, with aliases
+expanded, are bounded.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dond_marl.errors import InputError
 Path = tuple[str | int, ...]  # keys and list positions from the top
 
 MAX_BYTES = 1_000_000
-MAX_DEPTH = 16  # mappings and lists inside each other; ours need four
-MAX_VALUES = 10_000  # keys and values, each alias counted as what it stands for
-SHOWN = 60  # characters of a given text that a message repeats
+MAX_DEPTH = 16  # mappings and lists inside each other; the shipped configs need four
+MAX_VALUES = 10_000  # keys and values, with aliases expanded
+SHOWN = 60  # characters of a value that a message repeats
 
 _TAG = "tag:yaml.org,2002:"
 _CORE = tuple(_TAG + name for name in ("str", "int", "float", "bool", "null", "map", "seq"))
@@ -37,14 +37,14 @@ _PATTERNS = (
 
 
 class Problem(NamedTuple):
-    """What is wrong, and the line (from 1) where it stands."""
+    """A mistake, and the number (from 1) of its line."""
 
     line: int
     text: str
 
 
 class YamlError(InputError):
-    """A text that is not YAML of ours at all; ``problem`` says where and why."""
+    """A text that cannot be read as YAML; ``problem`` says where and why."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(f"line {line}: {text}")
@@ -52,7 +52,7 @@ class YamlError(InputError):
 
 
 class Source(NamedTuple):
-    """The plain ``data`` of a text, the line of every key and list item, and what had to be left out of it."""
+    """The plain ``data`` of a text, the line of every key and list item, and the problems of what was left out."""
 
     data: Any
     lines: dict[Path, int]
@@ -60,7 +60,7 @@ class Source(NamedTuple):
 
 
 class _Alias(yaml.Node):
-    """A node that stands at one place and is written at another."""
+    """A use of a node that is defined elsewhere in the text."""
 
     id = "alias"
 
@@ -98,7 +98,6 @@ class _Dumper(yaml.SafeDumper):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
-        """Write every value out."""
         return True
 
 
@@ -131,7 +130,7 @@ def write(data: Any) -> str:
 
 
 def shown(value: object) -> str:
-    """A given value for a message: on one line, printable, not too long."""
+    """A value as a message shows it: on one line, printable, at most ``SHOWN`` characters."""
     text = ascii(value) if not repr(value).isprintable() else repr(value)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
@@ -156,7 +155,7 @@ def _reason(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Reader:
-    """From nodes to plain data, noting lines; what may not be read is left out and noted."""
+    """Turns nodes into plain data and collects lines; what may not be read is left out, with a problem."""
 
     def __init__(self) -> None:
         self.lines: dict[Path, int] = {}
@@ -166,7 +165,7 @@ class _Reader:
         self._top = 1  # line of the top-level key that we are under: where an alias is used, not where it points
 
     def value(self, node: yaml.Node, path: Path) -> Any:
-        """The data of ``node``, which stands at ``path``; :data:`LEFT_OUT` where it may not be read."""
+        """The data of ``node`` at ``path``; :data:`LEFT_OUT` where it may not be read."""
         line = node.start_mark.line + 1
         self.lines.setdefault(path, line)
         if isinstance(node, _Alias):
@@ -235,7 +234,7 @@ class _Reader:
 
 
 class _LeftOut:
-    """Stands for a value that could not be read, which has its own :class:`Problem`."""
+    """The place of a value that could not be read, for which there is a :class:`Problem`."""
 
     def __repr__(self) -> str:
         return "(left out)"
@@ -245,7 +244,7 @@ LEFT_OUT = _LeftOut()
 
 
 def dotted(path: Path) -> str:
-    """A path as people write it: ``env.max_turns``, ``members[2].kind``."""
+    """A path in words: ``env.max_turns``, ``members[2].kind``."""
     return "".join(_steps(path)) or "the whole file"
 
 
