@@ -19,13 +19,13 @@ from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.rollout import OccupantError, one_line
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner, costs_to_ask
-from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.efficiency import check_joint
 from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
 from league.evaluation.best_reply import Reply, best_reply, reply_value
-from league.evaluation.matches import both_seats
+from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
 from partners.catalogue import scripted
 
@@ -62,43 +62,6 @@ class PlayError(RunFailure):
     def __init__(self, who: str, seat: int, cause: BaseException) -> None:
         super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
         self.who, self.cause = who, cause
-
-
-class Terms(NamedTuple):
-    """What all games of an evaluation have in common."""
-
-    source: ScenarioSource
-    scenarios: Scenarios
-    rules: Rules
-    seed: int
-    confidence: float
-    revealed: bool = False  # both seats see each other's values
-
-    def play(
-        self, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner
-    ) -> tuple[Outcomes, Outcomes]:
-        """The games of ``players[seat]`` in each seat against ``partner``, whose noise does not depend on who plays.
-
-        ``player`` and ``opponent`` are their names. Raises :class:`PlayError`.
-        """
-        games = both_seats(
-            players,
-            partner,
-            self.scenarios,
-            self.rules,
-            seed=self.seed,
-            prior=self.source.prior,
-            reveal_partner_utilities=self.revealed,
-        )
-        seats: list[Outcomes] = []
-        try:
-            for seat, played in enumerate(games):
-                seats.append(outcomes_of(played, seat))
-                check_joint(float((seats[seat].own + seats[seat].left).mean()), self.scenarios)
-        except OccupantError as error:
-            who = player if error.seat == len(seats) else opponent
-            raise PlayError(who, error.seat, error.__cause__ or error) from error
-        return seats[0], seats[1]
 
 
 class Line(NamedTuple):
@@ -159,7 +122,7 @@ def evaluate(
 
     def play(who: str, players: tuple[Partner, Partner]) -> Line:
         tell(f"{who} plays {opponent}")
-        return line_of(who, terms.play(who, players, opponent, partner), confidence)
+        return line_of(who, play_seats(terms, who, players, opponent, partner), confidence)
 
     played, best, values, reply = play(name, (player, player)), None, None, None
     try:
@@ -201,6 +164,24 @@ def both(values: tuple[Value, Value]) -> Value:
 def ultimatum_seat(rules: Rules) -> int | None:
     """The seat that makes the last offer that can be answered, by the last act but one; none where nobody answers."""
     return rules.max_turns % 2 if rules.max_turns > 1 else None
+
+
+def play_seats(
+    terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner
+) -> tuple[Outcomes, Outcomes]:
+    """What ``players[seat]`` come to in each seat against ``partner``; ``player`` and ``opponent`` are their names.
+
+    Raises :class:`PlayError` and :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
+    """
+    seats: list[Outcomes] = []
+    try:
+        for seat, games in enumerate(terms.games(players, partner)):
+            seats.append(outcomes_of(games, seat))
+            check_joint(float((seats[seat].own + seats[seat].left).mean()), terms.scenarios)
+    except OccupantError as error:
+        who = player if error.seat == len(seats) else opponent
+        raise PlayError(who, error.seat, error.__cause__ or error) from error
+    return seats[0], seats[1]
 
 
 def _candidates(

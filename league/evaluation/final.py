@@ -16,11 +16,12 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner, costs_to_ask
-from dond_marl.yardsticks.belief_states import OutOfReach
+from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
 from dond_marl.yardsticks.values import Exploitability, self_play_values
 from league.evaluation.best_reply import best_reply, reply_value
-from league.evaluation.evaluate import FOUND, Line, PlayError, Terms, line_of, points_of_reference, scenarios_of
+from league.evaluation.evaluate import FOUND, Line, PlayError, line_of, play_seats, points_of_reference, scenarios_of
+from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Beside, Proximity, beside, proximity
 from league.settings.rosters import zoo
@@ -141,7 +142,7 @@ def _met(
     known = {}
     for name, player in mains.items():
         try:
-            known[name] = terms.play(name, (player, player), opponent, partner)
+            known[name] = play_seats(terms, name, (player, player), opponent, partner)
         except PlayError as error:
             if error.who == opponent:
                 raise
@@ -161,7 +162,7 @@ def _reference(
     tried: dict[str, Games] = {}
     try:
         reply = best_reply(partner, terms.source, terms.rules, revealed=terms.revealed)
-        games = terms.play(FOUND, reply.players, opponent, partner)
+        games = play_seats(terms, FOUND, reply.players, opponent, partner)
         if reply.exact:
             return games, (EXACT, EXACT)
         tried[BY_ODDS] = games
@@ -174,7 +175,7 @@ def _reference(
     scripted = {name: seat_occupant(name) for name in zoo() if name not in strong}
     for name, player in {**strong, **scripted}.items():
         try:
-            games = known[name] if name in known else terms.play(name, (player, player), opponent, partner)
+            games = known[name] if name in known else play_seats(terms, name, (player, player), opponent, partner)
         except PlayError as error:
             if error.who == opponent:
                 raise
@@ -199,7 +200,7 @@ def _evaluated(
     exploited = []
     for hunter, exploiter in hunters.items():
         try:
-            taken = terms.play(hunter, (exploiter, exploiter), name, player)
+            taken = play_seats(terms, hunter, (exploiter, exploiter), name, player)
             exploited.append(_exploited(hunter, taken, alone, own, terms.confidence))
         except PlayError as error:
             notes.append(f"the exploiter {hunter} is left out: {error}")
@@ -217,7 +218,7 @@ def _evaluated(
 
 def _self_play(terms: Terms, name: str, player: Partner) -> Games:
     """One game per scenario, seen from each seat."""
-    opens = terms.play(name, (player, player), name, player)[0]
+    opens = play_seats(terms, name, (player, player), name, player)[0]
     return opens, opens._replace(own=opens.left, left=opens.own)
 
 

@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.seats import Partner
-from league.evaluation.matches import Result, heldout_scenarios, score
+from league.evaluation.matches import Result, heldout_terms, score
 
 
 def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: int = 0) -> Result:
@@ -17,8 +16,7 @@ def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: 
 
     Raises :class:`~dond_marl.occupants.OccupantNameError` and :class:`~dond_marl.rollout.OccupantError`.
     """
-    source, scenarios = heldout_scenarios()
-    return score(seat_occupant(member), seat_occupant(against), scenarios, Rules(), seed=seed, prior=source.prior)
+    return score(seat_occupant(member), seat_occupant(against), heldout_terms(seed=seed))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from dond_marl.batch import Table
 from dond_marl.game import Act, Rules
 from dond_marl.scenarios.sources import ScenarioError, ScenarioSource, SourceName, check_split, open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
-from league.evaluation.matches import Result, score
+from league.evaluation.matches import Result, Terms, score
 from league.settings.sections import Occupant, PathText, Section, wrong
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.student.recipe import GAMES, ITSELF, Games, Recipe, StudentSettings
@@ -138,11 +138,8 @@ def imitation(
 ) -> Imitation:
     """Play every scenario of ``source``, in each seat; it must be one that can be listed."""
     assert source.table is not None
-    table = source.table
-    shadow = _Shadow(teacher, student)
-    as_teacher, as_student = (
-        score(player, against, table, rules, seed=seed, prior=source.prior) for player in (shadow, student)
-    )
+    terms, shadow = Terms(source, source.table, rules, seed), _Shadow(teacher, student)
+    as_teacher, as_student = (score(player, against, terms) for player in (shadow, student))
     acts, whole = np.concatenate(shadow.alike, axis=1)
     return Imitation(
         as_teacher, as_student, float(acts.mean()), float(whole.mean()), len(acts), moves_per_second(student)

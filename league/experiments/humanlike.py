@@ -15,7 +15,7 @@ from dond_marl.dialogues.positions import Positions, human_positions
 from dond_marl.errors import InputError
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.likeness import Likeness, distance, likeness
-from league.evaluation.matches import Scores, heldout_scenarios, scores
+from league.evaluation.matches import Scores, heldout_terms, scores
 from league.ledger.run_directory import new_run
 from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
@@ -105,11 +105,11 @@ def _row(
     opponents: Sequence[str] | None,
     tell: Callable[[str], None],
 ) -> Row:
-    source, scenarios = heldout_scenarios()
-    played = []
-    for greedy in (True, False):
+    terms, names = heldout_terms(config.env.rules(), SEED), zoo() if opponents is None else opponents
+
+    def played(greedy: bool) -> Scores:
         tell(f"{name}: {'greedy' if greedy else 'sampled'} play on the held-out scenarios")
-        partner, rules = NetworkPartner(network, greedy=greedy), config.env.rules()
-        names = zoo() if opponents is None else opponents
-        played.append(scores(partner, names, scenarios, rules, seed=SEED, prior=source.prior))
-    return Row(name, run, decisions, *played, likeness(network, unseen), distance(network, people, unseen))
+        return scores(NetworkPartner(network, greedy=greedy), names, terms)
+
+    like, nats = likeness(network, unseen), distance(network, people, unseen)
+    return Row(name, run, decisions, played(True), played(False), like, nats)

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
@@ -37,17 +37,17 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     write_whole(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
-def digits(*values: float) -> list[str]:
+def digits(*values: SupportsFloat) -> list[str]:
     """Numbers with six decimals, empty where they are ``nan``."""
-    return ["" if math.isnan(value) else f"{float(value):.6f}" for value in values]
+    return ["" if math.isnan(value) else f"{value:.6f}" for value in map(float, values)]
 
 
-def known(value: float) -> float | None:
+def known(value: SupportsFloat) -> float | None:
     """A number, ``None`` where it is ``nan``."""
-    return None if math.isnan(value) else float(value)
+    return None if math.isnan(float(value)) else float(value)
 
 
-def bounded(value: float, low: float, high: float) -> dict[str, float | None]:
+def bounded(value: SupportsFloat, low: SupportsFloat, high: SupportsFloat) -> dict[str, float | None]:
     """A number with its interval as JSON values."""
     return {"value": known(value), "low": known(low), "high": known(high)}
 

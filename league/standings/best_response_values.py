@@ -18,8 +18,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
 from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.yardsticks.belief_states import OutOfReach
-from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
+from dond_marl.yardsticks.best_response import OutOfReach, best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import prior_scenarios

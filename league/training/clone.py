@@ -17,7 +17,7 @@ from dond_marl.randomness import generator
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
-from league.evaluation.matches import Scores, heldout_scenarios, scores
+from league.evaluation.matches import Scores, heldout_terms, scores
 from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
 from partners.learning.cloning import CloneSettings, Epoch, clone
@@ -135,14 +135,14 @@ def plain(value: object) -> Any:
 
 
 def _strength(network: PolicyNetwork, max_turns: int, greedy: bool, tell: Callable[[str], None]) -> Strength:
-    (source, scenarios), rules, expert = heldout_scenarios(), Rules(max_turns), Clone(network, greedy=greedy)
+    terms, expert = heldout_terms(Rules(max_turns), SEED), Clone(network, greedy=greedy)
     how = "greedy" if greedy else "sampled"
 
     def playing(opponent: str) -> None:
         tell(f"{how} play against {opponent}")
 
-    played = scores(expert, zoo(), scenarios, rules, seed=SEED, prior=source.prior, tell=playing)
+    played = scores(expert, zoo(), terms, playing)
     if not greedy:  # the best response would be played once more for the same points
         return Strength(played, {})
-    evaluation = evaluate(expert, HEURISTIC, source, rules, seed=SEED, tell=tell)
+    evaluation = evaluate(expert, HEURISTIC, terms.source, terms.rules, seed=SEED, tell=tell)
     return Strength(played, {name: views[BOTH] for name, views in evaluation.shares.items()})

@@ -6,9 +6,8 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
-from league.evaluation.matches import Result, heldout_scenarios, score
+from league.evaluation.matches import Result, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunError, named_run
 from league.settings.read import parse
 from league.settings.training import TrainConfig
@@ -27,9 +26,7 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
     folder = named_run(run, SETTINGS).path
     checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
     if not checkpoints:
-        raise RunError(
-            f"{folder} holds no checkpoint; train first: dond train --config configs/expert.yaml"
-        )
+        raise RunError(f"{folder} holds no checkpoint; train first: dond train --config configs/expert.yaml")
     checkpoint = load_checkpoint(checkpoints[-1])
     network = checkpoint.network()
     config = parse((folder / SETTINGS).read_text(encoding="utf-8"), str(folder / SETTINGS), TrainConfig)
@@ -48,12 +45,9 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
 
 def _scores(network: Any, *, greedy: bool) -> dict[str, dict[str, float | int]]:
     """Against every scripted partner and itself."""
-    expert, (source, scenarios) = NetworkPartner(network, greedy=greedy), heldout_scenarios()
+    expert, terms = NetworkPartner(network, greedy=greedy), heldout_terms(seed=SEED)
     opponents = {**{name: seat_occupant(name) for name in scripted()}, "itself": expert}
-    return {
-        name: _rounded(score(expert, opponent, scenarios, Rules(), seed=SEED, prior=source.prior))
-        for name, opponent in opponents.items()
-    }
+    return {name: _rounded(score(expert, opponent, terms)) for name, opponent in opponents.items()}
 
 
 def _rounded(result: Result) -> dict[str, float | int]:

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.metrics import Estimate
-from league.evaluation.evaluate import BOTH, evaluate
-from league.evaluation.matches import Result, score
+from league.evaluation.evaluate import BOTH, evaluate, scenarios_of
+from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.training.training import Training
 from partners.network.partner import NetworkPartner
 
-SCORED_SCENARIOS = 1_000  # where the source has no held-out part
 
-
-def _scored_on(training: Training) -> tuple[ScenarioSource, Scenarios]:
+def _terms(training: Training) -> Terms:
     """Scenarios that the learner did not learn on, where its source has such."""
-    source = training.source
+    source, env, seed = training.source, training.config.env, training.config.training.seed
     if source.name == "lewis":
-        source = open_source("lewis", split="heldout")
-    seed = training.config.training.seed
-    return source, source.table if source.table is not None else source.block(seed, 0, SCORED_SCENARIOS)
+        source = heldout_terms().source
+    return Terms(source, scenarios_of(source, None, seed), env.rules(), seed, revealed=env.reveal_partner_utilities)
 
 
 def final_score(training: Training, *, greedy: bool) -> tuple[str, Result]:
     """What the learner scores against ``env.partner`` where it did not learn: scenarios in words, and the result."""
-    env, (source, table) = training.config.env, _scored_on(training)
-    result = score(
-        NetworkPartner(training.learner.network, greedy=greedy),
-        training.partner,
-        table,
-        env.rules(),
-        seed=training.config.training.seed,
-        prior=source.prior,
-        reveal_partner_utilities=env.reveal_partner_utilities,
-        whisper=None if training.whisper is None else training.whisper.whole(),
-    )
-    return source.label, result
+    learner, terms = NetworkPartner(training.learner.network, greedy=greedy), _terms(training)
+    whisper = None if training.whisper is None else training.whisper.whole()
+    return terms.source.label, score(learner, training.partner, terms, whisper)
 
 
 def final_shares(training: Training) -> dict[str, Estimate]:
@@ -43,9 +30,9 @@ def final_shares(training: Training) -> dict[str, Estimate]:
 
     Empty where values are revealed or where the best response is not exact.
     """
-    env, (source, _) = training.config.env, _scored_on(training)
-    if env.reveal_partner_utilities or not exact_by_answers(training.partner, env.rules()) or source.table is None:
+    terms = _terms(training)
+    if terms.revealed or not exact_by_answers(training.partner, terms.rules) or terms.source.table is None:
         return {}
     learner = NetworkPartner(training.learner.network, greedy=True)
-    seen = evaluate(learner, training.partner, source, env.rules(), seed=training.config.training.seed)
-    return {name: views[BOTH] for name, views in seen.shares.items()}
+    evaluation = evaluate(learner, training.partner, terms.source, terms.rules, seed=terms.seed)
+    return {name: views[BOTH] for name, views in evaluation.shares.items()}

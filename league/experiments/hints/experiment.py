@@ -16,7 +16,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Hinter, Partner
 from hints import HintSchedule
 from league.evaluation.evaluate import BOTH, evaluate
-from league.evaluation.matches import Result, score
+from league.evaluation.matches import Result, Terms, score
 from league.experiments.hints.settings import ExperimentConfig, ExperimentSection
 from league.ledger.run_directory import RunError
 from league.settings.training import HintMode, TrainConfig
@@ -139,16 +139,9 @@ def _hinter(config: ExperimentConfig, mode: HintMode) -> Hinter | None:
 def _played(config: ExperimentConfig, player: Partner, source: ScenarioSource, whisper: HintSchedule | None) -> Result:
     """Every scenario, in each seat, with the same noise for everybody."""
     assert source.table is not None
-    return score(
-        player,
-        seat_occupant(config.env.partner),
-        source.table,
-        config.env.rules(),
-        seed=0,
-        prior=source.prior,
-        reveal_partner_utilities=config.env.reveal_partner_utilities,
-        whisper=whisper,
-    )
+    env = config.env
+    terms = Terms(source, source.table, env.rules(), revealed=env.reveal_partner_utilities)
+    return score(player, seat_occupant(env.partner), terms, whisper)
 
 
 def _best(config: ExperimentConfig, source: ScenarioSource) -> float:

@@ -20,7 +20,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.metrics import GROUPS, TEN, by_group, points_of_ten, scenario_groups
-from league.evaluation.matches import both_seats, heldout_scenarios
+from league.evaluation.matches import heldout_terms
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.settings import Source, StylesConfig, judge_of
 from partners.judges.episodes import worked_episodes
@@ -146,21 +146,12 @@ def reward_in(trial: Trial) -> Reward:
 def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) -> tuple[Played, Agreement | None]:
     """Play every held-out scenario once in each seat; and how truly ``reward`` labels those games."""
     config = trial.config
-    source, table = heldout_scenarios()
+    terms = heldout_terms(config.env.rules(), config.comparison.seed + trial.number)
+    terms, table = terms._replace(revealed=config.env.reveal_partner_utilities), terms.scenarios
     groups = scenario_groups(table)
     sums, counts = np.zeros((len(FIGURES), 2, GROUPS)), np.zeros((2, GROUPS))
     labelled = None if trial.style is None else Agreement()
-    played = both_seats(
-        (member, member),
-        partner,
-        table,
-        config.env.rules(),
-        seed=config.comparison.seed + trial.number,
-        prior=source.prior,
-        reveal_partner_utilities=config.env.reveal_partner_utilities,
-        index=(0,),
-    )
-    for seat, games in enumerate(played):
+    for seat, games in enumerate(terms.games((member, member), partner, index=(0,))):
         earned = points_of_ten(games.scores, table.wholes)
         figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
         sums[:, seat], games_of_group = by_group(
