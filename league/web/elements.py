@@ -10,7 +10,7 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from league.display.svg.markup import Markup
 
-Heard = Callable[..., Any]
+Handler = Callable[..., Any]
 VALUE = "(event) => emit(event.target.value)"  # what a select or an input holds
 
 
@@ -36,21 +36,20 @@ class Tag(TextElement):
         return self
 
     def say(self, text: str) -> Tag:
-        """Change the text."""
         self.text = text
         return self
 
 
-def button(text: str, on_click: Heard, classes: str = "button", **attributes: str | int | bool | None) -> Tag:
+def button(text: str, on_click: Handler, classes: str = "button", **attributes: str | int | bool | None) -> Tag:
     """A button that calls ``on_click`` without arguments."""
-    made = Tag("button", text, classes, type="button", **attributes)
-    made.on("click", lambda _: on_click(), args=[])
-    return made
+    tag = Tag("button", text, classes, type="button", **attributes)
+    tag.on("click", lambda _: on_click(), args=[])
+    return tag
 
 
-def shown(markup: Markup | None = None, classes: str = "", **attributes: str | int) -> ui.html:
+def html(markup: Markup | None = None, classes: str = "", **attributes: str | int) -> ui.html:
     """A place for inert markup; :func:`show` changes it."""
-    place = ui.html(str(markup or ""), sanitize=False)  # league.web.markup has escaped what is not ours
+    place = ui.html(str(markup or ""), sanitize=False)  # league.display.svg.markup has escaped the text in it
     for key, value in attributes.items():
         place.props[key.replace("_", "-")] = value
     return place.classes(classes) if classes else place
@@ -61,7 +60,7 @@ def show(place: ui.html, markup: Markup) -> None:
     place.content = str(markup)
 
 
-def chosen(
+def select(
     label: str,
     options: Mapping[str, str | Mapping[str, str]],
     value: str,
@@ -70,28 +69,28 @@ def chosen(
 ) -> Tag:
     """A labelled native select; options by key, or in groups by heading."""
     with Tag("div", classes="field"):
-        named = Tag("label", label)
-        with Tag("select", "", "", **attributes) as select:
-            for key, told in options.items():
-                if not isinstance(told, str):
-                    with Tag("optgroup", label=key):
-                        for inner, words in told.items():
-                            Tag("option", words, value=inner, selected=inner == value)
-                else:
-                    Tag("option", told, value=key, selected=key == value)
-    named.set(for_=select.html_id)
-    select.on("change", lambda event: on_change(str(event.args)), js_handler=VALUE)
-    return select
+        caption = Tag("label", label)
+        with Tag("select", "", "", **attributes) as menu:
+            for key, option in options.items():
+                if isinstance(option, str):
+                    Tag("option", option, value=key, selected=key == value)
+                    continue
+                with Tag("optgroup", label=key):
+                    for inner, text in option.items():
+                        Tag("option", text, value=inner, selected=inner == value)
+    caption.set(for_=menu.html_id)
+    menu.on("change", lambda event: on_change(str(event.args)), js_handler=VALUE)
+    return menu
 
 
-def typed(label: str, value: str, on_change: Callable[[str], Any], **attributes: str | int | bool | None) -> Tag:
-    """A labelled native input, heard when it is left or entered; ``value`` is what it holds at first.
+def text_input(label: str, value: str, on_change: Callable[[str], Any], **attributes: str | int | bool | None) -> Tag:
+    """A labelled native input that calls ``on_change`` when it is left or entered; it holds ``value`` at first.
 
-    (A ``value`` that the server keeps would be put back over what is being typed whenever anything else changes.)
+    The server does not keep the value: it would be put back over what is being typed whenever anything else changes.
     """
     with Tag("div", classes="field"):
-        named = Tag("label", label)
-        made = Tag("input", "", "", defaultValue=value, autocomplete="off", **attributes)
-    named.set(for_=made.html_id)
-    made.on("change", lambda event: on_change(str(event.args)), js_handler=VALUE)
-    return made
+        caption = Tag("label", label)
+        field = Tag("input", "", "", defaultValue=value, autocomplete="off", **attributes)
+    caption.set(for_=field.html_id)
+    field.on("change", lambda event: on_change(str(event.args)), js_handler=VALUE)
+    return field

@@ -1,4 +1,4 @@
-"""What all pages share: the head, the way from page to page, light and dark, and what may be asked of this machine."""
+"""What all pages share: head and navigation, light and dark, security headers, and the files that they work on."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ POLICY = (
     "img-src 'self' data:; connect-src 'self' ws://127.0.0.1:* ws://localhost:*; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'self'; object-src 'none'"
 )
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+]
 # Before anything is painted: the theme that was chosen last, otherwise the system's.
 THEME = """<script>
 const kept = localStorage.getItem("theme");
@@ -35,7 +40,7 @@ function otherTheme() {
 
 
 class Desk(NamedTuple):
-    """What all pages are given: where leagues and games lie, and how long a partner seems to think."""
+    """What every page is handed: where leagues and games lie, and how long a partner seems to think."""
 
     runs: Callable[[], list[Path]]  # the known leagues' folders, the one written last first
     book: Path  # a person's games are added here
@@ -45,22 +50,18 @@ class Desk(NamedTuple):
 
 
 class Headers:
-    """Says of every answer what a browser may do with it."""
+    """Adds headers to every answer that restrict what a browser may do with it."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and its answer back with our headers."""
-
-        async def tell(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                told = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
-                told |= {"referrer-policy": "no-referrer"}
-                message["headers"] = [*message["headers"], *((k.encode(), v.encode()) for k, v in told.items())]
+                message["headers"] = [*message["headers"], *HEADERS]
             await send(message)
 
-        await self._inner(scope, receive, tell)
+        await self._inner(scope, receive, send_with_headers)
 
 
 def prepare() -> None:

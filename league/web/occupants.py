@@ -1,4 +1,4 @@
-"""From what was chosen on a page to who sits down: occupants by name, members of a run, whisperers, sources, rules."""
+"""Who and what can be chosen on a page, and the occupant, adviser, source or rules that a choice stands for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from league.settings.training import HintMode, HintsConfig
 from league.web.league.follower import Follower, RunViewError
 
 HINT_MODES: tuple[str, ...] = get_args(HintMode)
-WRITTEN = "written"  # the key of somebody who is described in words
+WRITTEN = "written"  # the key of an occupant that is typed
 MOST_RUNS = 12  # whose members are listed: those that were written last
-UNSEATABLE = ("human",)  # who would have to be asked elsewhere
+UNSEATABLE = ("human",)  # who would have to be asked in another place
 # Who is offered first, in words for somebody who has never heard of them.
 FEATURED = {
     "expert": "Learned from millions of games. Hard to impress.",
@@ -35,7 +35,7 @@ SOURCE_WORDS = {
     "self_play": "Published self-play",
     "dialogues": "Published dialogues",
 }
-# A person's, or a file's, told in a line.
+# Mistakes of a person or in a file, shown in a line.
 MISTAKES = (OccupantNameError, ScenarioError, DataError, RunViewError, ValueError, OSError)
 
 
@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
 
 def built_in() -> tuple[Candidate, ...]:
     """Every occupant of the catalogue that needs no parameters, those to begin with first."""
-    found = {}
+    candidates = {}
     for name, factory in catalogue().items():
         if name in UNSEATABLE:
             continue
@@ -57,15 +57,15 @@ def built_in() -> tuple[Candidate, ...]:
             check_spec(name)
         except OccupantNameError:  # it needs parameters
             continue
-        found[name] = Candidate(name, (inspect.getdoc(factory) or "").split("\n", 1)[0].replace("``", ""))
-    first = [found.pop(name) for name in FEATURED if name in found]
-    return (*first, *found.values())
+        candidates[name] = Candidate(name, (inspect.getdoc(factory) or "").split("\n", 1)[0].replace("``", ""))
+    first = [candidates.pop(name) for name in FEATURED if name in candidates]
+    return (*first, *candidates.values())
 
 
 def members_of(run: Path) -> tuple[Candidate, ...]:
     """Everybody who takes part in a league. Raises :class:`RunViewError`."""
     with Follower(run) as follower:
-        return tuple(Candidate(name, told, run) for name, told in follower.described())
+        return tuple(Candidate(name, text, run) for name, text in follower.described())
 
 
 class People:
@@ -74,35 +74,34 @@ class People:
     def __init__(self, runs: Sequence[Path]) -> None:
         self.known: dict[str, Candidate] = {}
         self.listed: dict[str, dict[str, str]] = {"Built in": {}}
-        for one in built_in():
-            self.known[one.name] = one
-            self.listed["Built in"][one.name] = one.name
+        for candidate in built_in():
+            self.known[candidate.name] = candidate
+            self.listed["Built in"][candidate.name] = candidate.name
         for number, run in enumerate(runs[:MOST_RUNS]):
             try:
                 members = members_of(run)
             except MISTAKES:  # it cannot be read, or has not begun: the league page says why
                 continue
             group = self.listed[f"League {run.parent.name}/{run.name}"] = {}
-            for place, one in enumerate(members):
-                self.known[f"{number}/{place}"] = one
-                group[f"{number}/{place}"] = one.name
+            for place, candidate in enumerate(members):
+                self.known[f"{number}/{place}"] = candidate
+                group[f"{number}/{place}"] = candidate.name
         self.listed["Anybody else"] = {WRITTEN: "as written below"}
 
     def candidate(self, key: str, written: str) -> Candidate:
-        """Whom a choice names."""
+        """The candidate that a key stands for; ``written`` is the text of the field for anybody else."""
         return Candidate(written.strip(), "") if key == WRITTEN else self.known[key]
 
     def knows(self, key: str) -> bool:
-        """Whether a key names somebody; browsers may send anything."""
+        """Whether a key stands for somebody; browsers may send anything."""
         return key == WRITTEN or key in self.known
 
     def sentence(self, key: str) -> str:
-        """Who that is."""
         return self.known[key].sentence if key in self.known else ""
 
     def named(self, name: str) -> Candidate:
-        """Whom a recorded name means: an occupant that can be written so, or a member of a known league."""
-        members = [one for one in self.known.values() if one.run is not None and one.name == name]
+        """Whom a recorded name means: a member of a known league, otherwise an occupant of the catalogue."""
+        members = [known for known in self.known.values() if known.run is not None and known.name == name]
         return members[0] if members else Candidate(name, "")
 
 
@@ -135,14 +134,14 @@ def whisper(mode: str) -> Whisper | None:
 
 def source_choices() -> dict[str, str]:
     """Every source with its split, and what it is called: ``lewis/heldout``."""
-    found = {}
+    choices = {}
     for name in SOURCES:
-        words = SOURCE_WORDS.get(name, name)
+        text = SOURCE_WORDS.get(name, name)
         for split in SPLITS[name] or ("",):
             key = f"{name}/{split}" if split else name
-            found[key] = f"{words}, {split}" if split and split != SPLITS[name][0] else words
+            choices[key] = f"{text}, {split}" if split and split != SPLITS[name][0] else text
     order = list(SOURCE_WORDS)
-    return dict(sorted(found.items(), key=lambda item: order.index(item[0].split("/")[0])))
+    return dict(sorted(choices.items(), key=lambda item: order.index(item[0].split("/")[0])))
 
 
 def source(key: str, data_dir: Path | None) -> ScenarioSource:
@@ -152,7 +151,7 @@ def source(key: str, data_dir: Path | None) -> ScenarioSource:
 
 
 def warm_up() -> None:
-    """Read what most games need, before somebody waits for it."""
+    """Load what most games need before somebody waits for it."""
     import torch  # loaded here, once, and not while somebody waits
 
     torch.set_num_threads(1)  # one game at a time: more threads only wait for each other

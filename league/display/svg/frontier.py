@@ -1,4 +1,4 @@
-"""Where a game landed and what was possible: every split's pair of scores, the Pareto frontier, the Nash point."""
+"""Where a game ended and what was possible: every split's pair of scores, the Pareto frontier, the Nash point."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def plane_of(record: GameRecord, seat: int, names: tuple[str, str] = ("you", "th
 
 
 def verdict(at: Plane) -> str:
-    """What the place means, in a sentence."""
+    """How good the outcome is, in a sentence."""
     you, they = at.names
     nash = next(spot for spot in at.spots if spot.nash)
     if not at.deal:
@@ -87,7 +87,7 @@ def verdict(at: Plane) -> str:
     return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {they} was possible."
 
 
-def ending_told(state: State, seat: int) -> tuple[str, str]:
+def ending_text(state: State, seat: int) -> tuple[str, str]:
     """How the game ended for the person in ``seat``: a word, and a sentence."""
     outcome = state.outcome
     assert outcome is not None
@@ -167,7 +167,7 @@ def legend(at: Plane) -> Markup:
     """What the marks mean."""
     marks = (("landed deal" if at.deal else "landed", "this game"), ("best", "the Pareto frontier"))
     rest_ = (("nash", "the Nash point"), ("spot", "other splits"))
-    keys = [element("li", element("i", class_=f"key {mark}"), told) for mark, told in (*marks, *rest_)]
+    keys = [element("li", element("i", class_=f"key {mark}"), text) for mark, text in (*marks, *rest_)]
     return element("ul", *keys, class_="legend")
 
 
@@ -192,13 +192,12 @@ def scores(at: Plane) -> Markup:
     bars = []
     for name, side, score, whole in zip(at.names, ("me", "they"), at.landed, at.wholes, strict=True):
         filled = element("i", style=f"width:{100 * score / max(whole, 1):.0f}%")
-        told = element("b", score), element("small", f" of {points(whole)}")
         bars.append(
             element(
                 "div",
                 element("span", {"you": "You", "them": "They"}.get(name, name), class_="who"),
                 element("span", filled, class_="bar"),
-                element("span", *told),
+                element("span", element("b", score), element("small", f" of {points(whole)}")),
                 class_=f"score {side}",
             )
         )

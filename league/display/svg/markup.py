@@ -17,14 +17,14 @@ def element(tag: str, /, *inside: object, **attributes: str | float | bool | Non
     Attributes are written with ``-`` for ``_`` (a trailing one is dropped: ``class_``); ``None`` and ``False`` are left
     out, ``True`` is the bare attribute. ``tag`` and the attributes' names are the program's own.
     """
-    told = []
+    pairs = []
     for key, value in attributes.items():
         if value is None or value is False:
             continue
-        shown = f"{value:g}" if isinstance(value, float) else value
+        text = f"{value:g}" if isinstance(value, float) else value
         name_ = key.rstrip("_").replace("_", "-")
-        told.append(f" {name_}" if value is True else f' {name_}="{escape(shown)}"')
-    start = f"<{tag}{''.join(told)}"
+        pairs.append(f" {name_}" if value is True else f' {name_}="{escape(text)}"')
+    start = f"<{tag}{''.join(pairs)}"
     return Markup(f"{start}/>" if tag in _EMPTY else f"{start}>{joined(inside)}</{tag}>")  # escaped above
 
 
@@ -44,6 +44,6 @@ def points(number: int) -> str:
 
 
 def svg(width: float, height: float, label: str, *inside: object, class_: str = "chart") -> Markup:
-    """A drawing in its own coordinates, as wide as its place; ``label`` is what those are told who cannot see it."""
+    """A drawing in its own coordinates, as wide as its place; ``label`` describes it to those who cannot see it."""
     box = f"0 0 {width:g} {height:g}"
     return element("svg", *inside, class_=class_, viewBox=box, role="img", aria_label=label)

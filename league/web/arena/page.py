@@ -8,7 +8,7 @@ from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord
 from dond_marl.rollout import OccupantError
 from league.web.arena.view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
-from league.web.elements import Tag, button, chosen, shown, typed
+from league.web.elements import Tag, button, html, select, text_input
 from league.web.frame import Desk
 from league.web.occupants import MISTAKES, WRITTEN, People, rules_of, seat, source, source_choices
 from league.web.play.setup_form import whole_number
@@ -32,10 +32,10 @@ class ArenaPage:
                 for place, which in enumerate(("One", "The other")):
                     self._chooser(place, which)
             with Tag("div", classes="fields"):
-                chosen("Items and values", source_choices(), self._source, lambda v: setattr(self, "_source", v))
+                select("Items and values", source_choices(), self._source, lambda v: setattr(self, "_source", v))
                 sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
-                chosen("How many", sizes, self._size, lambda v: setattr(self, "_size", v))
-                typed("Seed", self._seed, lambda v: setattr(self, "_seed", v), inputmode="numeric")
+                select("How many", sizes, self._size, lambda v: setattr(self, "_size", v))
+                text_input("Seed", self._seed, lambda v: setattr(self, "_seed", v), inputmode="numeric")
             self._go = Tag("button", "Let them meet", "button primary large", type="submit")
             self._problem = Tag("p", "", "problem", role="alert")
         form.on("submit.prevent", lambda _: self._meet(), args=[])
@@ -43,8 +43,8 @@ class ArenaPage:
 
     def _chooser(self, place: int, which: str) -> None:
         with Tag("div", classes="who-plays"):
-            chosen(which, self._people.listed, self._keys[place], lambda key: self._choose(place, key))
-            typed(
+            select(which, self._people.listed, self._keys[place], lambda key: self._choose(place, key))
+            text_input(
                 f"{which}, written",
                 "",
                 lambda text: self._write(place, text),
@@ -96,10 +96,10 @@ class ArenaPage:
         with self._place:
             with Tag("div", classes="two-panels"):
                 with Tag("section", classes="panel"):
-                    shown(figures_table(match), "scroll", tabindex=0, role="region", aria_label="Figures")
+                    html(figures_table(match), "scroll", tabindex=0, role="region", aria_label="Figures")
                 with Tag("section", classes="panel"):
                     Tag("h2", "Where games ended")
-                    shown(landing_chart(match))
+                    html(landing_chart(match))
                     Tag("p", "A circle's area is the number of games; red is no deal.", "quiet")
             with Tag("section", classes="panel"):
                 Tag("h2", "Look at one")

@@ -29,13 +29,13 @@ from league.tasks.values import Decision, LearnerState, Member, Place, Seated, s
 
 
 class RunViewError(InputError):
-    """A run that cannot be shown; the message says why."""
+    """A run that cannot be shown."""
 
 
 class Stage(NamedTuple):
     """One stage of the curriculum."""
 
-    told: str
+    text: str
     rounds: int  # played so far
     now: bool
 
@@ -78,7 +78,6 @@ class Follower:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
         self._ledger.close()
 
     def refresh(self, most: int = 100) -> bool:
@@ -109,12 +108,12 @@ class Follower:
     def seat(self, name: str) -> Partner:
         """A member with the weights that it has now. Raises :class:`RunViewError`."""
         self._settings()
-        found = [member for member in self._ledger.members() if member.name == name]
-        if not found:
+        member = next((member for member in self._ledger.members() if member.name == name), None)
+        if member is None:
             raise RunViewError(f"{self.folder} has no member {name!r}")
         state = self._ledger.states().get(name)
-        blob = found[0].blob if state is None else state.blob
-        return seated(Seated(found[0], blob), Place(self.folder / BLOBS))
+        blob = member.blob if state is None else state.blob
+        return seated(Seated(member, blob), Place(self.folder / BLOBS))
 
     def _forget(self) -> None:
         self._config: Config | None = None
@@ -178,7 +177,7 @@ class Follower:
 
 
 class Leagues:
-    """The runs under a folder, or under folders in it, and one that was named."""
+    """The runs under a folder, or under folders in it, and one named run, with a follower for each."""
 
     def __init__(self, folder: Path, named: Path | None) -> None:
         self._folder, self._named = folder, named
@@ -190,9 +189,9 @@ class Leagues:
         """Every run that can be shown, the named one first, then those that were written last."""
         inside = sorted(path for path in self._folder.iterdir() if path.is_dir()) if self._folder.is_dir() else []
         places = [place for place in (self._folder, *inside) if not place.name.isdigit()]
-        found = [run for place in places for run in runs_in(place) if (run / LEDGER).is_file()]
-        found.sort(key=lambda run: -(run / LEDGER).stat().st_mtime)
-        return found if self._named is None else [self._named, *(run for run in found if run != self._named)]
+        runs = [run for place in places for run in runs_in(place) if (run / LEDGER).is_file()]
+        runs.sort(key=lambda run: -(run / LEDGER).stat().st_mtime)
+        return runs if self._named is None else [self._named, *(run for run in runs if run != self._named)]
 
     def look(self, run: Path) -> Picture | None:
         """The run as it stands now, ``None`` before it has begun. Slow where much is new; raises RunViewError.
@@ -229,7 +228,7 @@ def _parsed(text: str, label: str) -> Config:
 
 
 def sentence(member: Member, state: LearnerState | None) -> str:
-    """Who a member is."""
+    """Who a member is, in words."""
     if member.parent is not None:
         return f"what {member.parent} was before round {member.born + 1}"
     if state is not None:
@@ -246,7 +245,6 @@ def _both_seats(mean: Doubles) -> Doubles:
 
 
 def _stages(config: Config, played: list[int]) -> tuple[Stage, ...]:
-    """The curriculum; empty without one."""
     now = played[-1] if played else 0
     return tuple(
         Stage(describe(config, stage), played.count(place), place == now)

@@ -1,4 +1,4 @@
-"""A league, as it stands and as it comes on: the page looks again every second."""
+"""The page of a league: how it stands, looked up again every second while it runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from nicegui import ui
 
 from league.display.svg.markup import Markup
-from league.web.elements import Tag, chosen, show, shown
+from league.web.elements import Tag, html, select, show
 from league.web.league.follower import Leagues, Picture, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
 
@@ -25,19 +25,19 @@ PARTS: dict[str, Callable[[Picture], Markup]] = {
 
 
 class LeaguePage:
-    """One browser window's view of the leagues; ``asked`` is the one to begin with."""
+    """One browser window's view of the leagues, which begins with the run ``first`` where it is known."""
 
-    def __init__(self, leagues: Leagues, asked: Path | None = None) -> None:
+    def __init__(self, leagues: Leagues, first: Path | None = None) -> None:
         self._leagues = leagues
-        self._seen: Picture | None = None
+        self._picture: Picture | None = None
         runs = leagues.known()
         self._runs = {str(number): run for number, run in enumerate(runs)}
-        self._run = asked if asked in runs else runs[0] if runs else None
+        self._run = first if first in runs else runs[0] if runs else None
         with Tag("div", classes="heading"):
             Tag("h1", "League")
             if len(runs) > 1:
                 now = next(key for key, run in self._runs.items() if run == self._run)
-                chosen("Run", {key: str(run) for key, run in self._runs.items()}, now, self._choose)
+                select("Run", {key: str(run) for key, run in self._runs.items()}, now, self._choose)
         self._problem = Tag("p", "", "problem", role="alert")
         if self._run is None:
             Tag("p", "No league has been played here yet. Start one with: make league", "panel empty")
@@ -49,12 +49,12 @@ class LeaguePage:
                 with Tag("section", classes=f"panel {name.lower()}"):
                     Tag("h2", name)
                     # What is wide may be scrolled, by keyboard too.
-                    self._places[name] = shown(classes="scroll", tabindex=0, role="region", aria_label=name)
+                    self._places[name] = html(classes="scroll", tabindex=0, role="region", aria_label=name)
         ui.timer(EVERY, self._look)
 
     def _choose(self, key: str) -> None:
         if key in self._runs:
-            self._run, self._seen = self._runs[key], None
+            self._run, self._picture = self._runs[key], None
 
     async def _look(self) -> None:
         run = self._run
@@ -62,21 +62,21 @@ class LeaguePage:
         loop = asyncio.get_running_loop()
         try:
             picture = await loop.run_in_executor(None, self._leagues.look, run)
-            if run != self._run or picture is self._seen:
+            if run != self._run or picture is self._picture:
                 return
-            drawn = await loop.run_in_executor(None, _drawn, picture)
+            parts = await loop.run_in_executor(None, _parts, picture)
         except RunViewError as error:
             self._problem.say(f"{error}.")
             self._waiting.set(hidden=True)
             return
         self._problem.say("")
-        self._seen = picture
+        self._picture = picture
         self._waiting.say(f"{run} has not begun yet.")
         self._waiting.set(hidden=picture is not None)
         self._grid.set(hidden=picture is None)
-        for name, markup in drawn.items():
+        for name, markup in parts.items():
             show(self._places[name], markup)
 
 
-def _drawn(picture: Picture | None) -> dict[str, Markup]:
+def _parts(picture: Picture | None) -> dict[str, Markup]:
     return {} if picture is None else {name: draw(picture) for name, draw in PARTS.items()}

@@ -1,4 +1,4 @@
-"""What the person can do on a turn: a button for every act, what an adviser whispers, and a line to say it in words."""
+"""What the person can do on a turn: a button for every act, an adviser's hint, and a line for a sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from league.display.game import described
 from league.display.typed import LONGEST, Meant, Mistake, Wish, help_line, understood
 from league.web.elements import Tag, button
 from league.web.play.live_game import Hint
-from league.web.play.view import Choice, action_of, choices, hint_told, is_final, rule_against
+from league.web.play.view import Choice, action_of, choices, hint_text, is_final, rule_against
 from partners.human import View
 
 ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)
@@ -19,7 +19,7 @@ KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Ac
 
 
 class Actions:
-    """The person's part of the page; ``act`` is called with a legal act, ``lay`` with a split to put on the table."""
+    """The person's controls; ``act`` is called with a legal act, ``lay`` with a split to put on the table."""
 
     def __init__(self, act: Callable[[Action], None], lay: Callable[[Triple], None], leave: Callable[[], None]) -> None:
         self._act, self._lay, self._leave = act, lay, leave
@@ -41,7 +41,7 @@ class Actions:
             Tag("button", "Say", "button", type="submit")
         form.on(
             "submit.prevent",
-            lambda event: self._typed(str(event.args)),
+            lambda event: self._read(str(event.args)),
             js_handler="(event) => emit(event.target.querySelector('input').value)",
         )
         self._problem = Tag("p", "", "problem", role="alert")
@@ -51,33 +51,32 @@ class Actions:
             button("No", self._rejected, "button small")
 
     def ask(self, view: View, kept: Triple, hint: Hint | None) -> None:
-        """It is the person's turn."""
         self._view, self._hint, self._meant, self._armed = view, hint, None, None
         self._problem.say("")
         self._confirm.set(hidden=True)
         self._whisper.set(hidden=hint is None)
         if hint is not None:
-            self._advice.say(hint_told(hint, view))
+            self._advice.say(hint_text(hint, view))
             self._take.set(hidden=not hint.action.act_type.is_offer)
         self.show(kept)
 
     def rest(self) -> None:
-        """It is not the person's turn: nothing can be said."""
+        """Disable every act: it is not the person's turn."""
         self._view = None
-        for made in self._buttons.values():
-            made[0].set(disabled=True)
+        for tag, _, _ in self._buttons.values():
+            tag.set(disabled=True)
         self._whisper.set(hidden=True)
 
     def show(self, kept: Triple) -> None:
-        """Say what the acts come to with ``kept`` on the person's side."""
+        """Show what each act would mean with ``kept`` on the person's side."""
         self._kept, self._armed = kept, None
         if self._view is None:
             return
         for choice in choices(self._view, kept):
-            self._tell(choice)
+            self._show_choice(choice)
 
     def press(self, act: Act) -> None:
-        """The person wants to say ``act``; what is not legal is refused in words."""
+        """Play ``act``, or say which rule forbids it; what may end the game without a deal is asked for twice."""
         view = self._view
         if view is None:
             self._problem.say("It is not your turn.")
@@ -95,14 +94,14 @@ class Actions:
         self._act(action_of(act, self._kept))
 
     def _button(self, act: Act) -> tuple[Tag, Tag, Tag]:
-        made = button("", lambda: self.press(act), f"act {act.name.lower()}", aria_keyshortcuts=KEYS[act])
-        with made:
+        tag = button("", lambda: self.press(act), f"act {act.name.lower()}", aria_keyshortcuts=KEYS[act])
+        with tag:
             label, detail = Tag("b"), Tag("small")
             Tag("kbd", KEYS[act].upper(), aria_hidden="true")
-        return made, label, detail
+        return tag, label, detail
 
-    def _tell(self, choice: Choice) -> None:
-        made, label, detail = self._buttons[choice.act]
+    def _show_choice(self, choice: Choice) -> None:
+        tag, label, detail = self._buttons[choice.act]
         assert self._view is not None
         label.say(choice.label)
         detail.say(choice.detail)
@@ -112,10 +111,10 @@ class Actions:
             a + b == c for a, b, c in zip(theirs, self._kept, self._view.counts, strict=True)
         )
         first = Act.AGREE if offered and same else Act.PROPOSE
-        made.classes(add="primary" if choice.act is first else None, remove=None if choice.act is first else "primary")
-        made.set(disabled=not choice.legal)
+        tag.classes(add="primary" if choice.act is first else None, remove=None if choice.act is first else "primary")
+        tag.set(disabled=not choice.legal)
 
-    def _typed(self, line: str) -> None:
+    def _read(self, line: str) -> None:
         view = self._view
         if view is None:
             self._problem.say("It is not your turn.")
@@ -145,7 +144,7 @@ class Actions:
             self._act(self._meant)
 
     def _clear(self) -> None:
-        """Empty the line: what it said is being said."""
+        """Empty the line that has just been played."""
         ui.run_javascript(f"const line = document.getElementById('{self._line.html_id}'); if (line) line.value = ''")
 
     def _rejected(self) -> None:

@@ -1,4 +1,4 @@
-"""The table that is played on: every item a button that slides across, the person's side below, the partner's above."""
+"""The table: every item is a button that slides between the person's side, below, and the partner's, above."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Board:
 
     @property
     def kept(self) -> Triple:
-        """What lies on the person's side."""
+        """Books, hats and balls on the person's side."""
         books, hats, balls = (sum(tokens) for tokens in self._mine)
         return books, hats, balls
 
@@ -61,7 +61,7 @@ class Board:
         self._on_change()
 
     def freeze(self, frozen: bool) -> None:
-        """Let nothing be moved, or everything again."""
+        """Disable every item, or enable it again."""
         for token in (token for tokens in self._tokens for token in tokens):
             token.set(disabled=frozen)
 
@@ -91,9 +91,9 @@ class Board:
         view, kept = self.view, self.kept
         for lane, tokens, mine in zip(self._lanes, self._tokens, self._mine, strict=True):
             for place, (token, ours) in enumerate(zip(tokens, mine, strict=True)):
-                told = f"{lane.item} {place + 1} of {lane.number}, worth {points(lane.value)} to you"
+                label = f"{lane.item} {place + 1} of {lane.number}, worth {points(lane.value)} to you: keep it"
                 token.classes(add="mine" if ours else None, remove=None if ours else "mine")
-                token.set(aria_pressed="true" if ours else "false", aria_label=f"{told}: keep it")
+                token.set(aria_pressed="true" if ours else "false", aria_label=label)
         own, most = worth(view.values, kept), whole(view)
         self._theirs.say(in_words(rest(view.counts, kept)))
         self._ours.say(in_words(kept))

@@ -11,8 +11,8 @@ from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
 from league.display.session import Sitting
-from league.display.svg.frontier import ending_told
-from league.web.elements import Tag, button, show, shown
+from league.display.svg.frontier import ending_text
+from league.web.elements import Tag, button, html, show
 from league.web.frame import Desk
 from league.web.occupants import MISTAKES, People
 from league.web.play.actions import KEYS, Actions
@@ -44,7 +44,7 @@ class PlayPage:
         self._number = 0
         self._played: list[tuple[GameRecord, int]] = []
         self._board: Board | None = None
-        self._asked_view: View | None = None  # of the turn that waits for the person
+        self._open_view: View | None = None  # of the turn that waits for the person
         with Tag("div", classes="stage") as self._place:
             self._setup = self._form()
         context.client.on_delete(self._leave)
@@ -54,7 +54,7 @@ class PlayPage:
         return SetupForm(self._people, self._begin)
 
     async def _begin(self, wish: Wish) -> None:
-        """Sit down with whoever was chosen."""
+        """Begin a sitting with the chosen partner."""
         self._setup.complain("")
         loop = asyncio.get_running_loop()
         try:
@@ -67,7 +67,6 @@ class PlayPage:
         self._deal(sitting.seat_of(0))
 
     def _deal(self, seat: int, scenarios: Scenarios | None = None) -> None:
-        """Begin game ``self._number``."""
         sitting = self._sitting
         assert sitting is not None
         events: asyncio.Queue[Event] = asyncio.Queue()
@@ -77,7 +76,7 @@ class PlayPage:
             loop.call_soon_threadsafe(events.put_nowait, event)
 
         game = LiveGame(sitting, self._number, seat, hear, scenarios)
-        self._game, self._board, self._asked_view = game, None, None
+        self._game, self._board, self._open_view = game, None, None
         self._lay_out(sitting, seat)
         game.start()
         background_tasks.create(self._follow(game, events), name="a person's game")
@@ -92,7 +91,7 @@ class PlayPage:
                     Tag("span", "you open" if seat == 0 else "they open")
                     self._time = Tag("span", f"{sitting.rules.max_turns} acts in all")
                     button("Leave", self._leave_table, "link")
-                self._pips = shown(classes="pips", aria_hidden="true")
+                self._pips = html(classes="pips", aria_hidden="true")
             self._talk = Talk(seat, sitting.name)
             with Tag("div", classes="hand") as self._hand:
                 self._table = Tag("div", classes="table")
@@ -103,7 +102,7 @@ class PlayPage:
         self._section.on("keydown", lambda event: self._key(str(event.args)), js_handler=SHORTCUTS)
 
     async def _follow(self, game: LiveGame, events: asyncio.Queue[Event]) -> None:
-        """Show what the game tells, one event after the other, until it is over or left."""
+        """Show the game's events, one after the other, until it is over or left."""
         while self._game is game:
             event = await events.get()
             if self._game is not game:
@@ -133,11 +132,11 @@ class PlayPage:
         self._headline.say(headline(view))
         self._actions.ask(view, self._board.kept, event.hint)
         self._show_time(view.state)
-        self._asked_view = view
+        self._open_view = view
         self._hold_focus()
 
     async def _reveal(self, state: State) -> None:
-        """Show what was said since, the partner taking its time."""
+        """Show the acts since, with a pause before each of the partner's."""
         seat = self._game.seat if self._game else 0
         while self._talk.shown < len(state.history):
             if self._talk.shown % 2 != seat and self._desk.pause:
@@ -156,7 +155,7 @@ class PlayPage:
         self._show_time(state)
         self._hand.clear()
         with self._hand:
-            shown(result(self._played, self._sitting.name), "result")
+            html(result(self._played, self._sitting.name), "result")
             with Tag("div", classes="next"):
                 again = button("Next game", self._again, "button primary large")
                 button("Swap sides", lambda: self._again(game), "button large")
@@ -165,7 +164,7 @@ class PlayPage:
             note = event.unwritten or f"Recorded in {self._desk.book}, seed {self._sitting.seed}."
             Tag("p", note, "problem" if event.unwritten else "quiet")
             self._best = Tag("p", "", "quiet")
-        self._headline.say(" ".join(ending_told(state, game.seat)))
+        self._headline.say(" ".join(ending_text(state, game.seat)))
         again.run_method("focus", {"preventScroll": True})
         ui.run_javascript("scrollTo({top: 0, behavior: 'smooth'})")
         best = await asyncio.get_running_loop().run_in_executor(None, best_response_score, game)
@@ -182,24 +181,24 @@ class PlayPage:
             self._deal(1 - game.seat, game.scenarios)
 
     def _say(self, action: Action) -> None:
-        """The person says something legal: shown at once, answered when the game has gone on."""
-        game, view = self._game, self._asked_view
+        """Play a legal act of the person: it is shown at once, the answer when the game has gone on."""
+        game, view = self._game, self._open_view
         if game is None or view is None:
             return
-        self._asked_view = None
+        self._open_view = None
         self._actions.rest()
         if self._board is not None:
             if action.act_type.is_offer:
                 self._board.lay(action.oA)
             self._board.freeze(True)
         self._headline.say("They are thinking …")
-        said = apply(view.state, action)
-        self._talk.show(said, self._talk.shown + 1)
-        self._show_time(said)
+        state = apply(view.state, action)
+        self._talk.show(state, self._talk.shown + 1)
+        self._show_time(state)
         game.say(action)
 
     def _hold_focus(self) -> None:
-        """Keys are heard while something of the game has the focus: where nothing has it, the game takes it."""
+        """Give the game the focus where nothing has it: its keys work only with the focus inside it."""
         section = f"document.getElementById('{self._section.html_id}')"
         ui.run_javascript(f"if (document.activeElement === document.body) {section}?.focus({{preventScroll: true}})")
 
@@ -213,7 +212,7 @@ class PlayPage:
             self._actions.show(self._board.kept)
 
     def _key(self, key: str) -> None:
-        if key[0] in "+-" and key[1:] in ("1", "2", "3") and self._board is not None and self._asked_view is not None:
+        if key[0] in "+-" and key[1:] in ("1", "2", "3") and self._board is not None and self._open_view is not None:
             self._board.shift(int(key[1]) - 1, 1 if key[0] == "+" else -1)
         for act, letter in KEYS.items():
             if letter == key:

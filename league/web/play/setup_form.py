@@ -1,4 +1,4 @@
-"""Where a person says whom to play, over what and by which rules: everything has a default but the wish to begin."""
+"""The form in which a person chooses a partner, scenarios and rules; everything has a default."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dond_marl.game import Rules
 from league.display.session import Sitting
-from league.web.elements import Tag, chosen, typed
+from league.web.elements import Tag, select, text_input
 from league.web.occupants import (
     FEATURED,
     HINT_MODES,
@@ -30,7 +30,7 @@ DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 
 @dataclass
 class Wish:
-    """What was asked for, as it was typed."""
+    """The choices of the form, as they were typed."""
 
     partner: str = "expert"
     written: str = ""
@@ -43,7 +43,7 @@ class Wish:
 
 
 def sitting_of(wish: Wish, candidate: Candidate, book: Path, data_dir: Path | None) -> Sitting:
-    """Everything that was asked for, live. Raises one of :data:`league.web.occupants.MISTAKES`."""
+    """The sitting that was asked for. Raises one of :data:`league.web.occupants.MISTAKES`."""
     rules = rules_of(candidate)
     if rules is None:
         rules = Rules(whole_number("acts", wish.max_turns, 1, 100), wish.disagree)  # type: ignore[arg-type]  # checked
@@ -55,11 +55,11 @@ def sitting_of(wish: Wish, candidate: Candidate, book: Path, data_dir: Path | No
     return Sitting(partner, name, dealt, rules, seed, book, own_seat, whisper(wish.hints), wish.hints)
 
 
-def whole_number(what: str, given: str, low: int, high: int) -> int:
-    """The number that was typed. Raises ``ValueError``."""
-    text = given.strip()
+def whole_number(what: str, typed: str, low: int, high: int) -> int:
+    """The number that was typed, in ``low``..``high``. Raises ``ValueError``."""
+    text = typed.strip()
     if not (text.isascii() and text.isdigit() and low <= int(text[:20]) <= high):
-        raise ValueError(f"{what} must be a whole number in {low}..{high}; got {given!r}")
+        raise ValueError(f"{what} must be a whole number in {low}..{high}; got {typed!r}")
     return int(text)
 
 
@@ -81,7 +81,6 @@ class SetupForm:
             form.on("submit.prevent", lambda _: self._begin(self.wish), args=[])
 
     def complain(self, why: str) -> None:
-        """Tell what cannot be played."""
         self._problem.say(why)
 
     def _welcome(self) -> None:
@@ -115,9 +114,9 @@ class SetupForm:
                     Tag("span", words)
         with Tag("details", classes="more"):
             Tag("summary", "Somebody else")
-            chosen("Everybody", {"": "—", **self._people.listed}, "", self._choose)
+            select("Everybody", {"": "—", **self._people.listed}, "", self._choose)
             self._sentence = Tag("p", "", "quiet")
-            typed(
+            text_input(
                 "In your own words",
                 "",
                 self._write,
@@ -128,16 +127,16 @@ class SetupForm:
     def _rest(self) -> None:
         wish = self.wish
         with Tag("div", classes="fields"):
-            chosen("Who opens", SEATS, wish.seat, lambda value: setattr(wish, "seat", value))
-            chosen("Items and values", source_choices(), wish.source, lambda value: setattr(wish, "source", value))
+            select("Who opens", SEATS, wish.seat, lambda value: setattr(wish, "seat", value))
+            select("Items and values", source_choices(), wish.source, lambda value: setattr(wish, "source", value))
             modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES}
-            chosen("Advice", modes, wish.hints, lambda value: setattr(wish, "hints", value))
+            select("Advice", modes, wish.hints, lambda value: setattr(wish, "hints", value))
         with Tag("details", classes="more"):
             Tag("summary", "Rules and chance")
             with Tag("div", classes="fields"):
-                chosen("Saying no", DISAGREE, wish.disagree, lambda value: setattr(wish, "disagree", value))
-                typed("Acts in all", wish.max_turns, lambda v: setattr(wish, "max_turns", v), inputmode="numeric")
-                typed(
+                select("Saying no", DISAGREE, wish.disagree, lambda value: setattr(wish, "disagree", value))
+                text_input("Acts in all", wish.max_turns, lambda v: setattr(wish, "max_turns", v), inputmode="numeric")
+                text_input(
                     "Seed",
                     "",
                     lambda value: setattr(wish, "seed", value),

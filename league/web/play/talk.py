@@ -1,4 +1,4 @@
-"""The conversation on the page: what was said as bubbles, and somebody who is thinking."""
+"""The conversation on the page: every act as a bubble, and a sign that the partner is thinking."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from nicegui import ui
 
 from dond_marl.game import State
 from league.web.elements import Tag
-from league.web.play.view import said_lines
+from league.web.play.view import talk_lines
 
 
 class Talk:
@@ -26,12 +26,12 @@ class Talk:
                     Tag("i", aria_hidden="true")
 
     def show(self, state: State, until: int | None = None) -> None:
-        """Show what was said, the first ``until`` acts or all."""
-        lines = said_lines(state, self._seat)[self.shown : until]
+        """Show the first ``until`` acts, or all; those that are there already stay."""
+        lines = talk_lines(state, self._seat)[self.shown : until]
         for line in lines:
             with self._lines, Tag("li", classes="me" if line.mine else "they"):
                 Tag("span", "You" if line.mine else self._partner, "who")
-                Tag("p", line.said)
+                Tag("p", line.text)
                 if line.note:
                     Tag("small", line.note)
         self.shown += len(lines)
@@ -40,5 +40,4 @@ class Talk:
             ui.run_javascript(f"const log = {log}; if (log) log.scrollTop = 1e6")
 
     def think(self, thinking: bool) -> None:
-        """Show that the partner thinks."""
         self._thinking.set(hidden=not thinking)

@@ -11,8 +11,6 @@ from league.display.svg.markup import points
 from league.web.play.live_game import Hint
 from partners.human import View
 
-NOTHING: Triple = (0, 0, 0)
-
 
 class Lane(NamedTuple):
     """One item type on the table."""
@@ -27,7 +25,7 @@ class Line(NamedTuple):
     """One act of the conversation."""
 
     mine: bool
-    said: str
+    text: str
     note: str  # what it comes to for the person
 
 
@@ -43,7 +41,7 @@ class Choice(NamedTuple):
 def lanes(view: View) -> tuple[Lane, ...]:
     """The pool by item type."""
     theirs = view.state.scenario.utilities[1 - view.seat] if view.revealed else (None, None, None)
-    return tuple(Lane(*each) for each in zip(ITEMS, view.counts, view.values, theirs, strict=True))
+    return tuple(Lane(*lane) for lane in zip(ITEMS, view.counts, view.values, theirs, strict=True))
 
 
 def first_split(view: View) -> Triple:
@@ -54,7 +52,7 @@ def first_split(view: View) -> Triple:
 
 
 def headline(view: View) -> str:
-    """What is going on, in one line."""
+    """The state of the talk, in one line."""
     history = view.state.history
     if not history:
         return "You open. Tap items to sort them, then propose."
@@ -67,33 +65,28 @@ def headline(view: View) -> str:
     return "Your turn. Tap items to sort them, then propose."
 
 
-def split_told(view: View, kept: Triple) -> str:
-    """What a split of the table means."""
-    return f"You keep {in_words(kept)}; they get {in_words(rest(view.counts, kept))}."
-
-
 def whole(view: View) -> int:
     """What everything on the table is worth to the person."""
     return worth(view.values, view.counts)
 
 
 def choices(view: View, kept: Triple) -> tuple[Choice, ...]:
-    """Every act, in the order of the act numbers, ``kept`` being what lies on the person's side."""
+    """Every act, in the order of the act numbers; ``kept`` is what lies on the person's side."""
     ends = view.state.rules.disagree == "ends"
     offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
     mine = points(worth(view.values, kept))
-    told = {
+    texts = {
         Act.PROPOSE: ("Propose", f"this split, {mine} for you"),
         Act.INSIST: ("Insist", "the same, with more weight"),
         Act.AGREE: ("Accept", "nothing is on offer" if offered is None else f"their offer, {points(offered)} for you"),
         Act.DISAGREE: ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on"),
         Act.END: ("Stop talking", _final(view)),
     }
-    return tuple(Choice(act, *told[act], rule_against(view, act, kept) is None) for act in Act)
+    return tuple(Choice(act, *texts[act], rule_against(view, act, kept) is None) for act in Act)
 
 
 def action_of(act: Act, kept: Triple) -> Action:
-    """The act as it is played."""
+    """The act, with ``kept`` as its split where it makes an offer."""
     return Action(act, kept) if act.is_offer else Action(act)
 
 
@@ -115,22 +108,22 @@ def time_left(state: State) -> str:
     return f"{left} acts left" + (", this is your last one" if left == 2 else "")
 
 
-def said_lines(state: State, seat: int) -> tuple[Line, ...]:
+def talk_lines(state: State, seat: int) -> tuple[Line, ...]:
     """The conversation as the person in ``seat`` hears it."""
     values, counts, final = state.scenario.utilities[seat], state.scenario.counts, state.rules.disagree == "ends"
-    found = []
+    lines = []
     for turn, action in enumerate(state.history):
         mine = turn % 2 == seat
         note = ""
         if action.act_type.is_offer:
             share = action.oA if mine else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"
-        found.append(Line(mine, in_english(action, counts, variant=turn, final=final), note))
-    return tuple(found)
+        lines.append(Line(mine, in_english(action, counts, variant=turn, final=final), note))
+    return tuple(lines)
 
 
-def hint_told(hint: Hint, view: View) -> str:
-    """What the adviser whispers, in words."""
+def hint_text(hint: Hint, view: View) -> str:
+    """An adviser's hint in words, such as ``propose to keep 2 hats (6 points), 80% sure``."""
     act, left = hint.action.act_type, hint.action.oA
     what = {
         Act.PROPOSE: f"propose to keep {in_words(left)} ({points(worth(view.values, left))})",
@@ -144,7 +137,6 @@ def hint_told(hint: Hint, view: View) -> str:
 
 
 def _final(view: View) -> str:
-    """What END would come to."""
     if view.mine is None or view.theirs is None:
         return "no deal: not both have claimed"
     fits = rest(view.counts, view.theirs) == view.mine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dond_marl.records.record import GameRecord, RecordError
 from league.display.svg.markup import counted
-from league.web.elements import Tag, chosen
+from league.web.elements import Tag, select
 from league.web.frame import Desk
 from league.web.occupants import People
 from league.web.replay.stepper import Stepper
@@ -14,9 +14,9 @@ MOST_LISTED = 500  # games of one file, the newest
 
 
 class ReplayPage:
-    """One browser window's replay; ``asked`` is the file to begin with, its newest game first."""
+    """One browser window's replay; ``first`` is the file to begin with, its newest game first."""
 
-    def __init__(self, desk: Desk, asked: str = "") -> None:
+    def __init__(self, desk: Desk, first: str = "") -> None:
         self._people = People(desk.runs())
         files = list(dict.fromkeys([*([desk.book] if desk.book.is_file() else []), *record_files(desk.games)]))
         self._files = {str(number): path for number, path in enumerate(files)}
@@ -24,9 +24,9 @@ class ReplayPage:
         with Tag("div", classes="heading"):
             Tag("h1", "Replay")
             if files:
-                begin = next((key for key, path in self._files.items() if str(path) == asked), "0")
+                begin = next((key for key, path in self._files.items() if str(path) == first), "0")
                 names = {key: str(path) for key, path in self._files.items()}
-                chosen("File", names, begin, self._open)
+                select("File", names, begin, self._open)
             self._chooser = Tag("div", classes="game-chooser")
         self._problem = Tag("p", "", "problem", role="alert")
         self._place = Tag("div")
@@ -56,7 +56,7 @@ class ReplayPage:
         newest = str(numbered[0][0])
         with self._chooser:
             listed = {key: f"{key}. {title(record)}" for key, record in self._games.items()}
-            chosen("Game", listed, newest, self._show)
+            select("Game", listed, newest, self._show)
         self._show(newest)
 
     def _show(self, key: str) -> None:

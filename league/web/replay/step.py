@@ -1,4 +1,4 @@
-"""One step of a recorded game, drawn: both private views side by side, the talk so far, and what was thought."""
+"""One step of a recorded game, drawn: both private views, the talk so far, and the policy of the seat to move."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
-from league.display.dialogue import Step, act_told, said
+from league.display.dialogue import Step, act_in_words, said
 from league.display.svg.markup import Markup, counted, element, joined, points
 from league.web.play.live_game import Hint
 from league.web.replay.view import Bar, Thought
@@ -20,7 +20,7 @@ def private_views(step: Step, names: tuple[str, str]) -> Markup:
 
 
 def conversation(all_steps: Sequence[Step], now: int, names: tuple[str, str]) -> Markup:
-    """What was said up to a step, the act of the step last and marked."""
+    """The acts up to a step, the step's own last and marked."""
     lines = []
     for step in all_steps[: now + 1]:
         if step.action is None:
@@ -39,7 +39,7 @@ def conversation(all_steps: Sequence[Step], now: int, names: tuple[str, str]) ->
 
 
 def thoughts(thought: Thought, state: State) -> Markup:
-    """The acts that a policy thinks of, as bars."""
+    """A policy's likeliest acts, as bars."""
     if thought.why_not:
         return element("p", f"Not known: {thought.why_not}.", class_="quiet")
     rows = [_bar(bar, state) for bar in thought.bars]
@@ -49,24 +49,24 @@ def thoughts(thought: Thought, state: State) -> Markup:
 
 
 def hint_line(hint: Hint | None, state: State) -> str:
-    """What an adviser would whisper."""
+    """An adviser's hint, in words."""
     if hint is None:
         return "nothing"
     sure = f", {hint.confidence:.0%} sure" if hint.confidence else ""
-    return f"{act_told(hint.action, state)}{sure}"
+    return f"{act_in_words(hint.action, state)}{sure}"
 
 
 def best_line(best: Action | str, step: Step) -> str:
-    """What the best response says, and whether it was said."""
+    """The act of the best response, and whether it is the one that was played."""
     if isinstance(best, str):
         return f"not known: {best}"
     same = best.act_type == (step.action.act_type if step.action else None) and (
         not best.act_type.is_offer or (step.action is not None and best.oA == step.action.oA)
     )
-    return f"{act_told(best, step.state)}{', as was said' if same else ''}"
+    return f"{act_in_words(best, step.state)}{', as was said' if same else ''}"
 
 
-def place_told(step: Step, last: int) -> str:
+def place_text(step: Step, last: int) -> str:
     """Where in the game a step is."""
     return "The end" if step.action is None else f"Act {step.number + 1} of {last}"
 
@@ -80,18 +80,18 @@ def _view(state: State, seat: int, name: str) -> Markup:
         glyph = element("span", class_=f"glyph {item}", aria_hidden="true")
         rows.append(element("li", glyph, element("span", counted(count, item)), element("b", f"{points(value)} each")))
     claim, other = state.claims[seat], state.claims[1 - seat]
-    told = [
+    claims = [
         ("asks for", _share(values, claim)),
         ("is offered", _share(values, None if other is None else rest(counts, other))),
     ]
     if state.outcome is not None:
         share = (0, 0, 0) if state.outcome.allocation is None else state.outcome.allocation[seat]
-        told = [("got", _share(values, share))]
-    facts = [element("div", element("dt", term), element("dd", what)) for term, what in told]
-    seat_told = f"{SEATS[seat]}{', to move' if to_move else ''}"
+        claims = [("got", _share(values, share))]
+    facts = [element("div", element("dt", term), element("dd", what)) for term, what in claims]
+    seat_name = f"{SEATS[seat]}{', to move' if to_move else ''}"
     return element(
         "section",
-        element("header", element("b", name, class_="name"), element("small", seat_told)),
+        element("header", element("b", name, class_="name"), element("small", seat_name)),
         element("ul", *rows, class_="pool"),
         element("dl", *facts),
         class_=f"view {SIDES[seat]}{' to-move' if to_move else ''}",
@@ -116,7 +116,7 @@ def _bar(bar: Bar, state: State) -> Markup:
     filled = element("i", style=f"width:{100 * bar.probability:.1f}%")
     return element(
         "li",
-        element("span", act_told(bar.action, state)),
+        element("span", act_in_words(bar.action, state)),
         element("b", f"{bar.probability:.0%}" if bar.probability >= 0.005 else "<1%"),
         element("span", filled, class_="bar", aria_hidden="true"),
         class_="chosen" if bar.chosen else None,

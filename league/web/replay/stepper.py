@@ -12,10 +12,10 @@ from dond_marl.rollout import one_line
 from league.display.dialogue import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
-from league.web.elements import Tag, button, chosen, show, shown
+from league.web.elements import Tag, button, html, select, show
 from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, seat, whisper
 from league.web.play.setup_form import HINT_WORDS
-from league.web.replay.step import best_line, conversation, hint_line, place_told, private_views, thoughts
+from league.web.replay.step import best_line, conversation, hint_line, place_text, private_views, thoughts
 from league.web.replay.view import advice, best_answer, policy, prior_of, seat_names, title
 
 OWN = ""  # the key of the player's own policy
@@ -40,24 +40,24 @@ class Stepper:
                 self._place = Tag("output", aria_live="polite")
                 self._on = button(">", lambda: self._by(1), "button primary", aria_label="Next act")
                 self._last = button(">|", lambda: self._go(len(self._steps)), "button", aria_label="The end")
-            self._views = shown()
+            self._views = html()
             with Tag("div", classes="two-panels"):
                 with Tag("div", classes="panel"):
                     Tag("h2", "What was said")
-                    self._talk = shown(classes="talked")
+                    self._talk = html(classes="talked")
                 with Tag("div", classes="panel mind"):
                     self._heading = Tag("h2", "What was thought")
                     self._choosers()
-                    self._mind = shown()
+                    self._mind = html()
         whole.on("keydown", lambda event: self._by(int(event.args)), js_handler=KEYS)
         self._go(0)
 
     def _choosers(self) -> None:
         with Tag("div", classes="fields two") as self._asking:
             others = {heading: people for heading, people in self._people.listed.items() if WRITTEN not in people}
-            chosen("Whose policy", {OWN: "the player's own", **others}, OWN, self._look_through)
+            select("Whose policy", {OWN: "the player's own", **others}, OWN, self._look_through)
             modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES}
-            chosen("Advice by", modes, self._adviser, self._advise_by)
+            select("Advice by", modes, self._adviser, self._advise_by)
 
     def _look_through(self, key: str) -> None:
         if key == OWN or key in self._people.known:
@@ -76,11 +76,11 @@ class Stepper:
         self._now = min(max(to, 0), len(self._steps) - 1)
         step = self._steps[self._now]
         at_end = step.action is None
-        self._place.say(place_told(step, len(self._record.actions)))
-        for made in (self._first, self._back):
-            made.set(disabled=self._now == 0)
-        for made in (self._on, self._last):
-            made.set(disabled=at_end)
+        self._place.say(place_text(step, len(self._record.actions)))
+        for tag in (self._first, self._back):
+            tag.set(disabled=self._now == 0)
+        for tag in (self._on, self._last):
+            tag.set(disabled=at_end)
         show(self._views, private_views(step, self._names))
         show(self._talk, conversation(self._steps, self._now, self._names))
         self._think()
@@ -94,14 +94,14 @@ class Stepper:
         if over:
             show(self._mind, _ending(self._record, self._names))
             return
-        asked = (now, self._whose, self._adviser)
-        self._asked = asked
+        question = (now, self._whose, self._adviser)
+        self._question = question
         loop = asyncio.get_running_loop()
 
         async def wait() -> None:
-            found = await loop.run_in_executor(None, self._thought, *asked)
-            if self._asked == asked and self._now == now:
-                show(self._mind, found)
+            thought = await loop.run_in_executor(None, self._thought, *question)
+            if self._question == question and self._now == now:
+                show(self._mind, thought)
 
         background_tasks.create(wait(), name="what was thought")
 
@@ -116,16 +116,16 @@ class Stepper:
             bars = element("p", f"Nobody can be asked: {one_line(unknown)}.", class_="quiet")
         try:
             voice = whisper(adviser)
-            told = "nobody advises" if voice is None else hint_line(advice(voice, step, prior), step.state)
+            hint = "nobody advises" if voice is None else hint_line(advice(voice, step, prior), step.state)
         except MISTAKES as unknown:
-            told = one_line(unknown)
+            hint = one_line(unknown)
         best: Action | str
         try:
             other = seat(self._people.named(self._record.occupants[1 - mover]))[0]
             best = best_answer(other, step, prior)
         except MISTAKES:
             best = f"{self._record.occupants[1 - mover]} cannot be asked"
-        lines = (("Advice", told), ("Best response", best_line(best, step)))
+        lines = (("Advice", hint), ("Best response", best_line(best, step)))
         facts = [element("div", element("dt", term), element("dd", what)) for term, what in lines]
         return joined((bars, element("dl", *facts, class_="said-too")))
 
@@ -133,5 +133,5 @@ class Stepper:
 def _ending(record: GameRecord, names: tuple[str, str]) -> Markup:
     """How the game ended, where it landed and what was possible."""
     at = plane_of(record, 0, names)
-    told = element("p", element("b", "Deal." if at.deal else "No deal."), " ", verdict(at), class_="verdict")
-    return element("div", element("div", scores(at), class_="scores"), told, drawing(at), legend(at), class_="told")
+    text = element("p", element("b", "Deal." if at.deal else "No deal."), " ", verdict(at), class_="verdict")
+    return element("div", element("div", scores(at), class_="scores"), text, drawing(at), legend(at), class_="told")

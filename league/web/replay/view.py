@@ -18,8 +18,7 @@ from dond_marl.records.record import GameRecord, RecordError
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner, Whisper
 from dond_marl.splits import action_at
-from dond_marl.yardsticks.belief_states import OutOfReach
-from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.replies import Probable
 from league.display.dialogue import Step
 from league.web.play.live_game import Hint, whispered
@@ -34,11 +33,11 @@ class Bar(NamedTuple):
 
     action: Action
     probability: float
-    chosen: bool  # it is what was said
+    chosen: bool  # it is the act that was played
 
 
 class Thought(NamedTuple):
-    """What somebody would say here; ``why_not`` says why nobody knows, if so."""
+    """The policy of a seat at a step; ``why_not`` says why it is not known, if so."""
 
     bars: tuple[Bar, ...] = ()
     why_not: str = ""
@@ -55,8 +54,8 @@ def read_records(path: Path) -> tuple[list[GameRecord], int]:
 
 def record_files(folder: Path) -> list[Path]:
     """Every file of records under a folder, the newest first."""
-    found = [path for path in folder.rglob("*.jsonl") if path.is_file()] if folder.is_dir() else []
-    return sorted(found, key=lambda path: (-path.stat().st_mtime, str(path)))
+    files = [path for path in folder.rglob("*.jsonl") if path.is_file()] if folder.is_dir() else []
+    return sorted(files, key=lambda path: (-path.stat().st_mtime, str(path)))
 
 
 def title(record: GameRecord) -> str:

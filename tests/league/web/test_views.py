@@ -26,7 +26,7 @@ from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.display.dialogue import steps
 from league.display.session import Sitting
-from league.display.svg.frontier import drawing, ending_told, plane, verdict
+from league.display.svg.frontier import drawing, ending_text, plane, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
@@ -37,7 +37,7 @@ from league.web.occupants import FEATURED, MISTAKES, Candidate, People, built_in
 from league.web.play.live_game import Asked, Broken, Ended, LiveGame, best_response_score, whispered
 from league.web.play.result import pips, result
 from league.web.play.setup_form import Wish, sitting_of, whole_number
-from league.web.play.view import choices, first_split, headline, is_final, said_lines
+from league.web.play.view import choices, first_split, headline, is_final, talk_lines
 from league.web.replay.step import best_line, conversation, private_views, thoughts
 from league.web.replay.view import advice, best_answer, policy, read_records, record_files
 from partners.human import View
@@ -130,7 +130,7 @@ def test_the_end_of_talk_is_told_for_what_it_comes_to():
 
 
 def test_lines_say_whose_they_are_and_what_they_come_to_for_the_person():
-    lines = said_lines(told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0))), 1)
+    lines = talk_lines(told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0))), 1)
     assert [(line.mine, line.note) for line in lines] == [(False, "4 points for you"), (True, "8 points for you")]
 
 
@@ -168,11 +168,11 @@ def test_what_was_left_on_the_table_is_told():
 
 
 def test_endings_are_told_from_where_the_person_sits():
-    assert ending_told(DEAL, 0) == ("Deal!", "They accepted.")
-    assert ending_told(DEAL, 1) == ("Deal!", "You accepted.")
-    assert ending_told(told(Action(Act.END)), 0) == ("No deal.", "You stopped the talk, and not both had claimed.")
+    assert ending_text(DEAL, 0) == ("Deal!", "They accepted.")
+    assert ending_text(DEAL, 1) == ("Deal!", "You accepted.")
+    assert ending_text(told(Action(Act.END)), 0) == ("No deal.", "You stopped the talk, and not both had claimed.")
     fits = told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 0)), Action(Act.END))
-    assert ending_told(fits, 1) == ("Deal!", "They stopped the talk, and the claims fit.")
+    assert ending_text(fits, 1) == ("Deal!", "They stopped the talk, and the claims fit.")
 
 
 def test_a_result_draws_the_frontier_and_adds_up_the_sitting():
