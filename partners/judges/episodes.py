@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.game import ITEMS, Act, Ending
+from dond_marl.game import ITEMS, Act, Ending, Triple, rest
 from dond_marl.records.transcript import in_words
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
@@ -103,13 +103,12 @@ def _values(name: str, utilities: list[int], whole: int) -> str:
     return f"{name}'s values: {values} (everything: {whole} points)."
 
 
-def _act(act: int, oA: list[int], counts: list[int]) -> str:
+def _act(act: int, oA: Triple, counts: Triple) -> str:
     """An act in words: its name, and of an offer who would get what."""
     if act > Act.INSIST:
         return {Act.AGREE: "agree", Act.DISAGREE: "disagree", Act.END: "end the talk"}[Act(act)]
-    kept = (oA[0], oA[1], oA[2])
-    left = (counts[0] - oA[0], counts[1] - oA[1], counts[2] - oA[2])
-    return f"{'propose' if act == Act.PROPOSE else 'insist'}: I keep {in_words(kept)}; you get {in_words(left)}"
+    claim = f"I keep {in_words(oA)}; you get {in_words(rest(counts, oA))}"
+    return f"{'propose' if act == Act.PROPOSE else 'insist'}: {claim}"
 
 
 def _outcome(games: Games, game: int) -> str:

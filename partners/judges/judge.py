@@ -69,7 +69,7 @@ class JudgeReward:
     """
 
     judge: Judge
-    asked: tuple[int, ...] = (0, 1)  # the seats whose pay is wanted: questions cost
+    seats: tuple[int, ...] = (0, 1)  # whose pay is wanted: questions cost
 
     def for_seat(self, seat: int) -> JudgeReward:
         """The same reward for one seat alone; the other's pay is 0 and means nothing."""
@@ -78,7 +78,7 @@ class JudgeReward:
     def __call__(self, games: Games, earned: NDArray[np.float64], _scenarios: Scenarios, /) -> NDArray[np.float64]:
         """Points of ten, ``[N, 2]``. Raises :class:`JudgeError` and what the judge raises."""
         pay = np.zeros_like(earned)
-        for seat in self.asked if games.size else ():
+        for seat in self.seats if games.size else ():
             verdicts = self.judge.verdicts(games, seat)
             judged = verdicts != Verdict.NONE
             if judged.mean() < 1 - MOST_FAILED:

@@ -1,4 +1,4 @@
-"""A judge that needs no language model: it keeps the simple rules that agree with a few labelled episodes.
+"""A judge without a language model: it keeps the simple rules that agree with a few labelled episodes.
 
 It sees what a language model sees, episodes with answers, but never the name of the style. From a menu of plain
 statements about an episode (``Alice earns more than Bob``, ``the talk is long``) and their opposites it keeps those

@@ -1,7 +1,7 @@
-"""Every answer of a model, kept in one SQLite file: asked once, replayed for ever.
+"""Every answer of a model, kept in one SQLite file: asked once, and replayed after that.
 
-``record`` answers from the file what is in it and asks for the rest; ``replay`` asks nobody, and a missing answer is an
-error. A failed ask is kept too, as one *try* of its question, so that a replay plays the same fallbacks in the same
+``record`` answers from the file what is in it and asks for the rest; ``replay`` asks no model, and a missing answer is
+an error. A failed ask is kept too, as one *try* of its question, so that a replay plays the same fallbacks in the same
 places; the next time the question comes up, its next try is used. A run with failures replays exactly if one cache
 object served all of it.
 

@@ -1,8 +1,8 @@
 """What a language model is asked: a template whose ``{names}`` are filled in from what its seat sees, and nothing else.
 
-The game reaches the prompt as typed values only: the history is written from act numbers and counts, never from
-anybody's words, so that no name and no earlier reply can speak to the model. The seat's own view is all there is to
-write from; the other seat's values are in it only where the game reveals them.
+The game reaches the prompt as typed values only: the history is written from act numbers and counts, never from a
+player's text, so that no name and no earlier reply can reach the model. A prompt holds the seat's own view alone; the
+other seat's values are in it only where the game reveals them.
 
 Source: specification, section 2.1 (the template, its variables, the cap on the history) and section 4 (the worked
 example, the strict system message).

@@ -122,7 +122,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The first sentence or so of a library's message, on one line."""
+    """The first 300 characters of a library's message, on one line."""
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 

@@ -1,6 +1,6 @@
 """When requests may go out: the waits between attempts, the rests that a service needs, and the rates that it allows.
 
-A gate and a pace belong to one client and are used from its event loop alone.
+A gate and a pace belong to one client. Each of its attempts at an ask goes through both, in its event loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MINUTE = 60.0  # seconds; services count their rates per minute
 
 
 class Clock(Protocol):
-    """Time, handed to whoever waits."""
+    """The source of time for everything here that waits."""
 
     def now(self) -> float:
         """Seconds since some fixed moment; never goes back."""
@@ -154,7 +154,7 @@ class Gate:
             if news:
                 self._failures += 1
                 self._seen = self._sent
-            if answer.everyone or self._failures > 1:  # a single stray error holds up nobody but its own ask
+            if answer.everyone or self._failures > 1:  # a single stray error holds up its own ask alone
                 self._free = False
             wait = max(answer.wait_s or 0.0 if answer.everyone else 0.0, self._policy.rest(self._failures))
             self._resume_at = max(self._resume_at, self._clock.now() + wait)

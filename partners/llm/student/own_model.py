@@ -84,7 +84,7 @@ def _make(recipe: Recipe, template: Template, folder: Path) -> None:
         folder,
     )
     beside = folder.with_suffix(".new")
-    shutil.rmtree(beside, ignore_errors=True)  # of somebody who was stopped
+    shutil.rmtree(beside, ignore_errors=True)  # left by a process that was stopped
     try:
         card = distill(recipe, template, beside, lambda line: _log.warning("local language model: %s", line))
         shutil.rmtree(folder, ignore_errors=True)  # without a card: not ours to trust
