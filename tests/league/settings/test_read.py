@@ -14,11 +14,13 @@ from dond_marl.occupants import catalogue, parse_spec
 from dond_marl.scenarios.data import DataError
 from league.settings.read import (
     Config,
+    ConfigError,
     EnvConfig,
     MemberConfig,
     differences,
     dump,
     load_config,
+    other_settings,
     parse,
 )
 from league.settings.yaml import read
@@ -156,3 +158,52 @@ def test_a_member_may_play_twice_under_two_names():
     assert config.members[1] == MemberConfig(name="the other one", spec="tough")
     with pytest.raises(ValidationError, match="is taken by"):
         Config(members=["tough", "tough"])
+
+
+# --- What is derived from the settings ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("setting", "allowed"),
+    [
+        ("league.rounds=0", "an integer in 1..100000"),
+        ("league.seed=-1", "an integer in 0..2**63 - 1"),
+        ("league.floor=0", "a number above 0, up to 1, of practice spread evenly"),
+        ("league.confidence=2", "a number between 0.5 and 0.9999"),
+        ("league.evaluate=3", "true or false: the mains on held-out scenarios at the end"),
+        ("backend.workers=0", "an integer in 1..4096; left out: one for every core"),
+        ("env.illegal=3", "one of raise, forfeit, or left out"),
+        ("env.split=3", "text, or left out"),
+        ("logging=3", "a section of keys and values"),
+    ],
+)
+def test_what_a_key_takes_is_told_from_its_type_bounds_and_unit(tmp_path, setting, allowed):
+    (tmp_path / "empty.yaml").write_text("")
+    with pytest.raises(ConfigError) as error:
+        load_config(tmp_path / "empty.yaml", [setting])
+    assert allowed in str(error.value)
+
+
+def test_a_league_in_which_somebody_learns_measures_once_more_after_its_last_round_of_practice():
+    rounds = Config.model_validate({"league": {"rounds": 3}, "learners": [{"name": "main"}]})
+    assert rounds.rounds_in_all == 4
+    assert [rounds.phase(number) for number in range(4)] == ["practice", "practice", "last", "measures"]
+    nobody = Config.model_validate({"league": {"rounds": 3}})
+    assert nobody.rounds_in_all == 3 and nobody.phase(2) == "last"
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({"logging": {"output_dir": "elsewhere"}}, True),
+        ({"backend": {"workers": 2, "kind": "process"}}, True),
+        ({"env": {"data_dir": "elsewhere", "partner": "tough"}}, True),
+        ({"league": {"confidence": 0.9, "evaluate": False}}, True),
+        ({"league": {"rounds": 9}}, False),
+        ({"members": ["tough"]}, False),
+    ],
+)
+def test_a_run_goes_on_under_settings_that_change_nothing_in_its_ledger(change, same):
+    refused = other_settings(Path("run"), Config().portable(), Config.model_validate(change).portable())
+    assert (refused is None) == same
+    assert same or (refused.startswith("run was started with other settings:") and "--resume run without" in refused)
