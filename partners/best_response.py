@@ -9,11 +9,9 @@ import numpy as np
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Int8s, Partner, Traits, Turns, decide
-from dond_marl.yardsticks.belief_states import Moves, States
-from dond_marl.yardsticks.best_response import SHORT, Solver, check_exact, exact_by_answers
+from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
-from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, best_by_value, check_odds, look_ahead
-from dond_marl.yardsticks.posterior import Heard, after
+from dond_marl.yardsticks.odds import EXACT_TURNS, Heard, Odds, after, best_by_value, check_odds, look_ahead
 from dond_marl.yardsticks.replies import Replies
 
 REMEMBERED = 4096  # contexts; beyond that it begins again with an empty memory
@@ -29,7 +27,7 @@ class BestResponse:
     until three turns are left (:mod:`dond_marl.yardsticks.odds`). Solved when it is first asked, for the views that
     come up. If its partner says what ``to`` would say under no values, it begins again with the prior. ``contexts``:
     the distribution to believe in instead of the one that the game names. The uniform prior, with its 1,330 possible
-    partner values, is out of reach and raises :class:`~dond_marl.yardsticks.belief_states.OutOfReach`.
+    partner values, is out of reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
     """
 
     traits = Traits(deterministic=True)

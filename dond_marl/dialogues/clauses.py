@@ -3,7 +3,7 @@
 Tags are read from left to right. The one idea: items belong to the person last named before them ("I will give *you*
 the hats"), a verb of parting turns that over ("*I* can part with the hats"), and "for me" or "to you" settles it for
 the items just named. What is only told ("the hats are worthless") or asked ("do you want both hats?") claims nothing.
-Nothing here knows the pool or what was said before; see :mod:`dond_marl.dialogues.claimed_split`.
+Nothing here knows the pool or what was said before; see :mod:`dond_marl.dialogues.annotator`.
 """
 
 from __future__ import annotations

@@ -21,29 +21,117 @@ must leave them out over SuperSuit's vectors by ``info["active_agent"]``, see :m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from functools import lru_cache
+from typing import Any, Literal, Protocol, get_args
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import NDArray
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
-from dond_marl.envs.action_forms import ActionForm, DiscreteActions, FlatActions, as_bools
 from dond_marl.envs.aec import NegotiationEnv, OrderError
 from dond_marl.envs.features import BaseLayout, ObservationEncoder
 from dond_marl.envs.parallel import ParallelNegotiationEnv, Results
 from dond_marl.envs.single_agent import SingleAgentView
-from dond_marl.envs.spaces import Info, Observation, of_agent
-from dond_marl.game import SEATS
+from dond_marl.envs.spaces import Info, InvalidAction, Observation, described, of_agent, wholes
+from dond_marl.game import ITEMS, SEATS, Act, as_integer
 from dond_marl.seats import Bools
-from dond_marl.splits import action_count
-
-__all__ = ["AECView", "ActionView", "ObservationView", "ParallelView", "SeatView", "as_bools", "view"]
+from dond_marl.splits import action_at, action_count
 
 ActionView = Literal["flat", "discrete", "dict"]
 ObservationView = Literal["box", "masked", "dict"]
+
+
+class ActionForm(Protocol):
+    """A way to write the actions of the game as plain numbers, and their masks."""
+
+    def space(self) -> spaces.Space[Any]:
+        """A new action space."""
+        ...
+
+    def read(self, action: object) -> object:
+        """The action as the environment takes it. Raises :class:`InvalidAction`."""
+        ...
+
+    def mask(self, mask: Any) -> Any:
+        """From the environment's mask to the one that ``space().sample`` takes."""
+        ...
+
+    def idle(self) -> Any:
+        """The mask of a seat that is not to move: the first action alone."""
+        ...
+
+
+class FlatActions:
+    """``[act type, oA]``. The mask is one array per entry, which says all there is to say: caps do not hang on acts."""
+
+    def __init__(self, max_count: int) -> None:
+        self._sizes = [len(Act), *[max_count + 1] * len(ITEMS)]
+
+    def space(self) -> spaces.Space[Any]:
+        return spaces.MultiDiscrete(self._sizes)
+
+    def read(self, action: object) -> object:
+        entries = wholes(action, len(self._sizes))
+        if entries is None or not all(0 <= n < size for n, size in zip(entries, self._sizes, strict=True)):
+            raise InvalidAction(
+                f"a flat action is 4 whole numbers, the act type and oA, each less than {self._sizes}; "
+                f"got {described(action)}"
+            )
+        return {"act_type": entries[0], "oA": entries[1:]}
+
+    def mask(self, mask: Any) -> tuple[NDArray[np.int8], ...]:
+        """Four ``int8`` arrays: the acts, and each entry of ``oA``."""
+        return (mask["act_type"], *mask["oA"])
+
+    def idle(self) -> tuple[NDArray[np.int8], ...]:
+        return tuple(_first(size) for size in self._sizes)
+
+
+class DiscreteActions:
+    """Every act as one number, with a mask entry each."""
+
+    def __init__(self, max_count: int) -> None:
+        self._max_count, self._count = max_count, action_count(max_count)
+
+    def space(self) -> spaces.Space[Any]:
+        return spaces.Discrete(self._count)
+
+    def read(self, action: object) -> object:
+        number = as_integer(action)
+        if number is None or not 0 <= number < self._count:
+            top, text = self._count - 1, described(action)
+            raise InvalidAction(f"a numbered action is one whole number in 0..{top}; got {text}")
+        act, oA = action_at(number, self._max_count)
+        return {"act_type": int(act), "oA": oA}
+
+    def mask(self, mask: Any) -> NDArray[np.int8]:
+        """``int8[2K + 3]``, K offers."""
+        first, second, third = mask["oA"]
+        within = (first[:, None, None] & second[:, None] & third).ravel()  # in the order of the grid
+        return np.concatenate([within, within, mask["act_type"][Act.AGREE :]])
+
+    def idle(self) -> NDArray[np.int8]:
+        return _first(self._count)
+
+
+def as_bools(mask: Any) -> Bools:
+    """A mask of any view as one bool vector, in the order of the action space's parts."""
+    if isinstance(mask, Mapping):
+        mask = (mask["act_type"], *mask["oA"])
+    joined: Bools = np.concatenate(mask).astype(bool) if isinstance(mask, tuple) else np.asarray(mask, dtype=bool)
+    return joined
+
+
+@lru_cache(maxsize=32)
+def _first(size: int) -> NDArray[np.int8]:
+    mask = np.zeros(size, dtype=np.int8)
+    mask[0] = 1
+    mask.flags.writeable = False
+    return mask
 
 
 class Translation:

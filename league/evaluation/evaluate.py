@@ -229,7 +229,7 @@ def human_figures(line: HumanLine) -> dict[str, Figures]:
 
 
 def line_of(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> Line:
-    """A line with its figures."""
+    """The line of outcomes in both seats, with figures by view."""
     views = zip(VIEWS, (together(seats), *seats), strict=True)
     return Line(name, seats, {view: figures(outcomes, confidence) for view, outcomes in views})
 
@@ -246,5 +246,5 @@ def scenarios_of(source: ScenarioSource, sample: int | None, seed: int) -> Scena
     return source.block(seed, 0, ENDLESS if sample is None else sample)
 
 
-def _name(given: Spec | Partner) -> str:
-    return spec_name(given) if isinstance(given, str | Mapping) else repr(given)
+def _name(occupant: Spec | Partner) -> str:
+    return spec_name(occupant) if isinstance(occupant, str | Mapping) else repr(occupant)

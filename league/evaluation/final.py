@@ -48,12 +48,11 @@ class Exploited(NamedTuple):
 
     @property
     def mean_gain(self) -> float:
-        """Of both seats."""
         return (self.gain[0].mean + self.gain[1].mean) / 2
 
 
 class MemberEvaluation(NamedTuple):
-    """One member."""
+    """What one main member is worth."""
 
     member: str
     meetings: tuple[Meeting, ...]
@@ -66,7 +65,7 @@ class MemberEvaluation(NamedTuple):
 
 
 class FinalEvaluation(NamedTuple):
-    """Everything that was measured."""
+    """What all main members of a league are worth, and on what it was measured."""
 
     members: tuple[MemberEvaluation, ...]
     source: ScenarioSource
@@ -121,18 +120,18 @@ def final_evaluation(
         line = line_of("reference", reference, confidence)
         for name, games in known.items():
             met[name].append(Meeting(opponent, line_of(name, games, confidence), line, kinds))
-    found = []
+    evaluations = []
     for name, player in mains.items():
         if not met[name]:
             notes.append(f"{name} is not evaluated: it has met nobody")
             continue
         tell(f"what can be gained against {name}")
         try:
-            found.append(_evaluated(terms, name, player, tuple(met[name]), hunters, exploitability, notes))
+            evaluations.append(_evaluated(terms, name, player, tuple(met[name]), hunters, exploitability, notes))
         except PlayError as error:
             notes.append(f"{name} is not evaluated: {error}")
     points = points_of_reference(terms.scenarios, rules, confidence)
-    return FinalEvaluation(tuple(found), source, terms.scenarios, rules, seed, confidence, points, tuple(notes))
+    return FinalEvaluation(tuple(evaluations), source, terms.scenarios, rules, seed, confidence, points, tuple(notes))
 
 
 def _met(
@@ -260,5 +259,5 @@ def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Expl
     return first, second
 
 
-def _seated(given: Mapping[str, Spec | Partner]) -> dict[str, Partner]:
-    return {name: seat_occupant(occupant) for name, occupant in given.items()}
+def _seated(occupants: Mapping[str, Spec | Partner]) -> dict[str, Partner]:
+    return {name: seat_occupant(occupant) for name, occupant in occupants.items()}

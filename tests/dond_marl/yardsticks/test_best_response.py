@@ -14,8 +14,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
-from dond_marl.yardsticks.belief_states import OutOfReach
-from dond_marl.yardsticks.best_response import best_response_value
+from dond_marl.yardsticks.best_response import OutOfReach, best_response_value
 from dond_marl.yardsticks.contexts import contexts_in, prior_contexts, splits_of
 from partners.best_response import BestResponse
 
