@@ -19,12 +19,8 @@ from league.tasks.values import Place, Task
 
 # Read by numerical libraries when they load: tasks share the cores, and sums are added in one order.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-FROM_OUTSIDE = (
-    signal.SIGKILL,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGINT,
-)  # as a rule not sent by the process itself
+# Signals that a process as a rule does not send itself.
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class Death(NamedTuple):
@@ -60,7 +56,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The id of the process, and of its session."""
+        """The id of the process and of its session."""
         return self._process.pid
 
     @property

@@ -23,7 +23,7 @@ from dond_marl.errors import RunFailure
 from dond_marl.scenarios.sources import Scenarios
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.settings.read import Config, parse
-from league.tasks.values import FACTS, Decision, LearnerState, Leg, Member, Round
+from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Round
 
 DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
 
@@ -78,26 +78,24 @@ class Ledger:
         began = time.perf_counter()
         number, scenarios = played.number, played.scenarios
         packed = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).tobytes()
-        tasks, meetings, legs, states = [], [], [], []
+        meetings, legs, figures = [], [], {}
         for result in played.matches:
             task = result.task
             first, second = (seat.name for seat in task.members)
-            tasks.append((number, task.number, "match", result.failed))
             meetings.append((number, task.number, first, second, task.probability, task.reason))
             legs += [
                 (number, task.number, order, *leg.seats, leg.facts.tobytes()) for order, leg in enumerate(result.legs)
             ]
-        figures = {}
         for practiced in played.trained:
             learning, name = practiced.task, practiced.task.learner.name
-            tasks.append((number, learning.number, "train", practiced.failed))
             meetings += [
                 (number, learning.number, name, m.opponent.name, m.probability, m.reason) for m in learning.meetings
             ]
             figures[name] = (practiced.points, practiced.deals)
         states = [(number, name, *state, *figures.get(name, (None, None))) for name, state in played.states.items()]
-        causes = [(number, r.task.number, r.cause) for r in played.matches if r.cause is not None]
-        causes += [(number, p.task.number, p.cause) for p in played.trained if p.cause is not None]
+        results = (*played.matches, *played.trained)
+        tasks = [(number, r.task.number, "match" if isinstance(r, MatchResult) else "train", r.failed) for r in results]
+        causes = [(number, r.task.number, r.cause) for r in results if r.cause is not None]
         decisions = [(number, place, *decision) for place, decision in enumerate(played.decisions)]
         with self._transaction():
             self._insert("rounds", [(number, played.stage, played.block.start, played.block.size, packed)])

@@ -9,7 +9,7 @@ Source: specification, section 2.2 (strict parsing, legality checks, failed answ
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -153,7 +153,7 @@ class LocalLLMPartner(LLMPartner):
     @property
     def traits(self) -> Traits:
         """With no more of the history than the last act, it has no memory; the rest is in the other variables."""
-        return Traits(deterministic=self.samples == 1, memoryless=self.history_cap <= 1, learned=True)
+        return replace(super().traits, memoryless=self.history_cap <= 1)
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""

@@ -1,0 +1,44 @@
+"""Who costs something to ask is so by name and by traits; a network of the league sits down greedy or sampling."""
+
+from __future__ import annotations
+
+import pytest
+
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.seats import Traits, costs_to_ask
+from league.settings.learner import LearnerConfig
+from league.settings.sections import EnvConfig
+from league.tasks.blobs import write_blob
+from league.tasks.practice import first_state
+from league.tasks.values import Member, Place, Seated, kinds_in, seated
+from partners.catalogue import PARTNERS
+
+PERSON = "human(interface='league.display.game:Terminal')"
+
+
+@pytest.mark.parametrize("spec", [*sorted(PARTNERS), PERSON, "llm(provider=hf)", "mixture(of=['random', 'llm'])"])
+def test_who_costs_something_by_name_costs_something_by_its_traits(spec):
+    try:
+        traits = seat_occupant(spec).traits
+    except OccupantNameError:  # it needs parameters
+        return
+    assert Member("who", spec).costly is costs_to_ask(traits)
+
+
+def test_a_service_a_person_and_a_model_on_this_machine_cost_something():
+    assert costs_to_ask(Traits(remote=True)) and costs_to_ask(Traits(human=True)) and costs_to_ask(Traits(costly=True))
+    assert Member("who", "llm(provider=hf)").costly and not Member("who", "expert(kind=supervised)").costly
+    assert not costs_to_ask(Traits(learned=True, privileged=True)) and not Member("main", None, "main").costly
+
+
+def test_a_path_names_nobody():
+    assert kinds_in("checkpoint(path='runs/llm/a (llm).json')") == {"checkpoint"}
+    assert {"mixture", "llm"} <= kinds_in("mixture(of=['heuristic', 'llm(provider=hf)'])")
+
+
+def test_a_network_of_the_league_sits_down_greedy_where_that_is_asked(tmp_path):
+    state, content = first_state(LearnerConfig(name="main", hidden=(8,)), EnvConfig(), hinted=False, seed=1)
+    write_blob(tmp_path, content)
+    main = Seated(Member("main", None, "main"), state.blob)
+    assert seated(main, Place(tmp_path), greedy=True).traits.deterministic
+    assert not seated(main, Place(tmp_path)).traits.deterministic
