@@ -54,7 +54,7 @@ class Bin(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """One policy beside people."""
+    """How closely one policy matches people."""
 
     accuracy: Accuracy  # of its likeliest act and split
     acts: tuple[ActCount, ...]
@@ -131,8 +131,10 @@ def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:
     for number in range(BINS):
         here = place == number
         n = int(here.sum())
-        told, hit = (float(values[here].mean()) if n else float("nan") for values in (confidence, right))
-        bins.append(Bin(number / BINS, (number + 1) / BINS, n, told, hit))
+        mean_confidence, share_right = (
+            float(values[here].mean()) if n else float("nan") for values in (confidence, right)
+        )
+        bins.append(Bin(number / BINS, (number + 1) / BINS, n, mean_confidence, share_right))
     return tuple(bins)
 
 
@@ -148,8 +150,8 @@ def mean(values: NDArray[Any], positions: Positions, of: Bools | None = None) ->
 
 
 def _count(act: Act, expected: Int8s, positions: Positions) -> ActCount:
-    said, guessed = positions.act == act, expected == act
-    return ActCount(act.name, int(said.sum()), int(guessed.sum()), int((said & guessed).sum()))
+    spoken, guessed = positions.act == act, expected == act
+    return ActCount(act.name, int(spoken.sum()), int(guessed.sum()), int((spoken & guessed).sum()))
 
 
 def _array(values: Tensor) -> Doubles:

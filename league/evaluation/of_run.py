@@ -55,7 +55,7 @@ def evaluate_run(
     trained = {m.name: partner(m) for m in last.values() if m.parent in mains}
     held = {m.name: seated(Seated(m, m.blob), place) for m in members if m.split == "heldout"}
     env, league = config.env, config.league
-    found = final_evaluation(
+    evaluation = final_evaluation(
         mains,
         held or {name: name for name in zoo()},
         heldout_source(config),
@@ -70,7 +70,7 @@ def evaluate_run(
     )
     how = "as it practiced, sampling its acts" if sampling else "its likeliest acts"
     notes = [f"a network plays {how}", *_rewards(config, mains)]
-    return found._replace(notes=(*notes, *found.notes))
+    return evaluation._replace(notes=(*notes, *evaluation.notes))
 
 
 def evaluate_folder(

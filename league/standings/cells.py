@@ -78,9 +78,9 @@ class Cells:
 
     def rows(self, first: int | NDArray[np.int64], second: int | NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the legs of ``first`` in seat_0 against ``second`` are stored, those that hold games."""
-        found = np.atleast_1d(self._row[first, second]).astype(np.int64)
-        found = found[found >= 0]
-        return found[self.totals["games"][found] > 0]
+        rows = np.atleast_1d(self._row[first, second]).astype(np.int64)
+        rows = rows[rows >= 0]
+        return rows[self.totals["games"][rows] > 0]
 
     def groups(self, rows: NDArray[np.int64], seat: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Points of ``seat`` and games by group of scenarios, two ``[rows, GROUPS]``."""
@@ -107,7 +107,7 @@ class Cells:
             self._add(block, Played(legs[sweep], scores[sweep], deals[sweep], turns[sweep]))
 
     def payoffs(self) -> Payoffs:
-        """Every cell's figures."""
+        """The figures of every cell, ``nan`` where nothing was played."""
         first, second = np.nonzero(self._row >= 0)
         rows = self._row[first, second]
         kept = self.totals["games"][rows] > 0

@@ -41,12 +41,12 @@ def sessions(scenarios: Scenarios, legs: Iterable[Leg], place: Mapping[str, int]
         for seat in (0, 1):
             entrant, partner = place[leg.seats[seat]], place[leg.seats[1 - seat]]
             tables[seat, partner][entrant] = leg.facts["scores"][:, seat]
-    groups, found = scenario_groups(scenarios), []
+    groups, played = scenario_groups(scenarios), []
     for _, table in sorted(tables.items()):
         if len(table) > 1:
             entrants = tuple(sorted(table))
-            found.append(Session(entrants, match_points(np.stack([table[entrant] for entrant in entrants])), groups))
-    return found
+            played.append(Session(entrants, match_points(np.stack([table[entrant] for entrant in entrants])), groups))
+    return played
 
 
 def match_points(points: NDArray[np.int16]) -> Table:
@@ -102,7 +102,7 @@ class Skills:
         self._variance = np.full((replicates, members), self._model.sigma**2)
 
     def forget(self, members: Sequence[int]) -> None:
-        """Let members begin anew."""
+        """Set members back to the prior."""
         self.mean[:, members], self._variance[:, members] = self._model.mu, self._model.sigma**2
 
     def race(self, entrants: Sequence[int], results: Table) -> None:

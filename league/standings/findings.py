@@ -9,10 +9,11 @@ are predicted as in :func:`league.standings.payoffs.complete`. N = members that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dond_marl.randomness import generator
 from league.ledger.ledger import Ledger
@@ -33,6 +34,7 @@ from league.standings.ratings import Rated, Table, distinctness, scenario_weight
 
 REPLICATES = 100
 MANY, FEWER = 64, 40  # members, and the replicates among more of them: a game of 200 takes seconds to solve
+WithDoubt = Callable[[Table, Sequence[Table]], Rated]  # a value and its draws to the value with its interval
 WELFARE, NASH, DRIFT = "max-welfare CCE", "Nash-bargaining CCE", "replicator"
 
 
@@ -63,14 +65,14 @@ class Findings(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """One table's game."""
+    """The game of one table of means, and what solves it."""
 
     game: Game
     welfare: Joint
     nash: Joint
     deviation: Table  # [2, N]
     alpha_rank: Table  # [N]
-    found: Pairs
+    looked_at: Pairs  # with a chance in one of the two equilibria
 
 
 def findings_of(
@@ -112,17 +114,19 @@ def findings(
         fit = take_give(table, games, counted)
         return np.stack([fit.take, fit.give])
 
+    enough = cross.cells.occupied > 1
+
+    def with_doubt(value: Table, draws: Sequence[Table]) -> Rated:
+        return with_interval(value, np.stack(draws), confidence, enough=enough)
+
     weights = scenario_weights(generator(seed, "findings"), replicates)
     mean = payoffs.mean[part]
     value, solved = rated(mean), _solved(filled(mean))
     rates, draws = [], []
     for table in cross.cells.resampled(weights):
         rates.append(rated(table[part]))
-        draws.append(_solved(filled(table[part]), solved.found))
-    enough = cross.cells.occupied > 1
-    take, give = (
-        with_interval(value[row], np.stack([rate[row] for rate in rates]), confidence, enough=enough) for row in (0, 1)
-    )
+        draws.append(_solved(filled(table[part]), solved.looked_at))
+    take, give = (with_doubt(value[row], [rate[row] for rate in rates]) for row in (0, 1))
     place = {name: number for number, name in enumerate(cross.members)}
     duplicates = duplicate_rating(
         rounds,
@@ -132,23 +136,20 @@ def findings(
         replicates=replicates,
         confidence=confidence,
     )
-
-    def with_doubt(value: Table, drawn: list[Table]) -> Rated:
-        return with_interval(value, np.stack(drawn), confidence, enough=enough)
-
-    drifts = replicators([one.game for one in draws])
+    drift, drifts = replicator(solved.game), replicators([draw.game for draw in draws])
+    joints = {
+        WELFARE: (solved.welfare, [draw.welfare for draw in draws]),
+        NASH: (solved.nash, [draw.nash for draw in draws]),
+        DRIFT: (_joint(drift), [_joint(drawn) for drawn in drifts]),
+    }
     return Findings(
         members=tuple(cross.members[number] for number in met),
         take=take,
         give=give,
-        duplicates=Rated(*(each[met] for each in duplicates)),
-        deviation=with_doubt(solved.deviation, [one.deviation for one in draws]),
-        solutions=(
-            _solution(WELFARE, solved.welfare, [one.welfare for one in draws], confidence, enough),
-            _solution(NASH, solved.nash, [one.nash for one in draws], confidence, enough),
-            _solution(DRIFT, _joint(replicator(solved.game)), [_joint(each) for each in drifts], confidence, enough),
-        ),
-        alpha_rank=with_doubt(solved.alpha_rank, [one.alpha_rank for one in draws]),
+        duplicates=Rated(*(bound[met] for bound in duplicates)),
+        deviation=with_doubt(solved.deviation, [draw.deviation for draw in draws]),
+        solutions=tuple(_solution(name, joint, drawn, with_doubt) for name, (joint, drawn) in joints.items()),
+        alpha_rank=with_doubt(solved.alpha_rank, [draw.alpha_rank for draw in draws]),
         played=float(np.count_nonzero(games)) / games.size,
         replicates=replicates,
         confidence=confidence,
@@ -169,16 +170,16 @@ def _joint(drift: Drift) -> Joint:
     return Joint(np.outer(drift.first, drift.second), drift.values, drift.gap)
 
 
-def _solution(name: str, joint: Joint, draws: list[Joint], confidence: float, enough: bool) -> Solution:
-    def figure(values: Table, drawn: list[Table]) -> Rated:
-        return with_interval(values, np.stack(drawn), confidence, enough=enough)
+def _solution(name: str, joint: Joint, draws: Sequence[Joint], with_doubt: WithDoubt) -> Solution:
+    def figure(of: Callable[[Joint], ArrayLike]) -> Rated:
+        return with_doubt(np.array(of(joint)), [np.array(of(drawn)) for drawn in draws])
 
     return Solution(
         name,
-        figure(np.array(joint.values), [np.array(each.values) for each in draws]),
-        figure(np.array(joint.welfare), [np.array(each.welfare) for each in draws]),
-        figure(np.array(joint.gap), [np.array(each.gap) for each in draws]),
-        figure(np.stack(joint.mixtures), [np.stack(each.mixtures) for each in draws]),
+        figure(lambda joint: joint.values),
+        figure(lambda joint: joint.welfare),
+        figure(lambda joint: joint.gap),
+        figure(lambda joint: joint.mixtures),
         joint.chances,
     )
 

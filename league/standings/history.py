@@ -28,7 +28,7 @@ class History:
 
     @property
     def round(self) -> int:
-        """How many rounds it knows."""
+        """The number of rounds it holds, which is that of the next one."""
         return len(self.stages)
 
     def admit(self, members: Iterable[Member]) -> None:

@@ -68,7 +68,7 @@ def game_of(mean: Table) -> Game:
 
 
 def checked(game: Game) -> Game:
-    """The game, or :class:`MetaGameError`."""
+    """The game itself, if its tables can be solved; raises :class:`MetaGameError`."""
     first, second = game
     if first.ndim != 2 or first.shape != second.shape or not first.size:
         raise MetaGameError(f"two tables [A, B] are needed, got {first.shape} and {second.shape}")
@@ -79,7 +79,7 @@ def checked(game: Game) -> Game:
 
 
 class Equilibria:
-    """The CCEs of one game. What is found about one helps with the next: good pairs are looked at first."""
+    """The CCEs of one game; pairs that mattered in one are looked at first in the next."""
 
     def __init__(self, game: Game, start: Pairs | None = None) -> None:
         self.game, self.deviations = checked(game), Deviations(*game)
@@ -103,8 +103,8 @@ class Equilibria:
         if self._within is None:
             rows = self.deviations.rows
             every, none = np.ones(rows, dtype=bool), np.zeros(rows)
-            found = least_gain(self.deviations, every, none, self.deviations.pairs, self.pairs, -CLEAR)
-            self.pairs, self._within = found.pairs, np.full(rows, max(float(found.gains.max()), 0.0))
+            solved = least_gain(self.deviations, every, none, self.deviations.pairs, self.pairs, -CLEAR)
+            self.pairs, self._within = solved.pairs, np.full(rows, max(float(solved.gains.max()), 0.0))
         return self._within
 
     def _joint(self, solved: Solved) -> Joint:
@@ -135,19 +135,19 @@ def nash_bargaining_cce(game: Game | Equilibria, disagreement: tuple[float, floa
     """
     equilibria, floor = _of(game), np.array(disagreement)
     widest = best = equilibria.best((1.0, 1.0))
-    found = [widest]
+    vertices = [widest]
 
     def better(best: Joint, vertex: Joint) -> Joint:
         """The greatest product of the hull of all vertices found and one more."""
-        tried = [best, vertex, *(_between(vertex, other, floor) for other in found)]
-        found.append(vertex)
+        tried = [best, vertex, *(_between(vertex, other, floor) for other in vertices)]
+        vertices.append(vertex)
         return max(tried, key=lambda joint: _product(joint, floor))
 
     for weights in ((1.0, 0.0), (0.0, 1.0)):
         best = better(best, equilibria.best(weights))
     if _product(best, floor) <= NOISE**2:
         return widest
-    while len(found) < MOST_VERTICES:
+    while len(vertices) < MOST_VERTICES:
         slope = 1 / (np.array(best.values) - floor)  # of the logarithm of the product
         vertex = equilibria.best((float(slope[0]), float(slope[1])))
         if slope @ (np.array(vertex.values) - best.values) <= SETTLED:

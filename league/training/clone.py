@@ -64,33 +64,43 @@ def lessons(config: TrainConfig) -> Lessons:
 
 
 def teach(
-    config: TrainConfig, given: Lessons, tell: Callable[[Epoch], None] = lambda _: None
+    config: TrainConfig, positions: Lessons, tell: Callable[[Epoch], None] = lambda _: None
 ) -> tuple[PolicyNetwork, list[Epoch]]:
-    """A network that says what people said; ``tell`` hears of every epoch. A function of the settings and the data."""
-    told = config.training
-    torch.set_num_threads(told.threads)
+    """Clone the people's play: the network and its epochs, a function of the settings and the data alone.
+
+    ``tell`` hears of every epoch.
+    """
+    chosen = config.training
+    torch.set_num_threads(chosen.threads)
     settings = CloneSettings(
-        told.lr, told.epochs, told.minibatch, told.patience, told.anneal, told.balance, told.vf, told.grad_norm
+        chosen.lr,
+        chosen.epochs,
+        chosen.minibatch,
+        chosen.patience,
+        chosen.anneal,
+        chosen.balance,
+        chosen.vf,
+        chosen.grad_norm,
     )
-    network = PolicyNetwork(told.shape(config.env, hints=False), seed=told.seed).to(told.device)
+    network = PolicyNetwork(chosen.shape(config.env, hints=False), seed=chosen.seed).to(chosen.device)
     epochs = []
 
     def order(epoch: int, size: int) -> NDArray[np.int64]:
-        return generator(told.seed, "cloning", epoch).permutation(size)
+        return generator(chosen.seed, "cloning", epoch).permutation(size)
 
-    # A network that reads items in an order of its own says the same in every one of them.
-    taught = given.taught if told.sorted_items else given.taught.in_every_order()
-    for epoch in clone(network, taught, given.others, settings, order):
+    # A network that reads items in an order of its own answers the same in every order.
+    taught = positions.taught if chosen.sorted_items else positions.taught.in_every_order()
+    for epoch in clone(network, taught, positions.others, settings, order):
         epochs.append(epoch)
         tell(epoch)
     return network.to("cpu"), epochs
 
 
-def examine(network: PolicyNetwork, given: Lessons, tell: Callable[[str], None] = lambda _: None) -> Report:
-    """What it is worth; ``tell`` hears what is being done."""
-    unseen = given.unseen
+def examine(network: PolicyNetwork, positions: Lessons, tell: Callable[[str], None] = lambda _: None) -> Report:
+    """Measure the network on positions and scenarios that nothing was taught from; ``tell`` hears of each step."""
+    unseen = positions.unseen
     tell("beside what people said")
-    most = majority(given.taught)
+    most = majority(positions.taught)
     acts = likeliest(network, unseen)[0]
     baseline = np.full(unseen.size, most, dtype=np.int8)
     return Report(
@@ -116,9 +126,9 @@ def save(path: Path, network: PolicyNetwork, config: TrainConfig, epochs: list[E
 
 
 def target(config: TrainConfig) -> Path:
-    """Where the expert is put."""
-    given = config.logging.expert
-    return supervised_path() if given is None else Path(given).expanduser()
+    """The path of the expert's checkpoint: that of the settings, or the shipped one's."""
+    path = config.logging.expert
+    return supervised_path() if path is None else Path(path).expanduser()
 
 
 def plain(value: object) -> Any:

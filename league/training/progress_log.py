@@ -53,7 +53,6 @@ class ProgressLog:
             self._events = SummaryWriter(str(folder), purge_step=decisions + 1)
 
     def write(self, row: ProgressRow) -> None:
-        """Log one update."""
         score, known = row.score, row.references
         figures = {
             "points": score.points,
