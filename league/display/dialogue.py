@@ -27,12 +27,12 @@ def steps(record: GameRecord) -> tuple[Step, ...]:
 
     Raises :class:`~dond_marl.records.record.RecordError` where the acts do not lead to the recorded outcome.
     """
-    state, found = State(record.scenario, record.rules), []
+    state, acts = State(record.scenario, record.rules), []
     for action in record.actions:
-        found.append(Step(state, action))
-        if len(found) < len(record.actions):
+        acts.append(Step(state, action))
+        if len(acts) < len(record.actions):
             state = apply(state, action)
-    return (*found, Step(replay(record), None))
+    return (*acts, Step(replay(record), None))
 
 
 def said(step: Step) -> str:
@@ -43,7 +43,7 @@ def said(step: Step) -> str:
     return in_english(step.action, step.state.scenario.counts, variant=step.number, final=final)
 
 
-def act_told(action: Action, state: State) -> str:
+def act_in_words(action: Action, state: State) -> str:
     """An act of the seat to move and what it comes to for that seat."""
     act, seat = action.act_type, state.mover
     values, counts = state.scenario.utilities[seat], state.scenario.counts

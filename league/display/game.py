@@ -108,8 +108,8 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
     final = state.rules.disagree == "ends"
     for turn, action in list(enumerate(state.history))[since:]:
         mine = turn % 2 == seat
-        said = in_english(action, state.scenario.counts, variant=turn, final=final)
-        table.add_row(f"{turn + 1}.", Text(WHO[mine], "cyan" if mine else "magenta"), Text(said))
+        words = in_english(action, state.scenario.counts, variant=turn, final=final)
+        table.add_row(f"{turn + 1}.", Text(WHO[mine], "cyan" if mine else "magenta"), Text(words))
     return table
 
 
@@ -155,9 +155,9 @@ def ending(state: State, seat: int) -> str:
     assert outcome is not None
     if outcome.deal:
         how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}
-        told = how.get(outcome.ending, "Deal, as time is up and the claims fit")
+        words = how.get(outcome.ending, "Deal, as time is up and the claims fit")
         mine, theirs = outcome.scores[seat], outcome.scores[1 - seat]
-        return f"{told}: you get {_counted(mine)}, they get {_counted(theirs)}."
+        return f"{words}: you get {_counted(mine)}, they get {_counted(theirs)}."
     return f"No deal, 0 points for both: {_why(state, outcome, seat)}."
 
 
@@ -212,14 +212,14 @@ def _why(state: State, outcome: Outcome, seat: int) -> str:
     return f"{WHO[bool(last_was_mine)]} ended the talk and {why}"
 
 
-def _items(rows: Sequence[Row], note: str) -> Table:
+def _items(rows: Sequence[Row], heading: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
-    for heading in (*ITEMS, note):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for label, items, told in rows:
+    for title in (*ITEMS, heading):
+        table.add_column(title, justify="right", no_wrap=True)
+    for label, items, note in rows:
         cells = ["-"] * len(ITEMS) if items is None else map(str, items)
-        table.add_row(label, *cells, told)
+        table.add_row(label, *cells, note)
     return table
 
 

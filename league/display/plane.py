@@ -56,7 +56,7 @@ class PlotError(InputError):
 
 
 class Style(NamedTuple):
-    """How a point is drawn. Colours: Okabe and Ito 2008, told apart by colour-blind eyes."""
+    """How a point is drawn. Colours: Okabe and Ito 2008, distinct to colour-blind eyes."""
 
     marker: str
     colour: str
@@ -104,7 +104,7 @@ def frontier(scenarios: Scenarios) -> Doubles:
     return corners
 
 
-def draw(path: Path, told: Evaluation, human: Mapping[str, Figures]) -> None:
+def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> None:
     """Write the figure. Raises :class:`PlotError`."""
     check_drawable(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
@@ -118,31 +118,30 @@ def draw(path: Path, told: Evaluation, human: Mapping[str, Figures]) -> None:
     grid.update(wspace=0.16, hspace=0.26)
     plane, close = picture.add_subplot(grid[:, 0]), picture.add_subplot(grid[0, 1])
     legend = picture.add_subplot(grid[1, 1])
-    marks = list(_marks(told, human))
-    edge = _closed(frontier(told.scenarios))
+    names = [_short(evaluation.member), _short(evaluation.against)]
+    marks = list(_marks(evaluation, human))
+    edge = _closed(frontier(evaluation.scenarios))
     for axes in (plane, close):
         _paper(axes)
         axes.fill_between(*edge.T, color=REACHABLE, linewidth=0, zorder=0)
         axes.plot(*edge.T, color=INK, linewidth=1.4, zorder=2)
         for name, figures, style in marks:
             _mark(axes, name, figures, style)
-    most = _circles(plane, told)
+    most = _circles(plane, evaluation)
     plane.set(xlim=(-0.6, 10.6), ylim=(-0.6, 10.6), xticks=range(11), yticks=range(11), aspect="equal", anchor="W")
-    plane.set_xlabel(f"points of ten of {_short(told.member)}", color=INK)
-    plane.set_ylabel(f"points of ten of {_short(told.against)}, its partner", color=INK)
+    plane.set_xlabel(f"points of ten of {names[0]}", color=INK)
+    plane.set_ylabel(f"points of ten of {names[1]}, its partner", color=INK)
     _zoom(close, marks)
     (left, right), (bottom, top) = close.get_xlim(), close.get_ylim()
     plane.indicate_inset((left, bottom, right - left, top - bottom))
-    _legend(legend, marks, most, told.confidence)
-    agreed = told.played.figures[BOTH].deals
-    picture.text(
-        0.07, 0.945, f"{_short(told.member)} against {_short(told.against)}", fontsize=14, color=INK, weight="bold"
-    )
+    _legend(legend, marks, most, evaluation.confidence)
+    agreed = evaluation.played.figures[BOTH].deals
+    picture.text(0.07, 0.945, " against ".join(names), fontsize=14, color=INK, weight="bold")
     picture.text(
         0.07,
         0.91,
-        f"{told.source.label}: {told.scenarios.size:,} scenarios, each in both seats, {agreed.mean:.1%} deals; "
-        f"max_turns {told.rules.max_turns}, disagree {told.rules.disagree}",
+        f"{evaluation.source.label}: {evaluation.scenarios.size:,} scenarios, each in both seats, "
+        f"{agreed.mean:.1%} deals; max_turns {evaluation.rules.max_turns}, disagree {evaluation.rules.disagree}",
         fontsize=9.5,
         color=FAINT,
     )
@@ -152,19 +151,19 @@ def draw(path: Path, told: Evaluation, human: Mapping[str, Figures]) -> None:
         raise PlotError(f"--plot {path}: cannot be written ({error.strerror})") from error
 
 
-def _marks(told: Evaluation, human: Mapping[str, Figures]) -> Iterator[tuple[str, Figures, Style]]:
+def _marks(evaluation: Evaluation, human: Mapping[str, Figures]) -> Iterator[tuple[str, Figures, Style]]:
     """Every mean point: its name in the legend, its figures and how it is drawn, the member last and so on top."""
-    last = ultimatum_seat(told.rules)
-    for line in told.points:
+    last = ultimatum_seat(evaluation.rules)
+    for line in evaluation.points:
         if line.name == LAST and last is not None:  # both together is neither: whose ultimatum it is makes the point
             yield f"ultimatum: its own, as seat_{last}", line.figures[f"seat_{last}"], STYLES[LAST]
             yield "ultimatum: its partner's", line.figures[f"seat_{1 - last}"], STYLES[LAST]._replace(marker="^")
         elif line.name != LAST:
             yield line.name, line.figures[BOTH], STYLES[line.name]
     yield f"{HUMANS}, other scenarios", human[BOTH], STYLES[HUMANS]
-    if told.best is not None:
-        yield told.best.name, told.best.figures[BOTH], STYLES[told.best.name]
-    yield _short(told.member), told.played.figures[BOTH], MEMBER_STYLE
+    if evaluation.best is not None:
+        yield evaluation.best.name, evaluation.best.figures[BOTH], STYLES[evaluation.best.name]
+    yield _short(evaluation.member), evaluation.played.figures[BOTH], MEMBER_STYLE
 
 
 def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
@@ -187,9 +186,9 @@ def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
     )
 
 
-def _circles(axes: Axes, told: Evaluation) -> int:
+def _circles(axes: Axes, evaluation: Evaluation) -> int:
     """Where games landed; how many the largest circle stands for."""
-    outcomes = together(told.played.seats)
+    outcomes = together(evaluation.played.seats)
     places, number = landed(outcomes)
     if len(places) > MOST_PLACES:
         near = outcomes._replace(own=_binned(outcomes.own), left=_binned(outcomes.left))
@@ -234,16 +233,16 @@ def _legend(axes: Axes, marks: list[tuple[str, Figures, Style]], most: int, conf
             clip_on=False,
         )
         axes.text(0.08, height, name, va="center", fontsize=8.8, color=INK)
-        told = f"{figures.points.mean:.2f}, {figures.left.mean:.2f}"
-        axes.text(1.0, height, told, ha="right", va="center", fontsize=8.8, color=INK)
+        means = f"{figures.points.mean:.2f}, {figures.left.mean:.2f}"
+        axes.text(1.0, height, means, ha="right", va="center", fontsize=8.8, color=INK)
     height = 2.5 * step
     axes.plot([0.005, 0.055], [height, height], color=INK, linewidth=1.4)
     axes.text(0.08, height, "frontier: no mean can lie beyond", va="center", fontsize=8.8, color=INK)
     height = 1.5 * step
     axes.scatter(0.03, height, s=110, color=GAMES, alpha=0.75, linewidth=0)
     axes.text(0.08, height, f"where games landed (largest circle: {most:,})", va="center", fontsize=8.8, color=INK)
-    told = f"crosses: {confidence:.0%} intervals of means, over scenarios"
-    axes.text(0.08, 0.5 * step, told, va="center", fontsize=8.8, color=FAINT)
+    note = f"crosses: {confidence:.0%} intervals of means, over scenarios"
+    axes.text(0.08, 0.5 * step, note, va="center", fontsize=8.8, color=FAINT)
 
 
 def _paper(axes: Axes) -> None:

@@ -16,7 +16,6 @@ from league.standings.curves import CurvePoint
 from league.tables.blocks import Cell, Curves, Figure, Section, Table, common_n, inert
 
 GAP = 2  # characters between two columns
-LONGEST_LABEL = 32  # characters of a row's label on one line; a longer one goes on in the next
 LONGEST_WORD = 16  # characters of a word of a heading, or of a text, on one line
 
 
@@ -46,10 +45,10 @@ def on_screen(table: Table, width: int) -> Iterator[Grid]:
     """The table in ``width`` characters.
 
     On too narrow a screen columns lose their intervals, from the last on, all but the first; columns that do not fit
-    even then stand in further tables below.
+    even then stand in further tables below. A label takes a third of the width at most, and goes on in the next line.
     """
     table = _ranked(table) if table.kind in ("ladder", "heat") else table
-    label = min(max(map(len, (table.label, *(row.label for row in table.rows)))), LONGEST_LABEL)
+    label = min(max(map(len, (table.label, *(row.label for row in table.rows)))), width // 3)
     columns = [_column(head, [row.cells[place] for row in table.rows]) for place, head in enumerate(table.heads)]
     for place in range(len(columns) - 1, 0, -1):
         if _needed(label, columns) > width:
@@ -69,7 +68,7 @@ def curve_lines(points: Sequence[CurvePoint]) -> Iterator[str]:
 
 
 def _ranked(table: Table) -> Table:
-    """The table with its rows numbered, and columns that are members too told by their number."""
+    """The table with its rows numbered, and and the columns of members named by those numbers."""
     digits = len(str(len(table.rows)))
     rows = [row._replace(label=f"{rank:>{digits}} {row.label}") for rank, row in enumerate(table.rows, start=1)]
     heads = table.heads if table.kind == "ladder" else tuple(map(str, range(1, 1 + len(table.heads))))
@@ -110,7 +109,7 @@ def _needed(label: int, columns: Sequence[_Column]) -> int:
 
 
 def _column(head: str, cells: Sequence[Cell]) -> _Column:
-    """Intervals are told by half their width where that says the same as both ends, in all of the column."""
+    """Intervals are spelled by half their width where that says the same as both ends, in all of the column."""
     symmetric = all(_symmetric(cell) for cell in cells if isinstance(cell, Figure))
     spell = with_half if symmetric else with_ends
     full = [spell(*cell) if isinstance(cell, Figure) else cell or UNKNOWN for cell in cells]

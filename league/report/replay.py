@@ -19,7 +19,7 @@ from league.tasks.values import Leg, Place, Seated, facts_of, match_index, open_
 
 def orders(ledger: Ledger, number: int) -> Iterator[tuple[int, Leg]]:
     """Every leg of a committed round, and which seat order of its match it is (0, 1)."""
-    opens = {(one, two) for _, kind, one, two, *_ in ledger.meetings(number) if kind == "match"}
+    opens = {(first, second) for _, kind, first, second, *_ in ledger.meetings(number) if kind == "match"}
     for leg in ledger.legs(number):
         yield (0 if leg.seats in opens else 1), leg
 

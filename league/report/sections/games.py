@@ -18,7 +18,7 @@ from dond_marl.records.record import GameRecord, records
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
 from dond_marl.yardsticks.metrics import GROUPS, by_group, mean_of_cells
-from league.display.dialogue import act_told, said, steps
+from league.display.dialogue import act_in_words, said, steps
 from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
 from league.report.replay import orders, played_again
@@ -178,7 +178,7 @@ def _dialogue(heading: str, record: GameRecord, candidate: Candidate, ledger: Le
     }
     game = steps(record)
     acts = tuple(
-        (step.number % 2, said(step), act_told(step.action, step.state)) for step in game if step.action is not None
+        (step.number % 2, said(step), act_in_words(step.action, step.state)) for step in game if step.action is not None
     )
     return Dialogue(
         f"{heading}, of round {candidate.round + 1}",
