@@ -102,7 +102,7 @@ class Group(Command, click.Group):
             formatter.write_dl([(name, _parts(text)[0].split("\n\n")[0]) for name, text in texts.items()])
 
 
-class Number(click.ParamType):
+class Number(click.ParamType[int | float]):
     """A number of which ``fits`` is true; ``words`` say which that are, such as "an integer in 1..100"."""
 
     def __init__(self, kind: type[int] | type[float], fits: Callable[[Any], bool], words: str) -> None:
@@ -143,8 +143,8 @@ class ConfigFile(click.Path):
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        return preset(Path(super().convert(value, param, ctx)))
+    def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Path:
+        return preset(Path(value))
 
 
 MAX_TURNS = whole(1, 100)  # as dond_marl.game.Rules has it
@@ -197,8 +197,8 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
     except click.UsageError as error:
         if isinstance(error, click.BadParameter) and error.param and error.message:
             return _failed(f"{error.param.opts[0]} {error.message}", USAGE_ERROR)
-        said_all = error.ctx is None or isinstance(error, click.exceptions.NoArgsIsHelpError)
-        where = "" if said_all else f" (see {error.ctx.command_path} --help)"
+        is_help = isinstance(error, click.exceptions.NoArgsIsHelpError)
+        where = f" (see {error.ctx.command_path} --help)" if error.ctx and not is_help else ""
         return _failed(f"{error.format_message()}{where}", USAGE_ERROR)
     except InputError as error:
         return _failed(str(error), USAGE_ERROR)

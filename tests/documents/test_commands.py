@@ -25,7 +25,7 @@ from tests.league.web.browser import serving
 
 BIN = ".venv/bin/"
 QUICK = ("README.md", "docs/RECIPES.md")
-INSTALLED = "tests/house/test_wheel.py::test_the_installed_package_runs_from_another_directory"
+INSTALLED = "tests/house/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
 ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
 SMALL = '--set training.num_envs=16 --set league.block_size=4 --set "learners=[{name: main, decisions: 50}]"'
 ROUNDS = f"{SMALL} --set league.rounds=4 --set league.evaluate=false --set env.max_turns=2"
@@ -134,7 +134,7 @@ HOW = {
     "dond catalogue boulware llm": How(),
     "dond play --partner expert": How(typed="e\n"),
     "python -m build": How(
-        by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_config_and_script"
+        by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script"
     ),
     "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl": How(by=INSTALLED),
     "dond": How(),
