@@ -254,7 +254,7 @@ def test_a_stray_error_among_many_is_mended_and_holds_up_nobody(serve):
 
 def test_no_more_requests_are_in_flight_than_allowed(serve):
     def answer(heard, number):
-        return Page(body=completion().body, delay=0.01)
+        return Page(body=completion().body, delay=0.05)
 
     service, client, _ = serve(answer, in_flight=7, clock=SystemClock())
     client.complete([Ask(f"{row}", LEGAL) for row in range(60)])
