@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from dond_marl.rollout import one_line
 from league.backends.contract import BackendError
 from league.backends.perform import perform
 from league.tasks import blame
-from league.tasks.values import Place, Result, Task
+from league.tasks.values import Place, Result, Task, TrainTask
 
 PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux's prctl
 LOOK = 0.5  # seconds between two checks of the parent
@@ -56,6 +57,8 @@ def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
         while True:
             task, place = link.recv()
             page.begin()
+            if isinstance(task, TrainTask):
+                import_module("league.tasks.practice")  # loads PyTorch, for seconds that are no member's
             link.send(Began())
             link.send(_answer(task, place, page))
     os._exit(0)  # without running what members have registered to run at exit
