@@ -32,10 +32,7 @@ _CAUSES: dict[Reason | Failure, Cause] = {Reason.ILLEGAL: Cause.ILLEGAL, Failure
 
 @dataclass(frozen=True, slots=True)
 class GivesUp:
-    """Says nothing but END, or with ``disagree`` DISAGREE where that ends the game without a deal.
-
-    After END the latest claims decide.
-    """
+    """Always ENDs, so that the latest claims decide; with ``disagree`` it DISAGREEs where that ends without a deal."""
 
     disagree: bool = False
     traits: ClassVar = Traits(deterministic=True, memoryless=True)
