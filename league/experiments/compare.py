@@ -1,4 +1,4 @@
-"""Leagues against each other: the same seeds, and what the main of each is worth against members that it never met."""
+"""Leagues compared over the same seeds: what the main member of each earns against members that it never met."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def differences(trials: Sequence[Trial], confidence: float = 0.95) -> list[Diffe
     """Of the first league to every other, seed by seed, with Student's interval."""
     names = list(dict.fromkeys(trial.league for trial in trials))
     points = {(trial.league, trial.seed): trial.points for trial in trials}
-    found = []
+    rows = []
     for other in names[1:]:
         both = [seed for league, seed in points if league == other and (names[0], seed) in points]
         gaps = [points[names[0], seed] - points[other, seed] for seed in both]
-        found.append(Difference(names[0], other, mean_of(gaps, confidence)))
-    return found
+        rows.append(Difference(names[0], other, mean_of(gaps, confidence)))
+    return rows
 
 
 def print_trials(console: Console, trials: Sequence[Trial]) -> None:
@@ -100,14 +100,14 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
 
 
 def _trial(name: str, config: Config, decisions: int, evaluation: MemberEvaluation) -> Trial:
-    met = [meeting.played.figures[BOTH] for meeting in evaluation.meetings]
+    against_heldout = [meeting.played.figures[BOTH] for meeting in evaluation.meetings]
     alone = evaluation.self_play.figures[BOTH]
     return Trial(
         league=name,
         seed=config.league.seed,
         reward=config.learners[0].reward,
         decisions=decisions,
-        points=float(np.mean([figures.points.mean for figures in met])),
+        points=float(np.mean([figures.points.mean for figures in against_heldout])),
         proximity=float(evaluation.proximity.middle.value),
         deals=float(evaluation.agreement.own.value),
         welfare=float(evaluation.welfare.own.value),

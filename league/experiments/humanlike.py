@@ -1,4 +1,4 @@
-"""Strong and like people: what the same training makes of a random start, of people's play, and of a pull toward it.
+"""Strength and likeness to people: the same training from scratch, from people's play, and pulled toward it.
 
 One settings file is trained from scratch, from ``init_from``, and from there with its pull ``kl`` (once for each pull
 that is asked for). Beside them stands what they start from. Strength is own points against the zoo on the held-out
@@ -31,7 +31,7 @@ class HumanlikeError(InputError):
 
 
 class Row(NamedTuple):
-    """One policy: how strong, and how like people."""
+    """One policy: its strength, and its likeness to people."""
 
     name: str
     run: str | None  # the run folder; None for what was there before
@@ -44,10 +44,10 @@ class Row(NamedTuple):
 
 def check(config: TrainConfig) -> None:
     """Raise :class:`HumanlikeError` unless the settings say where to start and how strong the pull is."""
-    told = config.training
-    if told.algo == "bc":
+    training = config.training
+    if training.algo == "bc":
         raise HumanlikeError("the settings must be those of ppo or reinforce; bc is where they start from")
-    if told.init_from is None:
+    if training.init_from is None:
         raise HumanlikeError("the settings must say training.init_from, such as expert(kind=supervised)")
     if config.hints.mode != "none":
         raise HumanlikeError("people were told no hints, so likeness to them is measured without: say hints.mode=none")
@@ -55,14 +55,14 @@ def check(config: TrainConfig) -> None:
 
 def variants(config: TrainConfig, pulls: Sequence[float]) -> Iterator[tuple[str, TrainConfig]]:
     """Every training of the table, by name."""
-    algo, told = config.training.algo.upper(), config.training
+    algo, training = config.training.algo.upper(), config.training
     starts: list[tuple[str, Mapping[str, Any]]] = [
         (f"{algo} from scratch", {"init_from": None, "kl": 0.0}),
         (f"people, then {algo}", {"kl": 0.0}),
         *((f"people, then {algo} with a pull of {pull:g}", {"kl": pull}) for pull in pulls),
     ]
     for name, changes in starts:
-        yield name, config.model_copy(update={"training": told.model_copy(update=changes)})
+        yield name, config.model_copy(update={"training": training.model_copy(update=changes)})
 
 
 def rows(
@@ -73,9 +73,8 @@ def rows(
     opponents: Sequence[str] | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Row]:
-    """The rows of the table, first what the trainings start from; ``opponents`` are the zoo unless they are given.
-
-    ``tell`` hears what is being done.
+    """The rows of the table, first what the trainings start from; ``opponents`` are the zoo unless they are named,
+    and ``tell`` is called with what is being done.
 
     Raises :class:`dond_marl.scenarios.data.DataError`, :class:`partners.learning.first_weights.FirstWeightsError`, and
     ``KeyboardInterrupt`` once the watcher has asked for a stop.

@@ -26,10 +26,10 @@ EPOCHS, MINIBATCHES, STEPS, GAMES, HIDDEN = 4, 4, 128, 64, 128
 
 def layer(inputs: int, outputs: int, gain: float = 2**0.5) -> nn.Linear:
     """A linear layer with orthogonal weights."""
-    made = nn.Linear(inputs, outputs)
-    nn.init.orthogonal_(made.weight, gain)
-    nn.init.constant_(made.bias, 0.0)
-    return made
+    linear = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(linear.weight, gain)
+    nn.init.constant_(linear.bias, 0.0)
+    return linear
 
 
 class Agent(nn.Module):
@@ -47,15 +47,13 @@ class Agent(nn.Module):
         logits = torch.where(mask, self.actor(hidden), torch.tensor(-1e8))
         return [Categorical(logits=part) for part in torch.split(logits, self.choices, dim=1)]
 
-    def value(self, seen: Tensor) -> Tensor:
+    def value(self, obs: Tensor) -> Tensor:
         """What each row is worth, ``[B]``."""
-        return self.critic(self.trunk(seen)).flatten()
+        return self.critic(self.trunk(obs)).flatten()
 
-    def forward(
-        self, seen: Tensor, mask: Tensor, action: Tensor | None = None
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def forward(self, obs: Tensor, mask: Tensor, action: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Actions, sampled unless given, with their log-probabilities, entropies and values."""
-        hidden = self.trunk(seen)
+        hidden = self.trunk(obs)
         policies = self.policies(hidden, mask)
         if action is None:
             action = torch.stack([policy.sample() for policy in policies], dim=1)
@@ -67,7 +65,7 @@ class Agent(nn.Module):
 class Batch(NamedTuple):
     """T x G decisions, flat."""
 
-    seen: Tensor
+    obs: Tensor
     mask: Tensor
     action: Tensor
     log_prob: Tensor
@@ -89,7 +87,7 @@ class CleanRL:
         choices = vector.action_space.nvec.tolist()
         self.agent = Agent(vector.observation_space.shape[0], choices)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), lr=LEARNING_RATE, eps=1e-5)
-        self.seen, infos = self.games.reset(seed=1)
+        self.obs, infos = self.games.reset(seed=1)
         self.active, self.mask = self.read(infos)
 
     def read(self, infos: list[dict[str, Any]]) -> tuple[np.ndarray, Tensor]:
@@ -100,36 +98,43 @@ class CleanRL:
 
     def play(self) -> Batch:
         """One rollout."""
-        width, parts = self.seen.shape[1], len(self.agent.choices)
-        seen, mask = torch.zeros(STEPS, GAMES, width), torch.zeros(STEPS, GAMES, self.mask.shape[1], dtype=torch.bool)
+        width, parts = self.obs.shape[1], len(self.agent.choices)
+        obs, mask = (
+            torch.zeros(STEPS, GAMES, width),
+            torch.zeros(STEPS, GAMES, self.mask.shape[1], dtype=torch.bool),
+        )
         action, rows = torch.zeros(STEPS, GAMES, parts, dtype=torch.int64), np.zeros((STEPS, GAMES), dtype=np.int64)
         log_prob, value = torch.zeros(STEPS, GAMES), torch.zeros(STEPS, GAMES)
         reward, done = torch.zeros(STEPS, 2 * GAMES), torch.zeros(STEPS, 2 * GAMES, dtype=torch.bool)
-        said = np.zeros((2 * GAMES, parts), dtype=np.int64)
+        actions = np.zeros((2 * GAMES, parts), dtype=np.int64)
         for step in range(STEPS):
-            seen[step], mask[step], rows[step] = torch.tensor(self.seen[self.active]), self.mask, self.active
+            obs[step], mask[step], rows[step] = (
+                torch.tensor(self.obs[self.active]),
+                self.mask,
+                self.active,
+            )
             with torch.no_grad():
-                action[step], log_prob[step], _, value[step] = self.agent(seen[step], mask[step])
-            said[self.active] = action[step].numpy()
-            self.seen, rewards, ended, cut, infos = self.games.step(said)
+                action[step], log_prob[step], _, value[step] = self.agent(obs[step], mask[step])
+            actions[self.active] = action[step].numpy()
+            self.obs, rewards, ended, cut, infos = self.games.step(actions)
             self.active, self.mask = self.read(infos)
             reward[step], done[step] = torch.tensor(rewards), torch.tensor(ended | cut) > 0
         with torch.no_grad():
             advantage = advantages(
-                reward, done, value, torch.from_numpy(rows), self.agent.value(torch.tensor(self.seen))
+                reward, done, value, torch.from_numpy(rows), self.agent.value(torch.tensor(self.obs))
             )
-        stored = (seen, mask, action, log_prob, advantage, advantage + value)
+        stored = (obs, mask, action, log_prob, advantage, advantage + value)
         return Batch(*(tensor.flatten(0, 1) for tensor in stored))
 
     def learn(self, batch: Batch) -> None:
         """Four epochs of four minibatches."""
-        size = len(batch.seen)
+        size = len(batch.obs)
         order = np.arange(size)
         for _ in range(EPOCHS):
             np.random.shuffle(order)  # as CleanRL does
             for start in range(0, size, size // MINIBATCHES):
                 part = Batch(*(tensor[order[start : start + size // MINIBATCHES]] for tensor in batch))
-                _, log_prob, entropy, value = self.agent(part.seen, part.mask, part.action)
+                _, log_prob, entropy, value = self.agent(part.obs, part.mask, part.action)
                 ratio = (log_prob - part.log_prob).exp()
                 advantage = (part.advantage - part.advantage.mean()) / (part.advantage.std() + 1e-8)
                 policy_loss = torch.max(-advantage * ratio, -advantage * ratio.clamp(1 - CLIP, 1 + CLIP)).mean()
@@ -147,13 +152,13 @@ def advantages(reward: Tensor, done: Tensor, value: Tensor, rows: Tensor, last: 
     ``reward[T, N]``, ``done[T, N]``, ``value[T, G]``, ``rows[T, G]`` the agents that decide, ``last[N]`` the value of
     what follows.
     """
-    found = torch.zeros_like(value)
+    result = torch.zeros_like(value)
     following, gathered, paid = last.clone(), torch.zeros_like(last), torch.zeros_like(last)
     for step in reversed(range(len(reward))):
         following, gathered, paid = (torch.where(done[step], 0.0, part) for part in (following, gathered, paid))
         paid += reward[step]
         own = rows[step]
         delta = paid[own] + GAMMA * following[own] - value[step]
-        found[step] = delta + GAMMA * LAM * gathered[own]
-        following[own], gathered[own], paid[own] = value[step], found[step], 0.0
-    return found
+        result[step] = delta + GAMMA * LAM * gathered[own]
+        following[own], gathered[own], paid[own] = value[step], result[step], 0.0
+    return result

@@ -70,7 +70,7 @@ def rows(repeats: int, _seconds: float) -> Iterator[Row]:
 
 def _limit(what: str, workload: str, milliseconds: float, work: Callable[[], object], repeats: int) -> Row:
     work()  # warm up
-    taken = [MILLI * each for each in seconds(work, repeats)]
+    taken = [MILLI * second for second in seconds(work, repeats)]
     median = statistics.median(taken)
     workload = f"{workload}; {min(taken):.1f} to {max(taken):.1f}"
     return Row(what, workload, "ms", 1, median, bar=f"<= {milliseconds:g} ms", reached=median <= milliseconds)

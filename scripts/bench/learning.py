@@ -106,7 +106,7 @@ def cleanrl() -> Timed:
     def work() -> int:
         batch = peer.play()
         peer.learn(batch)
-        return len(batch.seen)
+        return len(batch.obs)
 
     return work
 
@@ -118,7 +118,7 @@ def cleanrl_update() -> Timed:
 
     def work() -> int:
         peer.learn(batch)
-        return len(batch.seen)
+        return len(batch.obs)
 
     return work
 

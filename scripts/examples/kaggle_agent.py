@@ -25,18 +25,18 @@ def agent_of(spec: str, seed: int = 0) -> Callable[[Any, Any], dict[str, int]]:
     partner = seat_occupant(spec)
 
     def agent(observation: Any, _configuration: Any) -> dict[str, int]:
-        told = json.loads(observation.get("observationString") or "{}")
-        if not told or told["current_player"] != told["viewing_player"]:
-            return {"submission": -1}  # nothing is asked
-        pool, values = (tuple(told[key][item] for item in ITEMS) for key in ("pool", "my_values"))
-        offers = [tuple(said["items"][item] for item in ITEMS) for said in told["offer_history"]]
-        return {"submission": say(partner, pool, values, offers, max_turns=told["max_turns"], seed=seed)}
+        view = json.loads(observation.get("observationString") or "{}")
+        if not view or view["current_player"] != view["viewing_player"]:
+            return {"submission": -1}  # it is not the agent's turn
+        pool, values = (tuple(view[key][item] for item in ITEMS) for key in ("pool", "my_values"))
+        offers = [tuple(offer["items"][item] for item in ITEMS) for offer in view["offer_history"]]
+        return {"submission": say(partner, pool, values, offers, max_turns=view["max_turns"], seed=seed)}
 
     return agent
 
 
 def main(spec: str, games: int) -> None:
-    """Half of the games in each seat."""
+    """Play ``games`` games, half in each seat, and print the mean points."""
     points: list[float] = []
     for number in range(games):
         arena, seat = make("open_spiel_bargaining", {"seed": number, "includeLegalActions": True}), number % 2

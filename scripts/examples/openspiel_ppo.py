@@ -34,8 +34,8 @@ class Against(Environment):
             self._state.apply_action(answer(partner, self._state))
 
     def _ordered(self, step: TimeStep) -> TimeStep:
-        told = {key: step.observations[key][self.own_first] for key in ("info_state", "legal_actions")}
-        return step._replace(observations=told, rewards=step.rewards and step.rewards[self.own_first])
+        own = {key: step.observations[key][self.own_first] for key in ("info_state", "legal_actions")}
+        return step._replace(observations=own, rewards=step.rewards and step.rewards[self.own_first])
 
     def reset(self) -> TimeStep:  # OpenSpiel's
         return self._ordered(super().reset())
@@ -48,8 +48,8 @@ torch.manual_seed(1)
 settings = {"learning_rate": 1e-3, "gamma": 1.0, "entropy_coef": 0.02, "clip_vloss": False, "agent_fn": PPOAgent}
 ppo, games = PPO((15,), 253, 2, 0, n, length, 8, **settings), SyncVectorEnv([Against(k % 2) for k in range(n)])
 actor, as_tensor = ppo.network.actor, torch.as_tensor
-said = PolicyPartner(lambda o, m: actor(as_tensor(o)).masked_fill(~as_tensor(m), -1e8).argmax(1).numpy(), "discrete")
-with before_and_after(said):
+policy = PolicyPartner(lambda o, m: actor(as_tensor(o)).masked_fill(~as_tensor(m), -1e8).argmax(1).numpy(), "discrete")
+with before_and_after(policy):
     step = games.reset()
     for turn in range(1, 1 + max(steps // n, length)):
         step, rewards, ended, _ = games.step(ppo.step(step), reset_if_done=True)

@@ -29,9 +29,9 @@ class Seat(TransformObservation):
         super().__init__(env, renamed, space)
 
 
-def renamed(seen: Any) -> dict[str, Any]:
-    """An observation, or its space."""
-    return {"observations": seen["observation"], "action_mask": seen["action_mask"]}
+def renamed(observation: Any) -> dict[str, Any]:
+    """An observation, or its space, with the names that RLlib's module wants."""
+    return {"observations": observation["observation"], "action_mask": observation["action_mask"]}
 
 
 def main(steps: int) -> None:
@@ -42,12 +42,12 @@ def main(steps: int) -> None:
     config.training(gamma=1.0, lr=1e-3, entropy_coeff=0.02, num_epochs=4, minibatch_size=512)
     algorithm = config.training(train_batch_size_per_learner=4096).build_algo()
 
-    def said(seen: Any, masks: Any) -> Any:
-        given = {"observations": torch.as_tensor(seen), "action_mask": torch.as_tensor(masks).int()}
+    def act(obs: Any, masks: Any) -> Any:
+        batch = {"observations": torch.as_tensor(obs), "action_mask": torch.as_tensor(masks).int()}
         with torch.no_grad():
-            return algorithm.get_module().forward_inference({"obs": given})["action_dist_inputs"].argmax(1).numpy()
+            return algorithm.get_module().forward_inference({"obs": batch})["action_dist_inputs"].argmax(1).numpy()
 
-    with before_and_after(PolicyPartner(said, "discrete")):
+    with before_and_after(PolicyPartner(act, "discrete")):
         for _ in range(max(steps // 4096, 1)):
             algorithm.train()
     algorithm.stop()

@@ -22,21 +22,18 @@ class Masked(SB3VecEnvWrapper):
     """SuperSuit's vector with what sb3-contrib asks of it: the masks, which come with the infos, and a seed."""
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
-        """As SuperSuit's."""
-        seen, rewards, ended, infos = super().step_wait()
+        obs, rewards, ended, infos = super().step_wait()
         self.reset_infos = infos  # of the next turn, also where a new game has begun
-        return seen, rewards, ended, infos
+        return obs, rewards, ended, infos
 
     def has_attr(self, attr_name: str) -> bool:
-        """There are masks."""
         return attr_name == "action_masks"
 
     def env_method(self, *_: object, **__: object) -> list[Any]:
-        """The masks: nothing else is asked."""
+        """The masks; sb3-contrib calls no other method."""
         return [as_bools(info["action_mask"]) for info in self.reset_infos]
 
     def seed(self, seed: int | None = None) -> None:
-        """Later resets go on from here."""
         self.venv.reset(seed=seed)
 
 
@@ -46,8 +43,8 @@ def main(steps: int, save: str | None) -> None:
     games = supersuit.concat_vec_envs_v1(supersuit.pettingzoo_env_to_vec_env_v1(both), 16)
     settings = {"n_steps": 256, "batch_size": 512, "n_epochs": 4, "gamma": 1.0, "ent_coef": 0.02, "learning_rate": 1e-3}
     model = MaskablePPO("MlpPolicy", Masked(games), seed=1, device="cpu", **settings)
-    said = PolicyPartner(lambda seen, masks: model.predict(seen, action_masks=masks, deterministic=True)[0])
-    with before_and_after(said):
+    player = PolicyPartner(lambda obs, masks: model.predict(obs, action_masks=masks, deterministic=True)[0])
+    with before_and_after(player):
         model.learn(steps)
     if save is not None:
         model.save(save)

@@ -22,7 +22,7 @@ def main(steps: int, save: str | None) -> None:
     games = supersuit.stable_baselines3_vec_env_v0(view(gymnasium.make("DealOrNoDialog-v0", **table)), 16)
     settings = {"n_steps": 256, "batch_size": 512, "n_epochs": 4, "gamma": 1.0, "ent_coef": 0.02, "learning_rate": 1e-3}
     model = PPO("MlpPolicy", games, seed=1, device="cpu", **settings)
-    with before_and_after(PolicyPartner(lambda seen, _: model.predict(seen, deterministic=True)[0])):
+    with before_and_after(PolicyPartner(lambda obs, _: model.predict(obs, deterministic=True)[0])):
         model.learn(steps)
     if save is not None:
         model.save(save)

@@ -31,7 +31,6 @@ class Quiet(gymnasium.Wrapper):
     """Tianshou stacks all infos, and ours differ from step to step: leave them out."""
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """The view's step."""
         return (*self.env.step(action)[:4], {})
 
 
@@ -39,7 +38,6 @@ class Body(nn.Sequential):
     """Values ``[B, 1]``, or masked logits ``[B, 253]`` and no state, as Tianshou asks."""
 
     def forward(self, obs: Any, state: Any = None, info: Any = None) -> Any:  # Tianshou gives it
-        """From observation and mask."""
         out = super().forward(torch.as_tensor(obs.observation))
         return out if out.shape[1] == 1 else (out.masked_fill(~torch.as_tensor(obs.action_mask).bool(), -1e8), state)
 
@@ -55,6 +53,6 @@ policy = ProbabilisticActorPolicy(actor=actor, dist_fn=lambda logits: Categorica
 ppo = PPO(policy=policy, critic=critic, optim=AdamOptimizerFactory(lr=1e-3), gamma=1.0, ent_coef=0.02)
 sizes = {"collection_step_num_env_steps": 4096, "batch_size": 512, "update_step_num_repetitions": 4}
 collector = Collector(ppo, games, VectorReplayBuffer(4096, 16))
-said = PolicyPartner(lambda o, m: actor(Batch(observation=o, action_mask=m))[0].argmax(1).numpy(), "discrete")
-with before_and_after(said):
+player = PolicyPartner(lambda o, m: actor(Batch(observation=o, action_mask=m))[0].argmax(1).numpy(), "discrete")
+with before_and_after(player):
     ppo.run_training(OnPolicyTrainerParams(training_collector=collector, max_epochs=1, epoch_num_steps=steps, **sizes))

@@ -40,10 +40,10 @@ def run(example: Example, steps: int | None) -> Row:
     versions = _versions(python, example)
     if versions is None:
         return Row(example, "not installed", f"pip install -e '.[examples]' brings {example.library}", False)
-    asked = ["--steps", str(steps)] if steps is not None and example.learns else []
+    options = ["--steps", str(steps)] if steps is not None and example.learns else []
     try:
         done = subprocess.run(  # our own file
-            [python, example.path, *asked],
+            [python, example.path, *options],
             capture_output=True,
             text=True,
             check=False,
@@ -60,7 +60,7 @@ def run(example: Example, steps: int | None) -> Row:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """As Markdown."""
+    """The rows as a table of Markdown."""
     return "\n".join([*HEAD, *map(_line, rows)])
 
 
@@ -68,7 +68,7 @@ def write(rows: Iterable[Row], page: Path = PAGE) -> None:
     """Put the rows into the table of the page; those of other examples stay."""
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     old, after = rest.split(END)
-    lines = {found[1]: line for line in old.splitlines() if (found := LINKED.match(line))}
+    lines = {match[1]: line for line in old.splitlines() if (match := LINKED.match(line))}
     lines |= {row.example.name: _line(row) for row in rows}
     known = [example.name for example in EXAMPLES]
     kept = sorted(lines, key=lambda name: known.index(name) if name in known else len(known))
@@ -85,19 +85,21 @@ def _line(row: Row) -> str:
 
 
 def _versions(python: Path, example: Example) -> str | None:
-    """Of the library, of what is told beside it, and of Gymnasium and Python."""
+    """The versions of the library, of those named beside it, of Gymnasium and Python; ``None`` if one is missing."""
     names = (example.library, *example.others, "gymnasium")
     done = subprocess.run(  # our own line
         [python, "-c", VERSIONS, *names], capture_output=True, text=True, check=False
     )
     if done.returncode:
         return None
-    of_python, *found = done.stdout.split()
-    return ", ".join(f"{name} {version}" for name, version in (*zip(names, found, strict=True), ("Python", of_python)))
+    of_python, *versions = done.stdout.split()
+    return ", ".join(
+        f"{name} {version}" for name, version in (*zip(names, versions, strict=True), ("Python", of_python))
+    )
 
 
 def _outcome(example: Example, printed: str) -> str | None:
     if not example.learns:
         return "; ".join(PLAYED.findall(printed)) or None
-    found = LEARNED.search(printed)
-    return None if found is None else f"{found[1]}, {found[2]} after {int(found[3]):,} s"
+    match = LEARNED.search(printed)
+    return None if match is None else f"{match[1]}, {match[2]} after {int(match[3]):,} s"

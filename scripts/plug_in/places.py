@@ -23,7 +23,7 @@ THREADS = {"OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LO
 
 
 class PlaceError(RunFailure):
-    """A place that cannot be made; the message says what pip says."""
+    """A virtual environment that cannot be made; the message quotes pip."""
 
 
 class Example(NamedTuple):
@@ -32,13 +32,12 @@ class Example(NamedTuple):
     name: str
     what: str
     library: str  # the distribution whose version counts
-    others: tuple[str, ...] = ()  # whose versions are told too
+    others: tuple[str, ...] = ()  # whose versions are named too
     apart: tuple[str, ...] = ()  # requirements of a place of its own; none: it runs where the project is installed
     learns: bool = True
 
     @property
     def path(self) -> Path:
-        """The file."""
         return ROOT / "scripts" / "examples" / f"{self.name}.py"
 
 
@@ -66,8 +65,8 @@ def python_of(example: Example) -> Path:
     if not example.apart:
         return Path(sys.executable)
     place, python = PLACES / example.name, PLACES / example.name / "bin" / "python"
-    made = place / "requirements.json"
-    if not made.is_file() or json.loads(made.read_text(encoding="utf-8")) != list(example.apart):
+    installed = place / "requirements.json"
+    if not installed.is_file() or json.loads(installed.read_text(encoding="utf-8")) != list(example.apart):
         venv.create(place, with_pip=True, clear=True)
         done = subprocess.run(  # our own list of requirements
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *example.apart],
@@ -77,7 +76,7 @@ def python_of(example: Example) -> Path:
         )
         if done.returncode:
             raise PlaceError(f"{example.name}: pip cannot install {' '.join(example.apart)}:\n{done.stderr.strip()}")
-        made.write_text(json.dumps(example.apart), encoding="utf-8")
+        installed.write_text(json.dumps(example.apart), encoding="utf-8")
     return python
 
 

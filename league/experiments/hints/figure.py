@@ -53,12 +53,12 @@ def _panel(axes: Axes, experiment: Experiment, value: Callable[[Mark], float], t
     arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
     dropouts = sorted({arm.dropout for arm in arms})
     for arm in arms:
-        drawn = curve(experiment, arm, value)
-        mean = np.array([point.mean for point in drawn.shares])
-        low, high = (np.array([getattr(point, end) for point in drawn.shares]) for end in ("low", "high"))
+        points = curve(experiment, arm, value)
+        mean = np.array([point.mean for point in points.shares])
+        low, high = (np.array([getattr(point, end) for point in points.shares]) for end in ("low", "high"))
         colour, line = COLOURS[arm.mode], _LINES[dropouts.index(arm.dropout) % len(_LINES)]
-        axes.fill_between(drawn.decisions, low, high, color=colour, alpha=0.13, linewidth=0)
-        axes.plot(drawn.decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=_label(arm))
+        axes.fill_between(points.decisions, low, high, color=colour, alpha=0.13, linewidth=0)
+        axes.plot(points.decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=_label(arm))
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     axes.set_xlabel("own decisions", color=INK)
     axes.set_ylim(_floor(experiment), 1.0)

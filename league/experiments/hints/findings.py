@@ -103,10 +103,9 @@ def _row(experiment: Experiment, arm: Arm, shares: Sequence[float]) -> Row:
         firsts = [first for first in (first_reached(marks, share) for marks in learners) if first is not None]
         reached[share] = mean_of(firsts, CONFIDENCE)
     tally = experiment.tallies.get(arm.name, Counter())
-    asked = tally["asked"]
     return Row(
         arm,
-        tally["available"] / asked if asked else math.nan,
+        tally["available"] / tally["asked"] if tally["asked"] else math.nan,
         reached,
         len(learners),
         hinted=mean_of([mark.hinted for mark in ends], CONFIDENCE),

@@ -56,7 +56,7 @@ class _Clock(PlainWatcher):
 def compared(config: Config, costs: Costs, shape: Shape, workers: Sequence[int] = (1, 2)) -> list[Compared]:
     """Run the league on each number of worker processes. Raises what a league raises."""
     league = config.league.model_copy(update={"evaluate": False, "rounds": max(config.league.rounds, FEWEST)})
-    found = []
+    rows = []
     for number in workers:
         with tempfile.TemporaryDirectory() as folder:
             clock = _Clock()
@@ -65,8 +65,8 @@ def compared(config: Config, costs: Costs, shape: Shape, workers: Sequence[int] 
         first, last, rounds = clock.at[FIRST - 1], clock.at[-2], len(clock.at) - 1 - FIRST  # the last only measures
         real = Spent((last.clock - first.clock) / rounds, (last.computed - first.computed) / rounds)
         load = simulate(costs, shape, number)
-        found.append(Compared(number, Spent(load.seconds, load.busy * number * load.seconds), real))
-    return found
+        rows.append(Compared(number, Spent(load.seconds, load.busy * number * load.seconds), real))
+    return rows
 
 
 def _computed() -> float:

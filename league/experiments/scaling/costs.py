@@ -56,7 +56,7 @@ Timed = TypeVar("Timed")
 def measured(config: Config, tell: Callable[[str], None] = lambda _: None) -> tuple[Costs, Shape]:
     """The costs and the shape of a league with learners, on one core of this machine; takes a minute or two.
 
-    ``tell`` hears what is being measured.
+    ``tell`` is called with what is being measured.
     """
     assert config.learners, "a league in which nobody learns has nothing to wait for"
     with tempfile.TemporaryDirectory() as folder:
@@ -134,7 +134,7 @@ def _rounds(
     folds = [_folding(config, legs, result) for legs in LEGS]
     few, many = (_committing(config, folder, first, result, legs, meetings=1) for legs in LEGS)
     met = _committing(config, folder, first, result, LEGS[0], meetings=MEETINGS)
-    fold, a_leg = (max(each, 0.0) / (LEGS[1] - LEGS[0]) for each in (folds[1] - folds[0], many - few))
+    fold, a_leg = (max(more, 0.0) / (LEGS[1] - LEGS[0]) for more in (folds[1] - folds[0], many - few))
     a_meeting = max(met - few, 0.0) / (MEETINGS - 1)
     return (max(folds[0] - fold * LEGS[0], 0.0), fold), (max(few - a_leg * LEGS[0], 0.0), a_leg, a_meeting)
 
@@ -205,8 +205,8 @@ def _fitted(plans: Sequence[tuple[int, int, float]]) -> tuple[float, float, floa
 
     size, learners, seconds = (np.array(column, dtype=float) for column in zip(*plans, strict=True))
     columns = np.stack([np.ones(len(size)), size**2, learners * size**2], axis=1)
-    found = nnls(columns / seconds[:, None], np.ones(len(size)))[0]  # relative errors: small leagues count as much
-    return float(found[0]), float(found[1]), float(found[2])
+    fitted = nnls(columns / seconds[:, None], np.ones(len(size)))[0]  # relative errors: small leagues count as much
+    return float(fitted[0]), float(fitted[1]), float(fitted[2])
 
 
 def _handing(result: MatchResult) -> float:

@@ -30,6 +30,12 @@ CHANGES = (
 )
 
 
+HEADS = (
+    "workers", "s a round", "decisions/s", "cores' worth", "busy", "head", "planning", "handing out", "writing",
+    "network", "staleness", "rows/s", "ledger",
+)  # fmt: skip
+
+
 class Sized(NamedTuple):
     """How a league grows with the workers."""
 
@@ -69,7 +75,7 @@ def simulated(
 def grown(costs: Costs, shape: Shape, sized: Sized, workers: int) -> Shape:
     """A league with a learner for every worker, besides the members that do not learn.
 
-    All make the same number of decisions a second, whoever's time they take.
+    All make the same number of decisions a second, however long practice takes.
     """
     rate = alone(costs, shape)
     members = shape.members - shape.learners + LINEAGE * workers
@@ -85,14 +91,14 @@ def grown(costs: Costs, shape: Shape, sized: Sized, workers: int) -> Shape:
 
 def print_loads(console: Console, costs: Costs, shape: Shape, loads: Mapping[str, Sequence[Load]]) -> None:
     """What was measured, and a table for each league."""
-    for line in told(costs):
+    for line in in_words(costs):
         console.print(Text(line), soft_wrap=True)
     for name, rows in loads.items():
         console.print(Text(f"\n{name}" + (f": {CHANGES}" if name == CHANGED else "")), soft_wrap=True)
         console.print(load_table(rows, alone(costs, shape)))
 
 
-def told(costs: Costs) -> Iterator[str]:
+def in_words(costs: Costs) -> Iterator[str]:
     """The measured costs in words."""
     matches = sorted(costs.matches)
     a_round, a_pair, a_learner = costs.plan
@@ -115,18 +121,7 @@ def told(costs: Costs) -> Iterator[str]:
 def load_table(loads: Sequence[Load], core: float) -> Table:
     """A row per number of workers; ``core``: own decisions per second of a core that does nothing but practice."""
     table = Table(box=None, pad_edge=False)
-    heads = (
-        "workers",
-        "s a round",
-        "decisions/s",
-        "cores' worth",
-        "busy",
-        "head",
-        "planning",
-        "handing out",
-        "writing",
-    )
-    for head in (*heads, "network", "staleness", "rows/s", "ledger"):
+    for head in HEADS:
         table.add_column(head, justify="right", no_wrap=True)
     for load in loads:
         shares = (load.busy, load.head, load.planning, load.handing, load.writing, load.network)

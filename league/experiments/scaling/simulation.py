@@ -94,9 +94,9 @@ def written(costs: Costs, shape: Shape) -> float:
 
 def alone(costs: Costs, shape: Shape) -> float:
     """Own decisions per second of one core that does nothing but practice, all learners in turn."""
-    each = range(shape.learners)
-    decisions = sum(shape.decisions[learner % len(shape.decisions)] for learner in each)
-    return decisions / sum(costs.practice[learner % len(costs.practice)] for learner in each)
+    learners = range(shape.learners)
+    decisions = sum(shape.decisions[learner % len(shape.decisions)] for learner in learners)
+    return decisions / sum(costs.practice[learner % len(costs.practice)] for learner in learners)
 
 
 def simulate(
@@ -140,7 +140,6 @@ class _League:
         self.chance = generator(0, "scaling", workers, shape.learners, shape.matches, lag)
 
     def run(self) -> Load:
-        """Play all rounds."""
         for number in range(self.rounds):
             self.clock.process(self._round(number))
         for _ in range(self.workers):
@@ -182,9 +181,9 @@ class _League:
             Task(number, learner, self.costs.practice[learner % len(self.costs.practice)])
             for learner in range(self.shape.learners)
         ]
-        drawn = self.chance.choice(self.costs.matches, self.shape.matches)
-        starts = np.arange(0, len(drawn), self.together)
-        tasks += [Task(number, None, seconds) for seconds in np.add.reduceat(drawn, starts).tolist()]
+        seconds_of = self.chance.choice(self.costs.matches, self.shape.matches)
+        starts = np.arange(0, len(seconds_of), self.together)
+        tasks += [Task(number, None, seconds) for seconds in np.add.reduceat(seconds_of, starts).tolist()]
         self.left[number] = len(tasks)
         for task in tasks:  # the long ones first
             yield from self._at_head("handing", self.costs.hand_out)
@@ -223,8 +222,8 @@ class _League:
             yield self.clock.timeout(task.seconds)
             self.spent["busy"] += task.seconds
             if task.learner is not None:
-                seen = task.round - self.lag
-                self.stale.append(self.clock.now - (self.at[seen] if seen >= 0 else 0.0))
+                known = task.round - self.lag  # the last round committed when this one was planned
+                self.stale.append(self.clock.now - (self.at[known] if known >= 0 else 0.0))
                 self.practiced[task.round][task.learner].succeed()
             self.left[task.round] -= 1
             if not self.left[task.round]:

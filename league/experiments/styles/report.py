@@ -71,24 +71,24 @@ def rows_of(config: StylesConfig, results: Sequence[TrialResult]) -> list[Row]:
 
 
 def _row(style: Style, source: Source, results: Sequence[TrialResult]) -> Row:
-    games = np.concatenate([each.played.games for each in results])
+    games = np.concatenate([result.played.games for result in results])
     played = {
-        name: mean_of_cells(np.concatenate([each.played.sums[place] for each in results]), games, CONFIDENCE)
+        name: mean_of_cells(np.concatenate([result.played.sums[place] for result in results]), games, CONFIDENCE)
         for place, name in enumerate(FIGURES)
     }
     return Row(
         style,
         source,
         played,
-        tuple(each.played.mean(style) for each in results),
-        _together(each.practiced for each in results),
-        _together(each.labelled for each in results),
-        sum((each.tally for each in results), Counter()),
+        tuple(result.played.mean(style) for result in results),
+        _together(result.practiced for result in results),
+        _together(result.labelled for result in results),
+        sum((result.tally for result in results), Counter()),
     )
 
 
 def _together(agreements: Iterable[Agreement | None]) -> Agreement | None:
-    known = [each for each in agreements if each is not None]
+    known = [agreement for agreement in agreements if agreement is not None]
     return reduce(Agreement.plus, known) if known else None
 
 
@@ -179,7 +179,7 @@ def figures(
                 "reward": row.source,
                 "rate": _estimate(row.played[row.style]),
                 "rates": [round(rate, 4) for rate in row.rates],
-                "played": {name: _estimate(each) for name, each in row.played.items()},
+                "played": {name: _estimate(estimate) for name, estimate in row.played.items()},
                 "labels_in_practice": _agreement(row.practiced),
                 "labels_held_out": _agreement(row.labelled),
                 "judge": dict(row.tally),

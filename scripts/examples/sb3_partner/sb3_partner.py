@@ -8,4 +8,4 @@ def sb3(path: str) -> PolicyPartner:
     from sb3_contrib import MaskablePPO  # here: naming the occupants must not load PyTorch
 
     model = MaskablePPO.load(path, device="cpu")
-    return PolicyPartner(lambda seen, masks: model.predict(seen, action_masks=masks, deterministic=True)[0])
+    return PolicyPartner(lambda obs, masks: model.predict(obs, action_masks=masks, deterministic=True)[0])
