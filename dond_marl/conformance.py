@@ -144,25 +144,22 @@ def _pickled(partner: Partner) -> Partner:
 def _check_pure(partner: Partner, position: Position, decisions: Decisions, rng: np.random.Generator) -> None:
     """The answers depend on the row's own view alone, and on no more of it than the traits declare."""
     where, turns, size = position.where, position.turns, position.turns.size
-    _expect_same(partner, where, decisions, _ask(partner, where, turns), "when asked twice")
-    _expect_same(
-        partner, where, decisions, _ask(partner, where, position.hidden), "when the other seat's values change"
-    )
+
+    def check(asked: Turns, when: str, expected: Decisions = decisions) -> None:
+        _expect_same(partner, where, expected, _ask(partner, where, asked), when)
+
+    check(turns, "when asked twice")
+    check(position.hidden, "when the other seat's values change")
     orders = rng.permutation(size), rng.permutation(size)[: size // 2], rng.integers(size, size=1)
     for order, when in zip(orders, ("in another order", "among fewer games", "alone"), strict=True):
-        _expect_same(partner, where, _rows(decisions, order), _ask(partner, where, turns.rows(order)), when)
+        check(turns.rows(order), when, _rows(decisions, order))
     small = np.flatnonzero(turns.counts.max(axis=1) == turns.counts.max(axis=1).min())
-    _expect_same(
-        partner, where, _rows(decisions, small), _ask(partner, where, turns.rows(small)), "without larger pools"
-    )
+    check(turns.rows(small), "without larger pools", _rows(decisions, small))
     if partner.traits.deterministic:
         noisy = turns._replace(noise=rng.random((size, NOISE_WIDTH)), game_noise=rng.random((size, NOISE_WIDTH)))
-        _expect_same(partner, where, decisions, _ask(partner, where, noisy), "with noise, although it declares none")
+        check(noisy, "with noise, although it declares none")
     if partner.traits.memoryless:
-        past = _another_past(turns, rng)
-        _expect_same(
-            partner, where, decisions, _ask(partner, where, past), "after another past, although it declares no memory"
-        )
+        check(_another_past(turns, rng), "after another past, although it declares no memory")
 
 
 def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:

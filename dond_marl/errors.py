@@ -3,11 +3,15 @@
 ::
 
     DondError
-    ├── InputError      what the caller gave is wrong: a setting, a name, a file's content (exit code 2)
-    └── RunFailure      the run could not go on: a damaged file, a full disk, a service out of reach (exit code 1)
+    ├── InputError   what the caller gave is wrong (exit code 2): a setting (ConfigError, ScenarioError, RewardError,
+    │                OccupantNameError), an action (InvalidAction), a file that was named (RecordError, DataError,
+    │                CheckpointError)
+    └── RunFailure   the run could not go on (exit code 1): somebody or something that was asked failed (OccupantError,
+                     PartnerError, HinterError, JudgeError, BackendError, FetchError), a folder of a run is damaged or
+                     in use (RunError, LedgerError, BlobError), a call came too early or too late (OrderError)
 
-Every exception of this project is one of the two, but for :class:`dond_marl.game.IllegalAct`, because the rules need
-nothing but the standard library. A message says what was given, what is allowed and what to do.
+Every error of this project is one of the two, but for :class:`dond_marl.game.IllegalAct`, a ``ValueError``, because the
+rules need nothing but the standard library. A message says what was given, what is allowed and what to do.
 """
 
 from __future__ import annotations
