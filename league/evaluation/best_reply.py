@@ -1,4 +1,4 @@
-"""Who answers a partner best: the exact best response where it can be computed, or one that acts by the odds.
+"""The best known response to a partner: exact where that can be computed, otherwise one that acts by the odds.
 
 The same object says what it is worth and plays, so that nothing is solved twice.
 """
@@ -26,7 +26,7 @@ class Reply(NamedTuple):
 
 
 def best_reply(partner: Partner, source: ScenarioSource, rules: Rules, *, revealed: bool = False) -> Reply:
-    """The best response that is known to ``partner``; ``revealed``: both seats see each other's values.
+    """The best known response to ``partner``; ``revealed``: both seats see each other's values.
 
     Raises ``ValueError`` where there is none: the partner's answers depend on what was said before, or their odds are
     not known, or the source is endless.

@@ -57,7 +57,7 @@ HUMAN_NAMES = {  # by figure: its name in the human line
 
 
 class PlayError(RunFailure):
-    """An occupant broke down while it was evaluated; the message says which, in which seat and how, ``cause`` why."""
+    """An occupant failed while it was evaluated: ``who`` it is and its ``cause``; the message adds the seat."""
 
     def __init__(self, who: str, seat: int, cause: BaseException) -> None:
         super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
@@ -73,7 +73,7 @@ class Line(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Everything that was measured; the report, the files and the figure are made from it alone."""
+    """One member against one partner; the tables, the files and the plot are made from this alone."""
 
     member: str
     against: str
@@ -91,7 +91,7 @@ class Evaluation(NamedTuple):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """Everything that has figures, in the order in which it is shown."""
+        """All lines that have figures, in the order in which they are shown."""
         return (self.played, *([self.best] if self.best else []), *self.points)
 
 
@@ -155,21 +155,21 @@ def evaluate(
 
 
 def both(values: tuple[Value, Value]) -> Value:
-    """The value of a game in which either seat is equally likely, from those of the two seats."""
+    """The mean of the values of the two seats."""
     first, second = values
     how = first.how if first.how == second.how else f"{first.how}; {second.how}"
     return Value((first.low + second.low) / 2, (first.high + second.high) / 2, first.exact and second.exact, how)
 
 
 def ultimatum_seat(rules: Rules) -> int | None:
-    """The seat that makes the last offer that can be answered, by the last act but one; none where nobody answers."""
+    """The seat that makes the last offer that can still be answered; ``None`` where no offer can be."""
     return rules.max_turns % 2 if rules.max_turns > 1 else None
 
 
 def play_seats(
     terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner
 ) -> tuple[Outcomes, Outcomes]:
-    """What ``players[seat]`` come to in each seat against ``partner``; ``player`` and ``opponent`` are their names.
+    """The outcomes of ``players[seat]`` in each seat against ``partner``; ``player`` and ``opponent`` are their names.
 
     Raises :class:`PlayError` and :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
@@ -187,7 +187,7 @@ def play_seats(
 def _candidates(
     member: Mapping[str, Partner], partner: Partner, reply: Reply | None
 ) -> tuple[dict[str, Partner], dict[str, Partner]]:
-    """Who may be played for a lower bound of a best response's value, by seat; nobody where games cost something."""
+    """Partners to play, by seat, for a lower bound of a best response's value; none where games cost something."""
     everybody = (*member.values(), partner)
     if any(costs_to_ask(player.traits) for player in everybody):
         return {}, {}
@@ -197,7 +197,7 @@ def _candidates(
 
 
 def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[Line, ...]:
-    """What every game would come to if it ended where bargaining theory says."""
+    """A line for each solution of bargaining theory: the outcomes if every game ended there."""
     solutions = solve(scenarios)
     known, last = marks(solutions), ultimatum_seat(rules)
     concepts = {
@@ -213,7 +213,7 @@ def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -
 
 
 def human_figures(line: HumanLine) -> dict[str, Figures]:
-    """The human line in the words of an evaluation: who speaks first is ``seat_0``; unknown where nobody counted."""
+    """The human line as figures by view: who speaks first is ``seat_0``; what was not counted is ``nan``."""
     means = {name: line.figures[human_name] for name, human_name in HUMAN_NAMES.items()}
     all_sides = Figures(**{**dict.fromkeys(Figures._fields, UNKNOWN), **means})
     seats = [

@@ -31,7 +31,7 @@ Games = tuple[Outcomes, Outcomes]  # of one player in each seat
 
 
 class Meeting(NamedTuple):
-    """A member against one opponent, beside the reference in the same games."""
+    """A member against one opponent, and the reference in the same games."""
 
     opponent: str
     played: Line
@@ -137,7 +137,10 @@ def final_evaluation(
 def _met(
     terms: Terms, opponent: str, partner: Partner, mains: Mapping[str, Partner], notes: list[str]
 ) -> dict[str, Games]:
-    """The games of every member against an opponent; a member that breaks down is noted, an opponent is not met."""
+    """The games of every member against an opponent; a member that fails is noted and left out.
+
+    Raises :class:`PlayError` where the opponent fails.
+    """
     known = {}
     for name, player in mains.items():
         try:
@@ -157,7 +160,7 @@ def _reference(
     strong: Mapping[str, Partner],
     hunters: set[str],
 ) -> tuple[Games, tuple[str, str]]:
-    """The strongest response to an opponent in each seat, and what it is."""
+    """The games of the strongest known response in each seat, and what it is."""
     tried: dict[str, Games] = {}
     try:
         reply = best_reply(partner, terms.source, terms.rules, revealed=terms.revealed)
@@ -222,7 +225,7 @@ def _self_play(terms: Terms, name: str, player: Partner) -> Games:
 
 
 def _exploited(hunter: str, taken: Games, alone: Games, own: list[Games], confidence: float) -> Exploited:
-    """``taken``: the exploiter's games in each seat; ``own``: the member's against the opponents."""
+    """``taken``: the exploiter's games by seat; ``alone``, ``own``: the member's with itself and with opponents."""
 
     def over_scenarios(difference: Doubles) -> Estimate:
         return mean_over_scenarios(difference, alone[0].groups, confidence)

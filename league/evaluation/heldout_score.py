@@ -1,4 +1,4 @@
-"""The shortest way to a comparable figure: points of ten against a partner on the held-out scenarios, both seats."""
+"""One comparable figure for any partner: points of ten on the held-out scenarios, in both seats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: 
 
 @contextmanager
 def before_and_after(member: Partner, against: Spec = "heuristic") -> Iterator[None]:
-    """Score ``member`` before and after whatever is done within, its training for instance, and print both."""
+    """Print the score of ``member`` before and after the body of a ``with`` statement, such as its training."""
     first, start = heldout_score(member, against), time.perf_counter()
     yield
     seconds, last = time.perf_counter() - start, heldout_score(member, against)

@@ -1,4 +1,4 @@
-"""How like people a policy speaks: at positions that people were in, what it would say beside what they said.
+"""How closely a policy speaks as people do: at their positions, its acts compared with theirs.
 
 Everything is measured on positions that nothing was taught from (``test``), with intervals over scenarios. Accuracy
 looks at the likeliest act alone, cross-entropy and divergence at whole distributions: the divergence is exact, that of
@@ -27,7 +27,7 @@ BINS = 10  # of the reliability table, equally wide (Guo et al. 2017, arXiv 1706
 
 
 class Accuracy(NamedTuple):
-    """How often somebody would have said what people said."""
+    """The share of positions at which a policy's guess is what people said."""
 
     everywhere: Estimate  # the act
     replies: Estimate  # the act, where the partner had spoken before
@@ -65,7 +65,7 @@ class Likeness(NamedTuple):
 
 
 def accuracy(act: Int8s, oA: Int8s, positions: Positions) -> Accuracy:
-    """Of the guesses ``act[N]`` and ``oA[N, 3]``."""
+    """The accuracy of the guesses ``act[N]`` and ``oA[N, 3]``."""
     right = act == positions.act
     offers = positions.act <= Act.INSIST
     same = (oA == positions.oA).all(axis=1) & (act <= Act.INSIST)
@@ -78,7 +78,7 @@ def majority(taught: Positions) -> Act:
 
 
 def always(act: Act, positions: Positions) -> Accuracy:
-    """Of somebody who says the same act every time, and as an offer keeps everything."""
+    """The accuracy of saying ``act`` every time, and of keeping everything in an offer."""
     return accuracy(np.full(positions.size, act, dtype=np.int8), positions.counts, positions)
 
 
@@ -90,7 +90,7 @@ def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Esti
 
 @torch.no_grad()
 def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
-    """How like people ``network`` speaks at ``positions``."""
+    """Compare ``network`` with what people said at ``positions``."""
     seen = examples(positions, network)
     logits, _ = network(seen.features)
     act_nats, oA_nats = imitation(logits, seen.mask, seen.act, seen.oA)
@@ -125,7 +125,7 @@ def distance(network: PolicyNetwork, reference: PolicyNetwork, positions: Positi
 
 
 def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:
-    """Confidences ``[N]`` in 0..1 and whether they were right, in ``BINS`` bins."""
+    """The reliability table of confidences ``[N]`` in 0..1 and of which guesses were right ``[N]``."""
     place = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
     bins = []
     for number in range(BINS):

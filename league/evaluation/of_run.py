@@ -81,7 +81,7 @@ def evaluate_folder(
     sample: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FinalEvaluation:
-    """The same for the run in a folder. Raises what opening it raises, in words for its user."""
+    """The same for the run in a folder. Raises what opening it raises."""
     directory = named_run(folder)
     with Ledger(directory.ledger) as ledger:
         if not ledger.begun:
@@ -98,14 +98,14 @@ def evaluate_folder(
 
 
 def heldout_source(config: Config) -> ScenarioSource:
-    """The part of the run's source that nobody learned on, where it has one."""
+    """The held-out part of the run's source; all of it where it has none."""
     env = config.env
     split = HELDOUT.get(env.scenarios, env.split)
     return env.model_copy(update={"split": split}).open_source()
 
 
 def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:
-    """What was paid in practice, where that was not the learner's own points."""
+    """A note for each main member that practised for another reward than its own points."""
     for learner in config.learners:
         changed = (stage.learner(learner) for stage in config.curriculum)
         paid = sorted({learner.reward, *(each.reward for each in changed if each is not None)} - {OWN})

@@ -1,4 +1,4 @@
-"""What games came to, and what the splits of bargaining theory would have, in the same arrays and the same figures."""
+"""Outcomes of games, and of the solutions of bargaining theory, as the same arrays and the same figures."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ UNITS = {
 
 
 def outcomes_of(games: Games, seat: int) -> Outcomes:
-    """What the player in ``seat`` came to. Raises :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`."""
+    """The outcomes of the player in ``seat``. Raises :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`."""
     return outcomes_from(efficiency_of(games), seat, games.turns.astype(np.float64))
 
 
 def outcomes_from(reached: Efficiency, seat: int, turns: Doubles | None = None) -> Outcomes:
-    """The same from what games reached; their ``turns[N]`` are not known from that."""
+    """The same from the efficiency of games, which does not hold their ``turns[N]``."""
     own, left = reached.points[:, seat], reached.points[:, 1 - seat]
     return Outcomes(
         groups=reached.groups,
@@ -117,7 +117,7 @@ def outcomes_from(reached: Efficiency, seat: int, turns: Doubles | None = None) 
 
 
 class Marks(NamedTuple):
-    """What holds of each split of N scenarios, ``[N, K]`` rows of the grid as in :mod:`dond_marl.yardsticks.solve`."""
+    """Properties of each split of N scenarios, ``[N, K]``: rows of the grid of :mod:`dond_marl.yardsticks.solve`."""
 
     gap: Doubles  # points of ten between the two shares
     envy_free: Bools
@@ -138,7 +138,7 @@ def marks(solutions: Solutions) -> Marks:
 
 
 def outcomes_at(concept: Concept, solutions: Solutions, known: Marks, seat: int) -> Outcomes:
-    """What ``seat`` would come to if every game ended at a split of the concept, each of a set equally often."""
+    """The outcomes of ``seat`` if every game ended at a split of the concept, all of its splits equally often."""
     number = concept.splits.sum(axis=1)
 
     def mean(values: Doubles | Bools) -> Doubles:
@@ -173,7 +173,7 @@ def together(seats: tuple[Outcomes, Outcomes]) -> Outcomes:
 
 
 def figures(outcomes: Outcomes, confidence: float) -> Figures:
-    """What games came to on average, every game weighing the same."""
+    """The means of outcomes, every game weighing the same."""
     groups, deal, joint = outcomes.groups, outcomes.deal, outcomes.own + outcomes.left
 
     def mean(values: Doubles | Bools, among: Bools | bool = True) -> Estimate:
@@ -213,7 +213,7 @@ def share(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
 
 
 def landed(outcomes: Outcomes) -> tuple[Doubles, Rows]:
-    """Where games ended: the different pairs of own and the partner's points ``[M, 2]``, and how many games each."""
+    """The different pairs of own and partner's points ``[M, 2]``, and the number of games that ended at each."""
     places, number = np.unique(np.stack([outcomes.own, outcomes.left], axis=1), axis=0, return_counts=True)
     return places, number
 

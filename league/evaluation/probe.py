@@ -1,4 +1,4 @@
-"""What could be gained: by knowing the partner's values, by answering the member best; and what it is left with."""
+"""The value of information against a partner, and a member's exploitability and safety."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from partners.best_response import BestResponse
 
 
 class Probe(NamedTuple):
-    """Expected points of ten under the source's prior, by seat; intervals where something is not exact."""
+    """Expected points of ten under the source's prior, by seat; bounds where a value is not exact."""
 
     member: str
     against: str
@@ -42,7 +42,7 @@ class Probe(NamedTuple):
 
 
 def probe(member: str, against: str, source: ScenarioSource, rules: Rules) -> Probe:
-    """Compute all of it; seconds where everything is exact, more for networks and where responses must be played."""
+    """Compute a probe: in seconds where all is exact, longer for networks and where responses must be played."""
     player, partner = seat_occupant(member), seat_occupant(against)
     others = {name: seat_occupant(name) for name in zoo()}
     hidden, exploited, alone = [], [], self_play_values(player, source, rules)
@@ -65,7 +65,7 @@ def probe(member: str, against: str, source: ScenarioSource, rules: Rules) -> Pr
 
 
 def _responses(to: Partner, others: Mapping[str, Partner]) -> dict[str, Partner]:
-    """Who is tried where the best response is not exact: the zoo, and the response that acts by the odds."""
+    """The responses that are tried where the best one is not exact: the zoo, and one that acts by the odds."""
     try:
         return {**others, "a response by the odds": BestResponse(to)}
     except ValueError:

@@ -1,4 +1,4 @@
-"""How near a member comes to the best that can be done against each partner: shares of a reference's points.
+"""How close a member comes to a reference, the best known response to each partner: shares of its points.
 
 A share is a member's mean own points over the reference's, against one partner in one seat on the same scenarios, and
 at most 1. Their interquartile mean leaves out the quarter of the cells where it is worst and the quarter where it is
@@ -33,7 +33,7 @@ class Proximity(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A figure of a member, the same of its references, and the ratio of the two."""
+    """One figure of a member and of its references, and the ratio of the two."""
 
     own: Rated
     reference: Rated
@@ -47,7 +47,7 @@ def proximity(
     seed: int,
     confidence: float,
 ) -> Proximity:
-    """The shares of a member's games, by partner and in both seats, of the reference's in the same scenarios."""
+    """The member's points as shares of the reference's, by partner and in both seats, in the same scenarios."""
     draws, mine, theirs = _weights(seed), _sums(own, "own")[0], _sums(reference, "own")[0]
     everywhere = np.ones(GROUPS)
     value, drawn = _shares(mine @ everywhere, theirs @ everywhere), _shares(mine @ draws.T, theirs @ draws.T)
@@ -109,7 +109,7 @@ def _shares(mine: Table, theirs: Table) -> Table:
 
 
 def _sums(games: Sequence[tuple[Outcomes, Outcomes]], figure: str) -> tuple[Table, Table]:
-    """Sums of a figure and games by group of scenarios, two ``[W, 2, GROUPS]``; where it is ``nan`` it is left out."""
+    """Sums of a figure and games by group of scenarios, two ``[W, 2, GROUPS]``; ``nan`` values are left out."""
     sums, counts = np.zeros((2, len(games), 2, GROUPS))
     for partner, seats in enumerate(games):
         for seat, outcomes in enumerate(seats):

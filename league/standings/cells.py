@@ -40,7 +40,7 @@ SUMS = tuple(name for name in TOTALS.names or () if name != "error")
 
 
 class Payoffs(NamedTuple):
-    """What the ledger says of every cell, ``[N, 2, N]`` by member, its seat and its opponent; ``nan``: not known."""
+    """The figures of every cell, ``[N, 2, N]`` by member, its seat and its opponent; ``nan``: not known."""
 
     mean: NDArray[np.float64]  # points of ten
     games: NDArray[np.float64]  # effective: (sum of weights)**2 / sum of squared weights; 0 where never met
@@ -210,7 +210,7 @@ def _runs(ordered: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _sweeps(legs: Sequence[tuple[int, int]], size: int) -> Iterator[slice]:
-    """Stretches of ``legs`` without a leg twice, each of at most ``GAMES_AT_ONCE`` games or one leg."""
+    """Slices of ``legs`` in which no leg stands twice, each of at most ``GAMES_AT_ONCE`` games or of one leg."""
     start, seen = 0, set[tuple[int, int]]()
     for place, leg in enumerate(legs):
         if leg in seen or (len(seen) + 1) * size > max(GAMES_AT_ONCE, size):

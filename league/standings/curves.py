@@ -24,7 +24,7 @@ class CurvePoint(NamedTuple):
 
 
 def learning_curves(ledger: Ledger, confidence: float, against: str = YARDSTICK) -> list[CurvePoint]:
-    """Every learner's score against ``against``, round by round; empty where one of them does not take part."""
+    """Every learner's score against ``against``, round by round; rounds without a meeting are left out."""
     learners = [member.name for member in ledger.members() if member.live]
     rounds = range(ledger.next_round) if learners else ()
     return [point for number in rounds for point in round_curves(ledger, number, learners, confidence, against)]

@@ -1,4 +1,4 @@
-"""Duplicate match points: who does better with the same cards, as a Bayesian rating with its interval over scenarios.
+"""Duplicate match points: who does better with the same cards, as a Bayesian rating with an interval over scenarios.
 
 As in duplicate bridge, only members compare that held the same values in the same seat against the same partner; how
 much better counts for nothing. Every such table is one race that openskill rates. Intervals come from a Bayesian
@@ -135,7 +135,7 @@ def _means(shares: Table, weights: Table) -> Table:
 
 
 def _ranks(results: Table) -> NDArray[np.int64]:
-    """0 for the best, equal ones alike, ``[k]``."""
+    """Ranks ``[k]`` from 0 for the best; equal results share a rank."""
     ranks: NDArray[np.int64] = np.unique(-np.round(results, RESOLUTION), return_inverse=True)[1]
     return ranks
 

@@ -23,7 +23,7 @@ SELECTION = 10.0  # per point of ten: near the limit in which the better of two 
 
 
 class Drift(NamedTuple):
-    """Where replicator dynamics ended."""
+    """The mixtures at which replicator dynamics ended, and what they are worth."""
 
     first: Table  # [A] shares of the members in seat_0
     second: Table  # [B] in seat_1

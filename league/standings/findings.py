@@ -1,4 +1,4 @@
-"""What a league found out: what each member is worth, and which mixtures of members are stable, each with its doubt.
+"""Findings of a league: each member's ratings and the stable mixtures of members, all with intervals.
 
 Everything is a fold over the ledger: ratings (:mod:`league.standings.ratings`,
 :mod:`league.standings.duplicate_rating` and :func:`league.standings.meta_game.deviation_rating`) and the meta-game
@@ -93,7 +93,7 @@ def findings(
     confidence: float,
     replicates: int | None = None,
 ) -> Findings | None:
-    """The findings of a fold and of the sessions of each round, whose entrants are numbered as in ``cross``.
+    """The findings of ``cross`` and of the sessions of each round, whose entrants are numbered as in ``cross``.
 
     ``live`` members have changed from round to round. Takes 5 s among 20 or 50 members.
     """

@@ -1,4 +1,4 @@
-"""What planning needs to know of the rounds so far: a fold over the ledger, kept up to date round by round."""
+"""What planning needs of the rounds so far: a fold over the ledger, updated round by round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from league.tasks.values import Leg, Member
 
 
 class History:
-    """Who scores what against whom, how each learner came on against each opponent, and which stages were played."""
+    """Cross-play so far, each learner's score against each opponent by round, and the stages played."""
 
     def __init__(self, members: Sequence[Member], decay: float) -> None:
         self.members = tuple(member for member in members if member.born == 0 and member.split != "heldout")
@@ -53,7 +53,7 @@ class History:
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(opponents))
 
     def last_snapshot(self, learner: str) -> Member | None:
-        """The newest snapshot of a learner."""
+        """The newest snapshot of a learner; ``None`` before its first."""
         own = [member for member in self.members if member.role == "snapshot" and member.parent == learner]
         return max(own, key=lambda member: member.born, default=None)
 

@@ -1,4 +1,4 @@
-"""The league seen from above: every member a strategy, the cross-play table a two-seat general-sum game.
+"""The meta-game of a league: every member is a strategy of a two-seat general-sum game, the cross-play table.
 
 Which mixtures of members are stable, which of the stable ones is best for all, and what each member is worth there.
 Everything is a function of two payoff tables, one per seat: bargaining is general-sum, and the seats differ.
@@ -31,7 +31,7 @@ MOST_COMPARED = 2000  # pairs among which gains are compared for that: more take
 
 
 class MetaGameError(InputError):
-    """The tables are no game: another shape is needed, or a cell holds no number."""
+    """The tables are no game: their shapes differ or are not ``[A, B]``, or a cell holds no number."""
 
 
 class Game(NamedTuple):

@@ -32,7 +32,7 @@ class Shrunk(NamedTuple):
 
 
 def shrink(payoffs: Payoffs) -> Shrunk:
-    """What is believed of every cell: ``(n * mean + strength * prediction) / (n + strength)``, n effective games.
+    """The posterior of every cell: ``(n * mean + strength * prediction) / (n + strength)``, n effective games.
 
     ``strength`` is learned from the cells. The spread counts a game's variance, how far true means lie from the
     prediction, and the prediction's own error, which is large for members that have met few.

@@ -1,4 +1,4 @@
-"""The supervised expert, from the published dialogues to a checkpoint: what it is taught, how, and what it is worth."""
+"""The supervised expert: cloned from the published dialogues, measured, and saved as a checkpoint."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEED = 0  # of the games on the card
 
 
 class Lessons(NamedTuple):
-    """The positions of people: those that are taught, those that say when to stop, those that nothing is learned on."""
+    """People's positions: for training, for early stopping, and for measuring."""
 
     taught: Positions
     others: Positions
@@ -39,14 +39,14 @@ class Lessons(NamedTuple):
 
 
 class Strength(NamedTuple):
-    """How well it plays where DISAGREE ends the game, on the held-out scenarios."""
+    """How well a clone plays on the held-out scenarios where DISAGREE ends the game."""
 
     zoo: Scores
     shares: dict[str, Estimate]  # of points against the heuristic, by what they are a share of
 
 
 class Report(NamedTuple):
-    """What the expert is worth, on what nothing was taught from."""
+    """What the expert is worth, measured on data that it was not trained on."""
 
     likeness: Likeness
     majority: Accuracy  # of always saying what people say most
@@ -97,7 +97,7 @@ def teach(
 
 
 def examine(network: PolicyNetwork, positions: Lessons, tell: Callable[[str], None] = lambda _: None) -> Report:
-    """Measure the network on positions and scenarios that nothing was taught from; ``tell`` hears of each step."""
+    """Measure the network on data that it was not trained on; ``tell`` hears of each step."""
     unseen = positions.unseen
     tell("beside what people said")
     most = majority(positions.taught)
@@ -113,7 +113,7 @@ def examine(network: PolicyNetwork, positions: Lessons, tell: Callable[[str], No
 
 
 def save(path: Path, network: PolicyNetwork, config: TrainConfig, epochs: list[Epoch], report: Report) -> None:
-    """Write the checkpoint with its card."""
+    """Write the checkpoint, with the settings, the best epoch and the report as its card."""
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
     best = [epoch for epoch in epochs if epoch.best][-1]
     about = {
@@ -132,7 +132,7 @@ def target(config: TrainConfig) -> Path:
 
 
 def plain(value: object) -> Any:
-    """A report as plain JSON values, rounded; what is not known is null."""
+    """A report as plain JSON values, rounded to four digits; ``nan`` becomes null."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: plain(each) for name, each in value._asdict().items()}
     if isinstance(value, dict):

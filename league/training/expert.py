@@ -22,7 +22,7 @@ HOW = "points of ten on the held-out scenarios of 'lewis', each played in both s
 
 
 def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
-    """Write the newest checkpoint of ``run`` as the expert, with its card; the card. Raises :class:`RunError`."""
+    """Write the newest checkpoint of ``run`` as the expert, and return its card. Raises :class:`RunError`."""
     folder = named_run(run, SETTINGS).path
     checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
     if not checkpoints:
@@ -44,7 +44,7 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
 
 
 def _scores(network: Any, *, greedy: bool) -> dict[str, dict[str, float | int]]:
-    """Against every scripted partner and itself."""
+    """Scores against every scripted partner and itself, by name."""
     expert, terms = NetworkPartner(network, greedy=greedy), heldout_terms(seed=SEED)
     opponents = {**{name: seat_occupant(name) for name in scripted()}, "itself": expert}
     return {name: _rounded(score(expert, opponent, terms)) for name, opponent in opponents.items()}
@@ -65,7 +65,7 @@ def _rounded(result: Result) -> dict[str, float | int]:
 
 
 def _seconds(path: Path) -> float | None:
-    """How long the training took, where its log says so and it was not interrupted."""
+    """The training's duration by its log; ``None`` without a log or after an interruption."""
     if not path.is_file():
         return None
     with path.open(newline="", encoding="utf-8") as file:

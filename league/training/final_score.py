@@ -1,4 +1,4 @@
-"""How well a learner plays once it has learned, beside what could be had."""
+"""How well a trained learner plays, and what share that is of the best response's points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from partners.network.partner import NetworkPartner
 
 
 def _terms(training: Training) -> Terms:
-    """Scenarios that the learner did not learn on, where its source has such."""
+    """The held-out scenarios of the training's source where it has some, otherwise scenarios of the source."""
     source, env, seed = training.source, training.config.env, training.config.training.seed
     if source.name == "lewis":
         source = heldout_terms().source
@@ -19,7 +19,7 @@ def _terms(training: Training) -> Terms:
 
 
 def final_score(training: Training, *, greedy: bool) -> tuple[str, Result]:
-    """What the learner scores against ``env.partner`` where it did not learn: scenarios in words, and the result."""
+    """The learner against ``env.partner`` on held-out scenarios: their description, and the result."""
     learner, terms = NetworkPartner(training.learner.network, greedy=greedy), _terms(training)
     whisper = None if training.whisper is None else training.whisper.whole()
     return terms.source.label, score(learner, training.partner, terms, whisper)

@@ -1,4 +1,4 @@
-"""What a training leaves behind while it runs: a row of CSV and TensorBoard scalars per update."""
+"""The log of a training: a row of CSV and TensorBoard scalars per update."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ProgressRow(NamedTuple):
 
 
 class ProgressLog:
-    """An open log; rows after the checkpoint that a run goes on from are written again, not twice."""
+    """An open log; on resuming, rows after the checkpoint are dropped first, so that no update stands twice."""
 
     def __init__(self, folder: Path, to_csv: bool, to_tensorboard: bool, decisions: int) -> None:
         self._file: IO[str] | None = None
@@ -87,7 +87,7 @@ class ProgressLog:
 
 
 def _keep_rows_until(path: Path, decisions: int) -> None:
-    """Leave a header and the whole rows of up to ``decisions``, at once: a kill must not lose them."""
+    """Keep the header and the complete rows of up to ``decisions``, replacing the file atomically."""
     kept: list[dict[str, str]] = []
     if path.is_file():
         with path.open(newline="", encoding="utf-8") as file:

@@ -38,10 +38,10 @@ PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first
 
 
 class Watcher(Protocol):
-    """Who is shown the training."""
+    """Hears of the events of a training."""
 
     def warned(self, message: str) -> None:
-        """Something that the user should know, and that stops nothing."""
+        """A warning for the user; the training goes on."""
         ...
 
     def opened(self, training: Training, directory: Path) -> None:
@@ -129,7 +129,7 @@ class Training:
             self.past = [*self.past, NetworkPartner(copy_of(self.learner.network))][-PAST_SELVES:]
 
     def save(self, folder: Path) -> Path:
-        """Write a checkpoint that training can go on from and a seat can play; the path of its ``.json``."""
+        """Write a checkpoint to resume from, or to play in a seat; the path of its ``.json``."""
         tensors, counters = self.learner.state()
         for number, past in enumerate(self.past):
             tensors |= {f"past.{number}.{name}": value for name, value in past.network.state_dict().items()}
@@ -141,7 +141,7 @@ class Training:
         return path
 
     def restore(self, path: Path) -> None:
-        """Go on from a checkpoint of :meth:`save`. Raises :class:`CheckpointError`."""
+        """Resume from a checkpoint of :meth:`save`. Raises :class:`CheckpointError`."""
         weights = load_checkpoint(path)
         shape, about = weights.network().shape, weights.about  # it is one of this build
         device = torch.device(self.config.training.device)
@@ -153,13 +153,13 @@ class Training:
 
 
 def begin(config: TrainConfig, *, anew: bool = True) -> Training:
-    """A training that has not started; ``anew=False``: its weights are restored next, so that it reads none.
+    """A training that has not started; ``anew=False``: its weights are restored next, so first weights are not read.
 
     Raises what opening its scenarios, seating its partner or reading its first weights raises.
     """
     settings = config.training
     if settings.algo == "bc":
-        raise RunError("bc (behavior cloning) plays no games and is not resumed: it takes a minute, so start it anew")
+        raise RunError("bc (behaviour cloning) plays no games and is not resumed: it takes a minute, so start it anew")
     if settings.device == "cuda" and not torch.cuda.is_available():
         raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
     torch.set_num_threads(settings.threads)
@@ -175,7 +175,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
-    """Train in ``directory`` to the end, or until ``watcher`` asks for a stop; whether it came to the end.
+    """Train in ``directory`` until all decisions are made or ``watcher`` asks for a stop; whether it is complete.
 
     Without a ``config`` the run's own settings are used. Raises :class:`RunError` or :class:`CheckpointError`.
     """
