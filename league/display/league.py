@@ -25,14 +25,7 @@ from league.tables.standings import crossplay, ladder, ladder_table, learning
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
 
-WIDE = 160  # columns; used where there is no terminal to ask
 LINES_AROUND = 7  # of the live view, besides the ladder's rows
-
-
-def console_for_people() -> Console:
-    """Standard output, wide enough for the tables where it is no terminal."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
 class PlainWatcher:

@@ -18,6 +18,7 @@ from dond_marl.yardsticks.metrics import TEN, Estimate
 from league.display.figures import shown, spelled
 from league.display.svg.curves import curve_chart
 from league.display.svg.frontier import drawing, legend, plane_of
+from league.display.svg.whisker import reach, whisker
 from league.tables.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Table, common_n, number_of
 
 HERE = Path(__file__).parent
@@ -34,14 +35,6 @@ class Drawn(NamedTuple):
     figure: bool
 
 
-class Spread(NamedTuple):
-    """An interval on a line, in per cent of its length."""
-
-    low: float
-    width: float
-    at: float
-
-
 def page(report: Report) -> str:
     """The whole file."""
     return _engine().get_template("page.html.j2").render(report=report, style=(HERE / "page.css").read_text("utf-8"))
@@ -54,8 +47,8 @@ def _engine() -> Environment:
     )
     engine.filters |= {"drawn": drawn, "shown": shown, "spelled": spelled}
     engine.globals |= {
-        "kind_of": kind_of, "where_n": where_n, "number_of": number_of, "common_n": common_n, "reach": reach,
-        "spread": spread, "heat": heat, "chart": chart, "plane": plane, "pool": pool,
+        "kind_of": kind_of, "where_n": where_n, "number_of": number_of, "common_n": common_n, "span": span,
+        "first": first, "whisker": whisker, "heat": heat, "chart": chart, "plane": plane, "pool": pool,
         "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
     }  # fmt: skip
     return engine
@@ -86,24 +79,14 @@ def drawn(cell: Cell) -> Drawn:
     return Drawn("" if math.isnan(mean) and ends else spelled(mean, cell.unit), ends, n, True)
 
 
-def reach(table: Table) -> tuple[float, float]:
-    """Whole points between which all intervals of the first figures of a table lie."""
-    ends = [end for row in table.rows for end in _ends(_first(row))]
-    low = max(math.floor(min(ends, default=0.0)), 0)
-    return low, max(min(math.ceil(max(ends, default=TEN)), int(TEN)), low + 1)
+def first(row: Row) -> Estimate:
+    """The first figure of a row, which is drawn as a whisker."""
+    return next(cell.estimate for cell in row.cells if isinstance(cell, Figure))
 
 
-def spread(row: Row, least: float, most: float) -> Spread | None:
-    """The first figure of a row with its interval, on a line from ``least`` to ``most``."""
-    estimate = _first(row)
-    ends = _ends(estimate)
-    if estimate is None or not ends:
-        return None
-
-    def at(value: float) -> float:
-        return round(100 * (min(max(value, least), most) - least) / (most - least), 1)
-
-    return Spread(at(min(ends)), round(at(max(ends)) - at(min(ends)), 1), at(estimate.mean))
+def span(table: Table) -> tuple[int, int]:
+    """Where the line of a table's whiskers begins and ends."""
+    return reach(map(first, table.rows))
 
 
 def heat(cell: Cell) -> str:
@@ -126,14 +109,3 @@ def pool(game: Dialogue) -> list[tuple[str, int, int, int]]:
     """Of each type: how many are on the table, and what one is worth to each seat."""
     scenario = game.record.scenario
     return list(zip((f"{item}s" for item in ITEMS), scenario.counts, *scenario.utilities, strict=True))
-
-
-def _first(row: Row) -> Estimate | None:
-    return next((cell.estimate for cell in row.cells if isinstance(cell, Figure)), None)
-
-
-def _ends(estimate: Estimate | None) -> list[float]:
-    """Both ends of the interval, or the mean alone where it has none."""
-    if estimate is None or math.isnan(estimate.mean):
-        return []
-    return [estimate.mean] if math.isnan(estimate.low) else [estimate.low, estimate.high]

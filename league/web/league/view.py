@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from dond_marl.yardsticks.metrics import TEN, Estimate
+from dond_marl.yardsticks.metrics import TEN
 from league.display.figures import spelled, with_half
 from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
+from league.display.svg.whisker import reach, whisker
 from league.standings.crossplay import Standing
 from league.web.league.follower import Picture, sentence
 
@@ -46,7 +47,7 @@ def summary(picture: Picture) -> Markup:
 def ladder(picture: Picture) -> Markup:
     """Every member's points against all others, with the interval as a drawing and in figures."""
     members = {member.name: member for member in picture.members}
-    low, high = _reach(picture.standings)
+    low, high = reach(row.points for row in picture.standings)
     scale = element("td", element("small", f"{low:g}"), element("small", f"{high:g}"), class_="scale")
     heads = ("#", "member", "points of ten", "", "of response", "of Nash", "left", "deals")
     head = element("tr", *(element("th", name, scope="col") if name else scale for name in heads))
@@ -65,7 +66,7 @@ def ladder(picture: Picture) -> Markup:
                     scope="row",
                 ),
                 element("td", with_half(row.points), class_="strong"),
-                element("td", _whisker(row.points, low, high), class_="whisker"),
+                element("td", whisker(row.points, low, high), class_="whisker"),
                 element("td", spelled(row.of_response.mean, "share")),
                 element("td", spelled(row.of_nash.mean, "share")),
                 element("td", spelled(row.left)),
@@ -170,26 +171,3 @@ def curriculum(picture: Picture) -> Markup:
     if decisions:
         parts += [element("h3", "Decided lately"), element("ol", *decisions, class_="decisions")]
     return joined(parts)
-
-
-def _reach(standings: tuple[Standing, ...]) -> tuple[float, float]:
-    """Whole points between which all intervals lie."""
-    known = [row.points for row in standings if not math.isnan(row.points.mean)]
-    lows = [point.mean if math.isnan(point.low) else point.low for point in known]
-    highs = [point.mean if math.isnan(point.high) else point.high for point in known]
-    low, high = max(math.floor(min(lows, default=0.0)), 0), min(math.ceil(max(highs, default=TEN)), 10)
-    return low, max(high, low + 1)
-
-
-def _whisker(estimate: Estimate, least: float, most: float) -> Markup:
-    """The interval on a line from ``least`` to ``most``."""
-    if math.isnan(estimate.mean):
-        return Markup("")
-
-    def at(value: float) -> float:
-        return 100 * (min(max(value, least), most) - least) / (most - least)
-
-    low = at(estimate.mean if math.isnan(estimate.low) else estimate.low)
-    high = at(estimate.mean if math.isnan(estimate.high) else estimate.high)
-    reach = element("i", style=f"left:{low:.1f}%;width:{high - low:.1f}%")
-    return element("span", reach, element("b", style=f"left:{at(estimate.mean):.1f}%"), aria_hidden="true")
