@@ -1,1 +1,1 @@
-"""The neutral table model, and the sections that the terminal and the report both show."""
+"""The tables of a league as plain values, and the sections that the terminal and the report both show."""
