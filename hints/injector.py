@@ -44,7 +44,7 @@ def HintInjectorEnv(
     ``env``: the AEC environment or a :class:`SingleAgentView`, wrapped or not. ``hinter``: any
     :class:`dond_marl.seats.Hinter`, ``"random"``, or the name of an occupant whose choice is hinted, such as
     ``"expert"`` and ``"llm(provider=hf)"``. ``cadence_k``: a hint is asked on every ``cadence_k``-th own step
-    of a seat, its first included. ``seats``: which seats are told, of 0 and 1; ``None`` for all (of a
+    of a seat, its first included. ``seats``: which seats get hints, of 0 and 1; ``None`` for all (of a
     ``SingleAgentView``, the agent's). To play one seat against a partner, wrap the view rather than what it views:
     hints for a partner, which reads none, would be asked in vain. Two wrappers can tell two seats different things.
     ``privileged``: the hinter is shown the other seat's values; say so beside every figure that comes of it.
@@ -114,7 +114,7 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
 
 class _Prompter:
-    """What both wrappers share: who is told what in the game as it stands, by noise of the hints' own."""
+    """What both wrappers share: which seat gets which hint at this point of the game, by noise of the hints' own."""
 
     def __init__(self, game: NegotiationEnv, schedule: HintSchedule, seats: Collection[int] | None) -> None:
         self._game, self._schedule, self._agents = game, schedule, _agents(seats)
@@ -164,7 +164,7 @@ def _hinter(hinter: Hinter | str) -> Hinter:
 
 
 def _agents(seats: Collection[int] | None) -> tuple[str, ...]:
-    """The names of the seats that are told."""
+    """The names of the seats that get hints."""
     if seats is None:
         return SEATS
     if not isinstance(seats, Collection) or isinstance(seats, str) or not seats or not set(seats) <= {0, 1}:

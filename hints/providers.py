@@ -18,7 +18,7 @@ from dond_marl.seats import Bools, Cause, Decisions, Hints, Int8s, Partner, Trai
 
 
 class HinterError(RunFailure):
-    """What only a person can mend, such as a refused key: it stops whoever asked, as no later hint would be better."""
+    """A failure that only a person can mend, such as a refused key: it ends the run, as later hints would fail too."""
 
 
 class Advice(NamedTuple):

@@ -1,4 +1,4 @@
-"""When a seat is told: a hinter asked at the start and on every k-th own step of the seat, its answers as features.
+"""When a seat gets a hint: at the start and on every k-th own step of it; and the hint as features.
 
 Source: specification, section 2.2 ("every k steps (and on reset)"). The batched play loop and the environments' wrapper
 both ask through here, so what a seat is trained on is what it is told later.
@@ -57,7 +57,7 @@ class HintSchedule:
         return HintSchedule(self.hinter, self.cadence_k, privileged=self.privileged)
 
     def due(self, turns: Turns) -> bool:
-        """Whether the seat to move is told something at this turn."""
+        """Whether the seat to move gets a hint at this turn."""
         return turns.taken // 2 % self.cadence_k == 0
 
     def tell(self, turns: Turns) -> Floats:

@@ -1,4 +1,4 @@
-"""The partner that does best against a given other one, and knows it."""
+"""The best response to another partner, as a partner."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Interface(Protocol):
     """How a person is asked."""
 
     def ask(self, view: View) -> Action:
-        """The person's act, a legal one. Whatever it raises fails the game by the fault of the person's seat."""
+        """The person's act, a legal one. An exception counts as a failure of the person's seat."""
         ...
 
 
@@ -91,14 +91,14 @@ class Human:
 
 
 def human(interface: str) -> Human:
-    """A person, asked act by act through ``interface``, such as ``league.play_screen:Terminal``.
+    """A person, asked act by act through ``interface``, such as ``league.display.game:Terminal``.
 
     Source: this project. ``interface``: ``module:name`` of what makes, when called without arguments, an object with
     ``ask(view) -> action``.
     """
     module, colon, name = interface.partition(":")
     if not (module and colon and name.isidentifier()):
-        raise ValueError(f"interface is written module:name, such as league.play_screen:Terminal; got {interface!r}")
+        raise ValueError(f"interface is written module:name, such as league.display.game:Terminal; got {interface!r}")
     return Human(getattr(importlib.import_module(module), name)())
 
 

@@ -1,4 +1,4 @@
-"""A partner that is somebody else in every game."""
+"""A partner that draws another one for each game."""
 
 from __future__ import annotations
 

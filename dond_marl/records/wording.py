@@ -48,7 +48,7 @@ def in_english(action: Action, counts: Triple, *, variant: int = 0, final: bool 
 
 
 def _share(items: Triple, counts: Triple) -> str:
-    """``the two hats and one ball``: a type of which nothing is left is told by its article."""
+    """``the two hats and one ball``: a type that is taken whole has the article."""
     if items == counts:
         return "everything"
     named = [_named(*part) for part in zip(items, counts, ITEMS, strict=True) if part[0]]

@@ -1,7 +1,7 @@
 """PPO and REINFORCE: each improves one network from the experience of complete games.
 
-A learner's whole state is its network's weights, its optimizer's, those of the reference that it is pulled toward, if
-it is, and two counters; its random numbers are a function of (seed, update). Saved and restored at any update, it goes
+A learner's whole state is its network's weights, its optimizer's, those of the reference that it is pulled toward,
+if any, and two counters; its random numbers are a function of (seed, update). Saved and restored at any update, it goes
 on to the same bits.
 """
 
@@ -33,7 +33,7 @@ REFERENCE = "reference."  # before the names of its tensors
 
 
 class Learner:
-    """One network, its optimizer, and how far they are; with ``settings.kl`` also whom it is pulled toward.
+    """One network, its optimizer and its progress; with ``settings.kl`` also the reference that it is pulled toward.
 
     ``reference`` is a network of the same shape; :meth:`restore` brings it as well.
     """

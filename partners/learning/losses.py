@@ -43,7 +43,7 @@ def log_prob_and_entropy(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) 
 
 
 def imitation(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> tuple[Tensor, Tensor]:
-    """Cross-entropies in nats of what somebody said: of the act ``[B]``, and of ``oA`` ``[B]``, 0 without an offer.
+    """Cross-entropies in nats of the actions taken: of the act ``[B]``, and of ``oA`` ``[B]``, 0 without an offer.
 
     Arguments as of :func:`log_prob_and_entropy`; the two add up to the negative of its log-probability.
     """

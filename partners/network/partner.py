@@ -19,7 +19,7 @@ ROWS = 64  # forwards are padded to a multiple: the same row gives the same bits
 
 
 class Choices(NamedTuple):
-    """What the network said and why, one row per game."""
+    """The actions drawn and what they were drawn from, one row per game."""
 
     act: Tensor  # [B] int64
     oA: Tensor  # [B, 3] int64, drawn for every row
