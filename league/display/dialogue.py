@@ -11,14 +11,14 @@ from dond_marl.records.wording import in_english
 
 
 class Step(NamedTuple):
-    """The game before an act, and the act; the last step has none: the game is over."""
+    """The state before an act, and the act; ``None`` in the last step, when the game is over."""
 
     state: State
     action: Action | None
 
     @property
     def number(self) -> int:
-        """How many acts were said before."""
+        """How many acts came before."""
         return len(self.state.history)
 
 
@@ -44,7 +44,7 @@ def said(step: Step) -> str:
 
 
 def act_in_words(action: Action, state: State) -> str:
-    """An act of the seat to move and what it comes to for that seat."""
+    """An act of the seat to move, and its worth to that seat in brackets."""
     act, seat = action.act_type, state.mover
     values, counts = state.scenario.utilities[seat], state.scenario.counts
     if act.is_offer:

@@ -65,12 +65,12 @@ HEADINGS = {
 
 
 def print_final(console: Console, final: FinalEvaluation) -> None:
-    """The final evaluation of a league, as its report lays it out."""
+    """Print the final evaluation of a league, with the same tables as its report."""
     print_section(console, final_evaluation(final_document(final), stored_human_line()))
 
 
 def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine) -> None:
-    """The tables, what their figures mean, and what a reader must know of them."""
+    """Print the tables of one pair, and what their figures mean."""
     rules, people = evaluation.rules, human_figures(human)
     title = (
         f"{evaluation.member} against {evaluation.against} on {evaluation.source.label}: "
@@ -107,7 +107,7 @@ def print_probe(console: Console, probed: Probe) -> None:
 
 
 def best_response_table(evaluation: Evaluation) -> Table:
-    """What a best response is worth, what it and the member got, and the member's share of it, by seat."""
+    """By seat: the value of a best response, what it and the member scored, and the member's share of that."""
     rows = []
     if evaluation.values is not None:
         values = (both(evaluation.values), *evaluation.values)

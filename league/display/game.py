@@ -1,7 +1,7 @@
 """A game in the terminal, for the person in one of its seats: what is shown, and how an act is asked for.
 
-Lines only ever follow each other, so that it works on any terminal, in a pipe and in a file. Whatever comes from
-somebody else (a partner's name, a line of input) is printed inert: no markup, no control characters.
+Output is only ever appended, line by line, so that it works on any terminal, in a pipe and in a file. Text that comes
+from outside (a partner's name, a line of input) is printed without markup or control characters.
 """
 
 from __future__ import annotations
@@ -56,11 +56,10 @@ class Terminal:
             line = self._read(PROMPT)
 
     def say(self, text: str, style: str = "", *, wrap: bool = True) -> None:
-        """One inert line; without ``wrap`` it is never broken, so that it can be copied."""
+        """Print a line without markup or control characters; without ``wrap`` only the terminal breaks it."""
         self._console.print(Text(inert(text), style=style), soft_wrap=not wrap)
 
     def show(self, *parts: Table | str) -> None:
-        """Tables, and inert lines."""
         for part in parts:
             self.say(part) if isinstance(part, str) else self._console.print(part)
 
@@ -73,7 +72,7 @@ class Terminal:
         self.show(conversation(state, view.seat, since), table_now(view))
 
     def _confirmed(self, action: Action, view: View) -> str:
-        """Nothing if the person means ``action``, otherwise what to understand instead."""
+        """An empty string if the person confirms ``action``, otherwise the line to read instead."""
         self.say(f"read as {described(action, view)}")
         answer = self._read("say that? [Y/n] ")
         plain = answer.strip().lower()
@@ -95,7 +94,7 @@ class Terminal:
 
 
 def inert(text: str) -> str:
-    """``text`` with everything that a terminal might obey replaced; line ends stay."""
+    """``text`` with every control and direction character replaced by ``?``; line ends stay."""
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
@@ -128,7 +127,7 @@ def table_now(view: View) -> Table:
 
 
 def described(action: Action, view: View) -> str:
-    """An act and what it comes to for the person."""
+    """An act, and its worth to the person."""
     act = action.act_type
     if act.is_offer:
         left = rest(view.counts, action.oA)

@@ -37,33 +37,30 @@ class PlainWatcher:
         self.rounds_are_over = False  # nothing is in flight that a stop could not end at any moment
 
     def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
-        """Say what begins or goes on."""
         self._say(opening(config, source, directory, progress))
 
     def warned(self, message: str) -> None:
-        """Pass a warning on."""
         self._say(f"warning: {message}", "yellow")
 
     def finishing(self, message: str) -> None:
-        """Say it."""
         self.rounds_are_over = True
         self.tick()
         self._say(f"  {message}")
 
     def tick(self) -> None:
-        """A stop that was asked for happens."""
+        """Stop here if somebody asked for it."""
         if self.stop_asked:
             raise KeyboardInterrupt
 
     def played(self, _progress: Progress, result: MatchResult) -> None:
-        """Say only what went wrong."""
+        """Print only what went wrong."""
         self.tick()
         if result.failed is not None:
             names = " and ".join(member.name for member in result.task.members)
             self._say(f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow")
 
     def trained(self, _progress: Progress, result: TrainResult) -> None:
-        """How a learner did, whoever it met."""
+        """Print how a learner did against all that it met."""
         name, state = result.task.learner.name, result.state
         if result.failed is not None:
             self._say(f"warning: the practice of {name} failed: {result.cause}", "yellow")
@@ -71,7 +68,6 @@ class PlainWatcher:
             self._say(f"  {name}: {state.decisions:,} decisions, {result.points:.2f} points of ten in practice")
 
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
-        """One line."""
         self._say(f"{status(progress)} · first: {standings[0].member} {with_half(standings[0].points)}")
 
     def _say(self, text: str, style: str = "") -> None:
@@ -96,12 +92,10 @@ class LiveWatcher(PlainWatcher):
         self._live.stop()
 
     def played(self, _progress: Progress, result: MatchResult) -> None:
-        """Move the bars."""
         super().played(_progress, result)
         self._draw(_progress)
 
     def trained(self, _progress: Progress, result: TrainResult) -> None:
-        """Move the bars, and the learner's curve."""
         if result.failed is not None:
             super().trained(_progress, result)
         else:
@@ -109,7 +103,6 @@ class LiveWatcher(PlainWatcher):
         self._draw(_progress)
 
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
-        """Redraw the ladder."""
         rows = max(self._console.height - LINES_AROUND - len(self._practiced), 3)
         self._ladder = next(on_screen(ladder_table(standings[:rows]), self._console.width))
         self._draw(progress)
@@ -143,7 +136,7 @@ def status(progress: Progress) -> str:
 
 
 def curve(values: Sequence[float], width: int = 40) -> str:
-    """The latest values as a line of blocks, from 0 to 10 points of ten."""
+    """The latest values, 0..10 points of ten, as a line of block characters."""
     blocks = "▁▂▃▄▅▆▇█"
     return "".join(blocks[min(int(max(value, 0.0) / 10 * len(blocks)), 7)] for value in values[-width:])
 
@@ -154,7 +147,7 @@ def duration(seconds: float) -> str:
 
 
 def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
-    """The sections of the report that are made at the end of a league, and where everything lies."""
+    """Print the sections that the report shows too, and where the files are."""
     config, cross, confidence = outcome.config, outcome.cross, outcome.config.league.confidence
     standings = cross.ladder(confidence, outcome.responses)
     print_section(console, ladder(cross, standings, (), confidence, len(outcome.responses)))

@@ -105,7 +105,7 @@ def frontier(scenarios: Scenarios) -> Doubles:
 
 
 def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> None:
-    """Write the figure. Raises :class:`PlotError`."""
+    """Write the figure to ``path``. Raises :class:`PlotError`."""
     check_drawable(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
     from matplotlib.figure import Figure
@@ -187,7 +187,7 @@ def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
 
 
 def _circles(axes: Axes, evaluation: Evaluation) -> int:
-    """Where games landed; how many the largest circle stands for."""
+    """Draw where games landed; the number of games of the largest circle."""
     outcomes = together(evaluation.played.seats)
     places, number = landed(outcomes)
     if len(places) > MOST_PLACES:

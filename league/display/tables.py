@@ -25,7 +25,7 @@ def line(console: Console, text: str, style: str = "") -> None:
 
 
 def print_section(console: Console, section: Section) -> None:
-    """The title, the tables, and what their figures mean."""
+    """Print the title, the tables, and the notes on what their figures mean."""
     section = inert(section)
     console.print(Text(f"\n{section.title}", style="bold"))
     for block in section.blocks:
@@ -68,7 +68,7 @@ def curve_lines(points: Sequence[CurvePoint]) -> Iterator[str]:
 
 
 def _ranked(table: Table) -> Table:
-    """The table with its rows numbered, and and the columns of members named by those numbers."""
+    """The table with its rows numbered, and the columns of members named by those numbers."""
     digits = len(str(len(table.rows)))
     rows = [row._replace(label=f"{rank:>{digits}} {row.label}") for rank, row in enumerate(table.rows, start=1)]
     heads = table.heads if table.kind == "ladder" else tuple(map(str, range(1, 1 + len(table.heads))))
@@ -85,7 +85,7 @@ class _Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """The fewest characters in which no figure, and no word that is not very long, is cut."""
+        """The fewest characters that cut no figure, and no word up to ``LONGEST_WORD``."""
         words = " ".join((self.head, *self.cells) if self.text else (self.head,)).split()
         return max(min(max(map(len, words), default=0), LONGEST_WORD), 0 if self.text else max(map(len, self.cells)))
 
@@ -109,7 +109,7 @@ def _needed(label: int, columns: Sequence[_Column]) -> int:
 
 
 def _column(head: str, cells: Sequence[Cell]) -> _Column:
-    """Intervals are spelled by half their width where that says the same as both ends, in all of the column."""
+    """Intervals are spelled as ± half their width if that says the same as their ends everywhere in the column."""
     symmetric = all(_symmetric(cell) for cell in cells if isinstance(cell, Figure))
     spell = with_half if symmetric else with_ends
     full = [spell(*cell) if isinstance(cell, Figure) else cell or UNKNOWN for cell in cells]
@@ -118,7 +118,7 @@ def _column(head: str, cells: Sequence[Cell]) -> _Column:
 
 
 def _without_interval(cell: Cell) -> str:
-    """A figure alone; empty where its interval is all that is known of it."""
+    """The mean alone; empty where only its interval is known."""
     if not isinstance(cell, Figure) or math.isnan(cell.estimate.mean):
         return ""
     return spelled(cell.estimate.mean, cell.unit)

@@ -49,11 +49,9 @@ class TrainWatcher:
             self._live.stop()
 
     def warned(self, message: str) -> None:
-        """Pass a warning on."""
         line(self._console, f"warning: {message}", "yellow")
 
     def opened(self, training: Training, directory: Path) -> None:
-        """Say what begins or goes on."""
         config, learner = training.config, training.learner
         verb = f"going on after {learner.decisions:,} decisions" if learner.decisions else "starting"
         line(

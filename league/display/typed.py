@@ -31,7 +31,7 @@ _NUMBERS = re.compile(r"[-+]?\d{1,6}([\s,]+[-+]?\d{1,6})*,?", re.ASCII)
 
 
 class Wish(Enum):
-    """What is no act."""
+    """A command that is no act."""
 
     HELP = "help"
     LEAVE = "leave"
@@ -45,7 +45,7 @@ class Meant(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """What cannot be played, and why, in one line."""
+    """Why a line cannot be played."""
 
     why: str
 
@@ -74,7 +74,7 @@ def understood(line: str, view: View) -> Meant | Wish | Mistake:
 
 
 def help_line(rules: Rules) -> str:
-    """All commands, in one line."""
+    """All commands under these rules, in one line."""
     return HELP.format(walks=" and walk away" if rules.disagree == "ends" else " with the offer")
 
 

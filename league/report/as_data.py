@@ -28,7 +28,7 @@ def as_csv(report: Report) -> str:
 
 
 def as_json(report: Report) -> str:
-    """The document."""
+    """The document, by section; a figure is its value, low, high, n and unit, ``null`` where unknown."""
     document = {
         "title": report.title,
         "told": report.summary,
@@ -39,7 +39,7 @@ def as_json(report: Report) -> str:
 
 
 def rows_of(section: Section) -> Iterator[tuple[str, str, Cell]]:
-    """Every cell of a section: item, figure, what it says; several tables of one section tell theirs apart."""
+    """Every cell of a section, after its item and the name of its figure, with the caption where tables are several."""
     tables = [block for block in section.blocks if isinstance(block, Table)]
     for place, note in enumerate(section.notes, start=1):
         yield "note", str(place), note

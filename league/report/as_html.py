@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
 
 
 def page(report: Report) -> str:
-    """The whole file."""
+    """The report as the text of an HTML file."""
     return _engine().get_template("page.html.j2").render(report=report, style=(HERE / "page.css").read_text("utf-8"))
 
 
@@ -55,7 +55,7 @@ def _engine() -> Environment:
 
 
 def kind_of(block: Block) -> str:
-    """How a block is drawn."""
+    """Which macro of ``pieces.html.j2`` draws a block."""
     return block.kind if isinstance(block, Table) else type(block).__name__.lower()
 
 
@@ -70,7 +70,7 @@ def where_n(table: Table) -> str:
 
 
 def drawn(cell: Cell) -> Drawn:
-    """A cell in its parts."""
+    """A cell in the parts that are styled differently."""
     if not isinstance(cell, Figure):
         return Drawn("\N{EN DASH}" if cell is None else cell, "", "", False)
     mean, _, low, high = cell.estimate
@@ -90,22 +90,22 @@ def span(table: Table) -> tuple[int, int]:
 
 
 def heat(cell: Cell) -> str:
-    """How warm a cell of points of ten is, 0 to 1."""
+    """The share of ten points in a cell, 0..1, which sets its colour."""
     return f"{min(max(cell.estimate.mean / TEN, 0.0), 1.0):.2f}" if isinstance(cell, Figure) else "0"
 
 
 def chart(curves: Curves) -> Markup:
-    """Learning curves, drawn."""
+    """Learning curves as SVG."""
     return curve_chart(curves.points, curves.yardstick, curves.confidence)
 
 
 def plane(game: Dialogue) -> Markup:
-    """Where a game landed among all that was possible, drawn, as seat_0 sees it."""
+    """Where a game landed among all that was possible, as SVG with a legend, seen from seat_0."""
     at = plane_of(game.record, 0, ("seat_0", "seat_1"))
     return drawing(at) + legend(at)
 
 
 def pool(game: Dialogue) -> list[tuple[str, int, int, int]]:
-    """Of each type: how many are on the table, and what one is worth to each seat."""
+    """Of each type of item: its name, how many there are, and what one is worth to seat_0 and seat_1."""
     scenario = game.record.scenario
     return list(zip((f"{item}s" for item in ITEMS), scenario.counts, *scenario.utilities, strict=True))

@@ -13,7 +13,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # what Markdown, or the HTML in 
 
 
 def markdown(report: Report) -> str:
-    """The whole report."""
+    """The report as the text of a Markdown file."""
     parts = [f"# {escaped(report.title)}", escaped(report.summary)]
     parts += [f"- [{section.title}](#{_anchor(section.title)})" for section in report.sections]
     text = "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
@@ -63,7 +63,7 @@ def _table(table: Table) -> str:
 
 
 def _matrix(table: Table) -> str:
-    """A wide table: columns by rank, half of each interval, and how small and large the cells' numbers are."""
+    """A wide table: columns named by rank, half of each interval, and the range of n."""
     numbers = [cell.n for row in table.rows for cell in row.cells if isinstance(cell, Figure) and cell.n]
     rows = [
         [f"{rank} {row.label}", *(_with_half(cell) for cell in row.cells)]

@@ -1,6 +1,6 @@
-"""Everything that a report tells of one run: a fold over its ledger, and the files that the league's end left.
+"""All facts of the report on one run, from its ledger and from the files written at the end of the league.
 
-A league that is still going on is read as it stands at one moment, and not disturbed.
+A league that is still running is read at one moment, without disturbing it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def collect(folder: Path) -> Report:
     """The report on the run in ``folder``, or on the newest of those in it.
 
     Raises :class:`~league.ledger.run_directory.RunError`, :class:`~league.ledger.ledger.LedgerError` and
-    :class:`~league.settings.read.ConfigError`, in words for whoever asked.
+    :class:`~league.settings.read.ConfigError`, whose messages name what is wrong.
     """
     directory = named_run(folder)
     if not directory.ledger.is_file():

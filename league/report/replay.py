@@ -18,7 +18,7 @@ from league.tasks.values import Leg, Place, Seated, facts_of, match_index, open_
 
 
 def orders(ledger: Ledger, number: int) -> Iterator[tuple[int, Leg]]:
-    """Every leg of a committed round, and which seat order of its match it is (0, 1)."""
+    """Every leg of a committed round, after its seat order in the match: 0 or 1."""
     opens = {(first, second) for _, kind, first, second, *_ in ledger.meetings(number) if kind == "match"}
     for leg in ledger.legs(number):
         yield (0 if leg.seats in opens else 1), leg
@@ -33,7 +33,7 @@ def played_again(
     leg: Leg,
     instead: Mapping[str, Partner] | None = None,
 ) -> Games | str:
-    """The games of a leg, which come to the same facts, or a sentence why that cannot be.
+    """The games of a leg, played again and checked against its facts, or why that is impossible.
 
     ``instead``: who sits for some of the members; nobody else is asked who costs something to ask.
     """

@@ -30,7 +30,7 @@ UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"  # stands for any control or direction
 
 
 class Figure(NamedTuple):
-    """A number with its interval and what it is a mean over, in its unit; ``nan`` and 0 where there is none of it."""
+    """A number with its doubt, in its unit. A mean or bounds of ``nan``, and an ``n`` of 0, are not known."""
 
     estimate: Estimate
     unit: Unit = "points"
@@ -67,7 +67,7 @@ class Table(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """The score of learners against a yardstick, as they learned."""
+    """The scores of learners against a yardstick, round by round."""
 
     points: tuple[CurvePoint, ...]
     yardstick: str
@@ -105,7 +105,7 @@ class Section(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Everything about one run."""
+    """The report on one run."""
 
     title: str
     summary: str  # one line below the title

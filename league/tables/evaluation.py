@@ -35,12 +35,12 @@ def final_evaluation(document: Mapping[str, Any], human: HumanLine) -> Section:
 
 
 def people(human: HumanLine) -> Table:
-    """What people come to, alone."""
+    """The figures of people alone."""
     return Table("What people come to", *in_columns([_human(human)], [HUMANS]), label="who")
 
 
 def about_people(human: HumanLine) -> str:
-    """Who the people are, and what differs in their games."""
+    """A note on who the people are, and how their games differ."""
     return (
         f"{HUMANS.capitalize()}: {human.perspectives:,} sides of published negotiations, on their own scenarios and by "
         f"talking; seat_0 is who speaks first; acts are turns, with the closing selection; {CONFIDENCE:.0%} intervals. "
@@ -116,7 +116,7 @@ def _meetings(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
 
 
 def _line(line: Mapping[str, Any], scenarios: int) -> dict[str, Cell]:
-    """One player's figures, or a point of reference's; a share of deals is out of the deals."""
+    """The figures of one player or point of reference; those of deals count the deals alone."""
     both = line[BOTH]
     cells: dict[str, Cell] = {}
     for head, (key, unit) in PLAYED.items():

@@ -14,7 +14,10 @@ from league.tasks.values import Member
 def ladder(
     cross: CrossPlay, standings: Sequence[Standing], members: Sequence[Member], confidence: float, responses: int
 ) -> Section:
-    """Everybody's points against everybody else, best first."""
+    """Everybody's points against everybody else, best first.
+
+    ``members`` give the roles; ``responses`` is the number of members to whom a best response is known exactly.
+    """
     others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
     more: dict[str, dict[str, Cell]] = {member.name: {"role": member.role.replace("_", " ")} for member in members}
     for row in standings:
@@ -36,7 +39,7 @@ def ladder(
 
 
 def ladder_table(standings: Sequence[Standing], more: Mapping[str, Mapping[str, Cell]] = MappingProxyType({})) -> Table:
-    """What the standings alone say of each member; ``more``: cells of others' making, by member and heading."""
+    """The columns that follow from standings alone; ``more``: further cells, by member and heading."""
     fallen, failed = any(row.fallbacks for row in standings), any(row.failed for row in standings)
     rows: list[dict[str, Cell]] = [
         {

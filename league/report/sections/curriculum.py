@@ -38,7 +38,7 @@ def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> S
 def lineage(
     members: Sequence[Member], states: Mapping[str, LearnerState], standings: Sequence[Standing], decisions: Decisions
 ) -> Section:
-    """Every learner and its snapshots, and what was decided of them."""
+    """Every learner with its snapshots, and the decisions about them."""
     if not states:
         return Section("lineage", "Lineage", ("None: nobody learns in this league.",))
     points = {row.member: row.points for row in standings}

@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
 
 
 class _LookedThrough(NamedTuple):
-    """What all games of the ledger came to, in sums over groups of scenarios."""
+    """All games of the ledger, in sums over groups of scenarios."""
 
     candidates: dict[str, list[Candidate]]  # of each kind: the best of each pair of members, best first
     sums: dict[str, tuple[np.ndarray, np.ndarray]]  # [1, GROUPS] totals and counts
@@ -51,7 +51,7 @@ class _LookedThrough(NamedTuple):
 
 
 def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
-    """The section. Games with equal figures rank by how long they were talked over, then by their place."""
+    """The section. Of games with equal figures the longer rank first, then the earlier."""
     try:
         league = _looked_through(ledger)
     except ImpossibleScore as bug:
@@ -106,7 +106,7 @@ def _first(kept: dict[Pair, Candidate]) -> dict[Pair, Candidate]:
 
 
 def _extremes(reached: Efficiency, leg: Leg) -> Iterator[tuple[str, int, tuple[float, ...]]]:
-    """One game of each kind of a leg: the kind, which game, and its merit; those where a fallback played are no use."""
+    """One game of each kind in a leg, none in which a fallback played: the kind, the row of the game, and its merit."""
     turns, lost = leg.facts["turns"].astype(float), reached.best_joint
     free = ~leg.facts["fallbacks"].any(axis=1)
     merits = {
@@ -149,7 +149,7 @@ def _all_games(league: _LookedThrough, confidence: float) -> Table:
 def _dialogues(
     kind: str, candidates: list[Candidate], config: Config, ledger: Ledger, blobs: Path
 ) -> tuple[list[Dialogue], str | None]:
-    """The first ``EACH`` that can be played again; and what stood in the way of the last that could not."""
+    """The first ``EACH`` candidates that can be played again, and why the last of the others cannot."""
     dialogues: list[Dialogue] = []
     problem = None
     for candidate in candidates:

@@ -41,7 +41,7 @@ CLASSES = {
 
 
 class _Counted(NamedTuple):
-    """What the ledger says of a member."""
+    """The ledger's counts of a member."""
 
     decisions: int
     fallbacks: int
@@ -129,7 +129,7 @@ def _of_file(
 
 
 def _calls(path: Path) -> tuple[tuple[Row, ...], list[str]]:
-    """Calls and tokens by what came of them, and the models that were asked."""
+    """Calls and tokens by their outcome, and the models that were called."""
     if not path.is_file():
         raise FileNotFoundError("it is not here")
     query = (
@@ -149,7 +149,7 @@ def _calls(path: Path) -> tuple[tuple[Row, ...], list[str]]:
 
 
 def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[Row, ...] | str:
-    """Every decision by its class, from the member's matches played again out of its file; or why that cannot be."""
+    """Every decision by its class, from the member's matches played again from its file; or why that is impossible."""
     replayed = {model.name: _from_file(model) for model in ledger.members() if _is_model(model)}
     partner = replayed[member.name]
     if isinstance(partner, str):
@@ -165,7 +165,7 @@ def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) ->
 
 
 def _from_file(member: Member) -> LLMPartner | str:
-    """The model answering from its file alone, without a call; or why that cannot be."""
+    """The model answering from its file alone, without a call; or why that is impossible."""
     kind, options = parse_spec(member.spec or "")
     if kind != "llm":
         return "cannot be played again: it is one of several"

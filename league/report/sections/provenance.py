@@ -17,7 +17,7 @@ from league.tasks.values import machine
 def provenance(
     config: Config, ledger: ReadLedger, blobs: Path, sha256: Mapping[str, str], broken: str | None
 ) -> Section:
-    """The section; ``sha256`` is of the files besides the ledger that the report was read from."""
+    """The section; ``sha256``: of the files read besides the ledger; ``broken``: the damage to the rows, if any."""
     notes, meta = ledger.notes(), ledger.meta()
     rows = [
         Row("seed", (str(config.league.seed),)),
@@ -43,7 +43,7 @@ def provenance(
 
 
 def broken_at(ledger: ReadLedger) -> str | None:
-    """From where on the rows are not what was written; ``None`` where all are."""
+    """The first round whose rows differ from what was written, as a sentence; ``None`` where all rows are sound."""
     unsound = ledger.first_unsound()
     if unsound is None:
         return None
@@ -52,7 +52,7 @@ def broken_at(ledger: ReadLedger) -> str | None:
 
 
 def _weights(ledger: ReadLedger, blobs: Path) -> str:
-    """Whether the weights that members play with are what the ledger names."""
+    """How many files of weights match the hashes in the ledger."""
     named = {state.blob for state in ledger.states().values()}
     named |= {member.blob for member in ledger.members() if member.blob is not None}
     lost = 0
@@ -67,7 +67,7 @@ def _weights(ledger: ReadLedger, blobs: Path) -> str:
 
 
 def _versions(then: str) -> Iterator[tuple[str, str]]:
-    """The versions that the run began with, and those of now where they differ."""
+    """The versions at the start of the run, with those of now where they differ."""
     try:
         before, after = json.loads(then), json.loads(machine())
     except ValueError:  # a note, which no seal covers
