@@ -23,7 +23,7 @@ from dond_marl.errors import RunFailure
 from dond_marl.scenarios.sources import Scenarios
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.settings.read import Config, parse
-from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Round
+from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Result, Round
 
 DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
 
@@ -93,7 +93,7 @@ class Ledger:
             ]
             figures[name] = (practiced.points, practiced.deals)
         states = [(number, name, *state, *figures.get(name, (None, None))) for name, state in played.states.items()]
-        results = (*played.matches, *played.trained)
+        results: list[Result] = [*played.matches, *played.trained]
         tasks = [(number, r.task.number, "match" if isinstance(r, MatchResult) else "train", r.failed) for r in results]
         causes = [(number, r.task.number, r.cause) for r in results if r.cause is not None]
         decisions = [(number, place, *decision) for place, decision in enumerate(played.decisions)]
