@@ -8,12 +8,12 @@ import numpy as np
 
 from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord, records
-from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
 from dond_marl.yardsticks.metrics import TEN, Estimate
 from league.display.figures import with_half
 from league.display.svg.markup import Markup, element, svg
+from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Figures, Outcomes, figures, landed, together
 from league.evaluation.outcomes import outcomes_of as outcomes_in
 
@@ -50,16 +50,15 @@ def meet(
     seed: int = 0,
 ) -> Match:
     """Play ``scenarios`` scenarios in both seat orders. Raises :class:`~dond_marl.rollout.OccupantError`."""
-    dealt = source.block(seed, 0, scenarios)
+    terms = Terms(source, source.block(seed, 0, scenarios), rules, seed)
     first, second = occupants
     seats: list[tuple[Outcomes, Outcomes]] = []
     kept: list[tuple[float, GameRecord]] = []
-    for order, (pair, named) in enumerate((((first, second), names), ((second, first), names[::-1]))):
-        games = rollout(pair, dealt, rules, seed=seed, index=(order,), prior=source.prior)
+    for order, games in enumerate(terms.games((first, first), second)):
         outcomes = outcomes_in(games, order), outcomes_in(games, 1 - order)
         seats.append(outcomes)
         welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
-        written = records(games, named, source=source.label, seed=seed)
+        written = records(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
         kept += list(zip(welfare, written, strict=True))
     one, other = (together((seats[0][who], seats[1][who])) for who in (0, 1))
     places, number = landed(one)

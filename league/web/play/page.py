@@ -20,8 +20,7 @@ from league.web.play.board import Board
 from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, best_response_score
 from league.web.play.result import pips, result
 from league.web.play.setup_form import SetupForm, Wish, sitting_of
-from league.web.play.talk import Talk
-from league.web.play.view import first_split, headline, time_left
+from league.web.play.view import first_split, headline, talk_lines, time_left
 from partners.human import View
 
 SHORTCUTS = """(event) => {
@@ -233,3 +232,37 @@ class PlayPage:
         game, self._game = self._game, None
         if game is not None:
             game.leave()
+
+
+class Talk:
+    """The conversation of one game, for the person in ``seat``."""
+
+    def __init__(self, seat: int, partner: str) -> None:
+        self._seat, self._partner = seat, partner
+        self.shown = 0  # acts
+        with Tag("section", classes="talk", aria_label="What was said"):
+            # A log: read out as it grows.
+            with Tag("div", classes="log", role="log", tabindex="0", aria_label="Conversation") as self._log:
+                self._lines = Tag("ol", classes="lines")
+            self._thinking = Tag("p", "", "thinking", hidden=True)
+            with self._thinking:
+                Tag("span", f"{partner} is thinking", "quiet")
+                for _ in range(3):
+                    Tag("i", aria_hidden="true")
+
+    def show(self, state: State, until: int | None = None) -> None:
+        """Show the first ``until`` acts, or all; those that are there already stay."""
+        lines = talk_lines(state, self._seat)[self.shown : until]
+        for line in lines:
+            with self._lines, Tag("li", classes="me" if line.mine else "they"):
+                Tag("span", "You" if line.mine else self._partner, "who")
+                Tag("p", line.text)
+                if line.note:
+                    Tag("small", line.note)
+        self.shown += len(lines)
+        if lines:
+            log = f"document.getElementById('{self._log.html_id}')"
+            ui.run_javascript(f"const log = {log}; if (log) log.scrollTop = 1e6")
+
+    def think(self, thinking: bool) -> None:
+        self._thinking.set(hidden=not thinking)
