@@ -121,7 +121,7 @@ def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, 
 def test_learners_learn_snapshots_join_and_every_decision_is_on_record(tmp_path):
     done = run("--config", write_settings(tmp_path, 10))
     assert done.returncode == 0, done.stderr
-    assert "learning: points of ten against heuristic" in done.stdout and "main@4" in done.stdout
+    assert "Points of ten against heuristic" in done.stdout and "main@4" in done.stdout
     folder = tmp_path / "runs" / "0001"
     assert (folder / "learning.csv").read_text().count("\n") == 1 + 2 * 11  # ten rounds of practice, and after the last
     with Ledger(folder / "ledger.sqlite") as ledger:

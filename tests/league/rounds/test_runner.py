@@ -128,7 +128,7 @@ def test_a_stop_after_all_rounds_is_heeded_at_once_and_the_end_comes_on_resuming
     folder = tmp_path / "runs" / "0001"
     assert process.returncode == 130 and f"--resume {folder}" in errors and "Traceback" not in errors
     assert not (folder / "evaluation.json").exists()
-    assert "main against members that it never met" in run("--resume", folder).stdout
+    assert "main against all held-out members" in run("--resume", folder).stdout
     assert (folder / "evaluation.json").is_file()
 
 
@@ -138,7 +138,7 @@ def test_the_tables_are_printed_and_written_and_every_figure_is_shown(tmp_path):
     lines = done.stdout.splitlines()
     assert sum(line.startswith("round ") for line in lines) == 2
     assert any("my rival" in line for line in lines) and any("boulware(exponent=2)" in line for line in lines)
-    assert "95% interval over" in done.stdout and f"{2 * (15 * 2 + 6) * 64:,} games" in done.stdout
+    assert "Intervals are 95%, over" in done.stdout and f"{2 * (15 * 2 + 6) * 64:,} games" in done.stdout
     assert max(len(line) for line in lines if line.lstrip()[:1].isdigit()) <= 160
     written = sorted(path.name for path in (tmp_path / "runs" / "0001").iterdir())
     assert {"config.yaml", "crossplay.csv", "ladder.csv", "ledger.sqlite"} <= set(written)
@@ -156,7 +156,7 @@ def test_a_finished_run_is_shown_again_on_resume(tmp_path):
     config = write_settings(tmp_path, 1)
     first, again = run("--config", config), run("--config", config, "--resume")
     assert again.returncode == 0
-    assert again.stdout.split("ladder", 1)[1] == first.stdout.split("ladder", 1)[1]
+    assert again.stdout.split("Ladder", 1)[1] == first.stdout.split("Ladder", 1)[1]
 
 
 def test_the_published_self_play_games_are_played_all_of_them_equally_often(tmp_path, data_dir):
@@ -266,7 +266,7 @@ def test_where_a_runs_files_lie_may_change_between_start_and_resume(tmp_path, da
         (
             ["--config", "CONFIG", "--set", "env.scenarios=self_play", "--set", "env.data_dir=nowhere"],
             2,
-            "fetch_data.py",
+            "dond data fetch",
         ),
         (["--config", "CONFIG", "--set", "members=[heuristc]"], 2, "did you mean 'heuristic'"),
         (["--config", "CONFIG", "--resume"], 1, "holds no run to resume"),
