@@ -15,6 +15,7 @@ from rich.text import Text
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import Estimate, mean_of
 from league.display.figures import spelled
+from league.display.tables import line
 from league.evaluation.evaluate import BOTH
 from league.evaluation.final import MemberEvaluation, final_evaluation
 from league.ledger.ledger import Ledger
@@ -96,7 +97,7 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
         "response: interquartile mean of its shares of the strongest known response's points; deals and welfare there, "
         "then in self-play."
     )
-    console.print(Text(note), soft_wrap=True)
+    line(console, note)
 
 
 def _trial(name: str, config: Config, decisions: int, evaluation: MemberEvaluation) -> Trial:

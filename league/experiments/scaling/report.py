@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from league.display.tables import line
 from league.experiments.scaling.simulation import ROUNDS, Costs, Load, Shape, alone, simulate
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
@@ -91,10 +91,10 @@ def grown(costs: Costs, shape: Shape, sized: Sized, workers: int) -> Shape:
 
 def print_loads(console: Console, costs: Costs, shape: Shape, loads: Mapping[str, Sequence[Load]]) -> None:
     """What was measured, and a table for each league."""
-    for line in in_words(costs):
-        console.print(Text(line), soft_wrap=True)
+    for note in in_words(costs):
+        line(console, note)
     for name, rows in loads.items():
-        console.print(Text(f"\n{name}" + (f": {CHANGES}" if name == CHANGED else "")), soft_wrap=True)
+        line(console, f"\n{name}" + (f": {CHANGES}" if name == CHANGED else ""))
         console.print(load_table(rows, alone(costs, shape)))
 
 

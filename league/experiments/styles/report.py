@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
 from league.display.figures import spelled, with_half
+from league.display.tables import line
 from league.experiments.styles.agreement import Agreement
 from league.experiments.styles.settings import SOURCES, Source, StylesConfig
 from league.experiments.styles.trials import FIGURES, TrialResult
@@ -111,8 +111,8 @@ def print_judged(console: Console, config: StylesConfig, judged: Sequence[Judged
             end_section=row.source == SOURCES[-1],
         )
     console.print(table)
-    line = f"one answer: the accuracy of always giving the commoner one. {draws} draws of labelled episodes each."
-    console.print(Text(line), soft_wrap=True)
+    note = f"one answer: the accuracy of always giving the commoner one. {draws} draws of labelled episodes each."
+    line(console, note)
 
 
 def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], partner: str) -> None:
@@ -136,8 +136,8 @@ def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], part
             end_section=row.source == SOURCES[-1],
         )
     console.print(table)
-    for line in (*_means(rows), *_notes(config)):
-        console.print(Text(line), soft_wrap=True)
+    for note in (*_means(rows), *_notes(config)):
+        line(console, note)
 
 
 def _means(rows: Sequence[Row]) -> Iterable[str]:
