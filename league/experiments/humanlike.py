@@ -73,8 +73,9 @@ def rows(
     opponents: Sequence[str] | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Row]:
-    """The rows of the table, first what the trainings start from; ``opponents`` are the zoo unless they are named,
-    and ``tell`` is called with what is being done.
+    """The rows of the table, first that of what the trainings start from.
+
+    ``opponents`` are the zoo unless they are named; ``tell`` is called with what is being done.
 
     Raises :class:`dond_marl.scenarios.data.DataError`, :class:`partners.learning.first_weights.FirstWeightsError`, and
     ``KeyboardInterrupt`` once the watcher has asked for a stop.

@@ -121,7 +121,6 @@ class Follower:
         self._responses: Responses = {}
         self._curves: list[CurvePoint] = []
         self._decisions: list[tuple[int, Decision]] = []
-        self._legs = 0
 
     def _settings(self) -> Config:
         try:

@@ -86,7 +86,7 @@ def policy(partner: Partner, step: Step, prior: str) -> Thought:
             likely = [(only_action(partner.act(turn)), 1.0)]
         else:
             return Thought(why_not="it gambles, and does not say how")
-    except Exception as error:  # somebody else's code, asked out of curiosity
+    except Exception as error:  # noqa: BLE001  # somebody else's code, asked out of curiosity
         return Thought(why_not=one_line(error))
     return Thought(tuple(Bar(action, p, action == step.action) for action, p in likely))
 
