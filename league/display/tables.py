@@ -16,6 +16,7 @@ from league.standings.curves import CurvePoint
 from league.tables.blocks import Cell, Curves, Figure, Section, Table, common_n, inert
 
 GAP = 2  # characters between two columns
+LABEL = 28  # characters of a row's label on one line of a narrow screen
 LONGEST_WORD = 16  # characters of a word of a heading, or of a text, on one line
 
 
@@ -45,10 +46,13 @@ def on_screen(table: Table, width: int) -> Iterator[Grid]:
     """The table in ``width`` characters.
 
     On too narrow a screen columns lose their intervals, from the last on, all but the first; columns that do not fit
-    even then stand in further tables below. A label takes a third of the width at most, and goes on in the next line.
+    even then stand in further tables below. A label that is longer than a third of the width, and than :data:`LABEL`,
+    goes on in the next line.
     """
     table = _ranked(table) if table.kind in ("ladder", "heat") else table
-    label = min(max(map(len, (table.label, *(row.label for row in table.rows)))), width // 3)
+    label = min(
+        max(map(len, (table.label, *(row.label for row in table.rows)))), max(width // 3, min(LABEL, width // 2))
+    )
     columns = [_column(head, [row.cells[place] for row in table.rows]) for place, head in enumerate(table.heads)]
     for place in range(len(columns) - 1, 0, -1):
         if _needed(label, columns) > width:
