@@ -131,7 +131,7 @@ class CleanRL:
         size = len(batch.obs)
         order = np.arange(size)
         for _ in range(EPOCHS):
-            np.random.shuffle(order)  # as CleanRL does
+            np.random.shuffle(order)  # noqa: NPY002  # as CleanRL does
             for start in range(0, size, size // MINIBATCHES):
                 part = Batch(*(tensor[order[start : start + size // MINIBATCHES]] for tensor in batch))
                 _, log_prob, entropy, value = self.agent(part.obs, part.mask, part.action)

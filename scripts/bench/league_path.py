@@ -84,7 +84,7 @@ def default_league() -> Ran:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", str(DEFAULT), "--workers", "1"]
         began = time.perf_counter()
-        subprocess.run([*command, "--set", f"logging.output_dir={folder}"], check=True, capture_output=True)
+        subprocess.run([*command, "--set", f"logging.output_dir={folder}"], check=True, capture_output=True)  # noqa: S603
         minutes = (time.perf_counter() - began) / 60
         with Ledger(named_run(Path(folder)).ledger) as ledger:
             seconds, overhead = ledger.clock()
@@ -104,5 +104,5 @@ def heavy_modules() -> list[str]:
 
 
 def _python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603
     return done.stdout

@@ -65,7 +65,7 @@ def rows(repeats: int, _seconds: float) -> Iterator[Row]:
     workload = f"{SQUARE} x {SQUARE} members, payoffs of both seats drawn uniformly, another game each time"
     for what, solve in (("max-welfare CCE", max_welfare_cce), ("Nash-bargaining CCE", nash_bargaining_cce)):
         games = iter(tables)
-        yield _limit(what, workload, 500, lambda: solve(next(games)), repeats)  # used up before the next
+        yield _limit(what, workload, 500, lambda: solve(next(games)), repeats)  # noqa: B023  # used up before the next
 
 
 def _limit(what: str, workload: str, milliseconds: float, work: Callable[[], object], repeats: int) -> Row:

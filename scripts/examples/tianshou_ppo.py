@@ -37,7 +37,7 @@ class Quiet(gymnasium.Wrapper):
 class Body(nn.Sequential):
     """Values ``[B, 1]``, or masked logits ``[B, 253]`` and no state, as Tianshou asks."""
 
-    def forward(self, obs: Any, state: Any = None, info: Any = None) -> Any:  # Tianshou gives it
+    def forward(self, obs: Any, state: Any = None, info: Any = None) -> Any:  # noqa: ARG002  # Tianshou gives it
         out = super().forward(torch.as_tensor(obs.observation))
         return out if out.shape[1] == 1 else (out.masked_fill(~torch.as_tensor(obs.action_mask).bool(), -1e8), state)
 

@@ -42,7 +42,7 @@ def run(example: Example, steps: int | None) -> Row:
         return Row(example, "not installed", f"pip install -e '.[examples]' brings {example.library}", False)
     options = ["--steps", str(steps)] if steps is not None and example.learns else []
     try:
-        done = subprocess.run(  # our own file
+        done = subprocess.run(  # noqa: S603  # our own file
             [python, example.path, *options],
             capture_output=True,
             text=True,
@@ -87,7 +87,7 @@ def _line(row: Row) -> str:
 def _versions(python: Path, example: Example) -> str | None:
     """The versions of the library, of those named beside it, of Gymnasium and Python; ``None`` if one is missing."""
     names = (example.library, *example.others, "gymnasium")
-    done = subprocess.run(  # our own line
+    done = subprocess.run(  # noqa: S603  # our own line
         [python, "-c", VERSIONS, *names], capture_output=True, text=True, check=False
     )
     if done.returncode:

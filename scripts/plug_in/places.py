@@ -68,7 +68,7 @@ def python_of(example: Example) -> Path:
     installed = place / "requirements.json"
     if not installed.is_file() or json.loads(installed.read_text(encoding="utf-8")) != list(example.apart):
         venv.create(place, with_pip=True, clear=True)
-        done = subprocess.run(  # our own list of requirements
+        done = subprocess.run(  # noqa: S603  # our own list of requirements
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *example.apart],
             capture_output=True,
             text=True,

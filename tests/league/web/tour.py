@@ -24,7 +24,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[0] = str(ROOT)
 
-from tests.league.web.browser import NARROW, WIDE, browsing, serving
+from tests.league.web.browser import NARROW, WIDE, browsing, serving  # noqa: E402  # the path is set above
 
 LOADS, ACTS = 7, 12
 ROWS, WATCHED = 10_000, 10.0  # rows of matches; seconds for which their page is watched
