@@ -209,7 +209,9 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
         return _failed(str(error), RUN_ERROR)
     except Interrupted as error:
         return _failed(str(error), INTERRUPTED)
-    except click.Abort:
+    except click.Abort as error:
+        if isinstance(error.__cause__, EOFError):
+            raise error.__cause__ from None  # click takes it for Ctrl-D at a prompt; here it is a bug
         return INTERRUPTED
     except ModuleNotFoundError as error:
         name = (error.name or "").split(".")[0]

@@ -38,7 +38,7 @@ def commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
 COMMANDS = [(), *commands(dond_group)]
 
 
-def found(words: list[str]) -> tuple[click.Command, list[str]]:
+def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that the words name, and the words that are left for it."""
     command: click.Command = dond_group
     while words and isinstance(command, click.Group):
@@ -66,7 +66,7 @@ def test_a_command_explains_itself_on_a_terminal_of_any_width(names, columns, mo
     assert dond(*names, "--help") == 0
     text = capsys.readouterr().out
     assert text.startswith("Usage:") and "\x1b" not in text, "no color: this is no terminal"
-    prose = inspect.cleandoc(found(list(names))[0].help or "").partition("\n\nexamples:\n")[0]
+    prose = inspect.cleandoc(resolved(list(names))[0].help or "").partition("\n\nexamples:\n")[0]
     assert " ".join(prose.split()) in " ".join(text.split())
     for line in text.partition("Examples:\n")[0].partition("\n\n")[2].splitlines():  # after the usage
         # What cannot be broken may stick out: an option with its choices, a path.
@@ -77,7 +77,7 @@ def test_a_command_explains_itself_on_a_terminal_of_any_width(names, columns, mo
 def test_the_examples_name_commands_options_and_files_that_there_are(names, capsys):
     assert dond(*names, "-h") == 0
     shown = examples(capsys.readouterr().out)
-    command, _ = found(list(names))
+    command, _ = resolved(list(names))
     assert shown or isinstance(command, click.Group) or names[:2] == ("data", "transcripts")
     for words in shown:
         for path in re.findall(r"configs/\w+\.yaml", " ".join(words)):
@@ -89,7 +89,7 @@ def test_the_examples_name_commands_options_and_files_that_there_are(names, caps
             assert (ROOT / words[1]).is_file()
             words = ["dond", Path(words[1]).stem, *words[2:]]
         assert words[0] == "dond"
-        used, left = found(words[1:])
+        used, left = resolved(words[1:])
         assert used is command or names == () or used in getattr(command, "commands", {}).values()
         assert {word for word in left if word.startswith("--")} <= options(used), words
 

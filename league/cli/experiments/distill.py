@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from dond_marl.errors import RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
@@ -58,7 +59,10 @@ def _made(recipe: Recipe, template: Template, out: Path | None) -> Path:
     folder = out.expanduser()
     if folder.exists() and not whole(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise SetupError(f"{folder} holds something else: name a new folder")
-    distill(recipe, template, folder, say)
+    try:
+        distill(recipe, template, folder, say)
+    except ValueError as error:  # a prompt longer than the model reads, say
+        raise RunFailure(str(error)) from error
     return folder
 
 

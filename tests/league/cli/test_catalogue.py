@@ -28,9 +28,9 @@ def rendered(parts, width: int, color: str | None = None) -> str:
 
 
 def test_everybody_has_a_name_a_sentence_and_a_source():
-    found = entries()
-    assert [entry.name for entry in found] == list(catalogue())
-    for entry in found:
+    listed = entries()
+    assert [entry.name for entry in listed] == list(catalogue())
+    for entry in listed:
         assert entry.sentence.endswith(".") and "``" not in entry.sentence + entry.source, entry
         assert entry.source and not entry.source.endswith("."), entry.name
 
@@ -79,10 +79,10 @@ def test_every_word_is_there_on_any_width(width):
 
 @pytest.mark.parametrize("width", [40, 60, 160])
 def test_in_full_everything_is_told(width):
-    found = {entry.name: entry for entry in entries()}
-    text = rendered(full([found["llm"], found["boulware"]]), width)
+    by_name = {entry.name: entry for entry in entries()}
+    text = rendered(full([by_name["llm"], by_name["boulware"]]), width)
     assert max(map(len, text.splitlines())) <= width
-    for parameter in found["llm"].parameters:
+    for parameter in by_name["llm"].parameters:
         assert parameter.name in text
     assert "default 4.0" in text and "from partners.scripted.time_based" in text
 

@@ -31,8 +31,8 @@ def openspiel(file: Path, out: Path, *others, play=("tough", "pushover")) -> lis
 def test_instances_are_played_by_both_openers_and_replayed(instances, tmp_path, capsys):
     out = tmp_path / "games.jsonl"
     assert transcripts(*openspiel(instances, out)) == 0
-    told = capsys.readouterr()
-    assert "1 of 3 instances are refused" in told.err and "4 games that replay exactly" in told.out
+    printed = capsys.readouterr()
+    assert "1 of 3 instances are refused" in printed.err and "4 games that replay exactly" in printed.out
     assert [game.occupants[0] for game in read_lines(out)] == ["tough"] * 2 + ["pushover"] * 2
     assert transcripts(*openspiel(instances, out, "--max-count", 5)) == 0 and len(list(read_lines(out))) == 6
     assert not capsys.readouterr().err
@@ -45,10 +45,10 @@ def test_talks_are_written_with_those_that_are_no_exact_games_marked(data_dir, t
     out = tmp_path / "talks.jsonl"
     assert transcripts("dialogues", "--data-dir", data_dir, "--split", "test", "--out", out) == 0
     assert transcripts("replay", out) == 0
-    told = capsys.readouterr().out
-    assert "236 games that replay exactly, 309 more that are no exact games" in told
-    assert "236 games replay to the outcome they state (AGREE 226, END 10)" in told
-    assert "244 are no exact games: utterance was not read" in told
+    printed = capsys.readouterr().out
+    assert "236 games that replay exactly, 309 more that are no exact games" in printed
+    assert "236 games replay to the outcome they state (AGREE 226, END 10)" in printed
+    assert "244 are no exact games: utterance was not read" in printed
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_talks_are_written_with_those_that_are_no_exact_games_marked(data_dir, t
 )
 def test_a_mistake_is_told_in_a_line(instances, tmp_path, capsys, words_of, code, words):
     assert transcripts(*words_of(instances, tmp_path / "out.jsonl")) == code
-    told = capsys.readouterr().err
-    assert words in told and "Traceback" not in told
+    printed = capsys.readouterr().err
+    assert words in printed and "Traceback" not in printed
 
 
 @pytest.mark.parametrize("show", [0, 5])

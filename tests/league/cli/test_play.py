@@ -59,13 +59,13 @@ class Keeps:
         return Action(Act.PROPOSE, view.counts) if view.rule_against(agree) else agree
 
 
-def sit(monkeypatch, tmp_path, *lines, columns=80, **given):
+def sit(monkeypatch, tmp_path, *lines, columns=80, **changed):
     """Play with these lines typed; the exit code."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     usual = {"partner": "pushover", "seat": "0", "seed": 3, "record": "games.jsonl"}
-    options = {name: value for name, value in {**usual, **given}.items() if value is not None}
+    options = {name: value for name, value in {**usual, **changed}.items() if value is not None}
     words = (word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value))
     return dond("play", "--no-color", *words)
 
@@ -174,7 +174,7 @@ def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "words"),
     [
         ("", "type an act, or [?] for help"),
         ("a", "not legal: AGREE needs the partner's last act to be PROPOSE or INSIST; the partner has not spoken yet"),
@@ -191,10 +191,10 @@ def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
         ("x" * 301, "too long to read: at most 300 characters"),
     ],
 )
-def test_what_cannot_be_played_is_told_in_one_line(line, told):
+def test_what_cannot_be_played_is_told_in_one_line(line, words):
     meant = understood(line, FRESH)
     assert isinstance(meant, Mistake)
-    assert re.search(told, meant.why)
+    assert re.search(words, meant.why)
     assert "\n" not in meant.why
 
 
@@ -296,7 +296,7 @@ def test_a_partner_that_fails_is_told_and_ends_the_sitting(monkeypatch, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("changed", "words"),
     [
         ({"partner": "huristic"}, "did you mean 'heuristic'"),
         ({"partner": "\x1b[31mred"}, "an occupant is written name"),
@@ -311,10 +311,10 @@ def test_a_partner_that_fails_is_told_and_ends_the_sitting(monkeypatch, tmp_path
         ({"record": Path(__file__)}, "its last line is no whole game record; name another file"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_told_in_one_line(monkeypatch, tmp_path, capsys, given, told):
-    assert sit(monkeypatch, tmp_path, **given) == 2
+def test_arguments_that_cannot_be_used_are_told_in_one_line(monkeypatch, tmp_path, capsys, changed, words):
+    assert sit(monkeypatch, tmp_path, **changed) == 2
     seen = capsys.readouterr()
-    assert told in seen.err
+    assert words in seen.err
     assert seen.err.count("\n") == 1
     assert seen.err.rstrip("\n").isprintable()
     assert not seen.out
