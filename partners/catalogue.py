@@ -13,7 +13,7 @@ from partners.mixture import Mixture
 from partners.network.saved import checkpoint, expert
 from partners.scripted.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
 from partners.scripted.chance import Nice, Random
-from partners.scripted.greedy import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
+from partners.scripted.heuristic import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
 from partners.scripted.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
 from partners.scripted.time_based import Boulware, Conceder, Linear
 

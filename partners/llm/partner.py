@@ -22,7 +22,7 @@ from partners.llm.local.client import LocalClient
 from partners.llm.prompt import HISTORY_CAP, Template, load_template, nudged
 from partners.llm.reply import LegalReply, Reason, legal_rows, read_reply
 from partners.parameters import check_whole_number
-from partners.scripted.greedy import Heuristic
+from partners.scripted.heuristic import Heuristic
 
 Fallback = Literal["greedy", "end", "forfeit"]
 Result = LegalReply | Reason | Failure  # what came of an ask

@@ -8,7 +8,7 @@ import pytest
 
 from dond_marl import occupants
 from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant, spec_name
-from partners.scripted.greedy import Heuristic
+from partners.scripted.heuristic import Heuristic
 from partners.scripted.time_based import Boulware
 
 
@@ -112,7 +112,7 @@ def installed(tmp_path, monkeypatch):
 
 
 SOURCE = """
-from partners.scripted.greedy import Heuristic
+from partners.scripted.heuristic import Heuristic
 
 def generous(share=0.3):
     return Heuristic(accept_ratio=share)

@@ -13,7 +13,7 @@ from dond_marl import occupants
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
 from league.cli.catalogue import DECLARED, Entry, Parameter, entries, entry_of, full, overview, plain
-from partners.scripted.greedy import Heuristic
+from partners.scripted.heuristic import Heuristic
 from tests.command import dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,7 +45,7 @@ def test_a_worked_entry():
         Parameter("demand", "1.0"),
     )
     assert entry.traits == Traits(deterministic=True, memoryless=True)
-    assert entry.in_words == "deterministic, no memory" and entry.module == "partners.scripted.greedy"
+    assert entry.in_words == "deterministic, no memory" and entry.module == "partners.scripted.heuristic"
 
 
 @pytest.mark.parametrize("name", [name for name in NEEDS_NOTHING if name != "llm"])
@@ -119,7 +119,7 @@ def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
 
 def test_the_command_lists_a_third_partys_occupants_too(tmp_path):
     (tmp_path / "theirs.py").write_text(
-        "from partners.scripted.greedy import Heuristic\n\n\ndef theirs(share=0.3):\n"
+        "from partners.scripted.heuristic import Heuristic\n\n\ndef theirs(share=0.3):\n"
         '    """Is easily pleased.\n\n    Source: elsewhere.\n    """\n    return Heuristic(accept_ratio=share)\n'
     )
     info = tmp_path / "theirs-1.0.dist-info"

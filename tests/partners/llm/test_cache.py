@@ -22,7 +22,7 @@ from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, reply_line
 from partners.llm.service import ServiceSettings
-from partners.scripted.greedy import Heuristic
+from partners.scripted.heuristic import Heuristic
 from tests.loopback import Page, Service, completion
 
 LEGAL = Legal((1, 1, 1), (0, 1, 3, 4))

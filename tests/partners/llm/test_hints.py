@@ -27,7 +27,7 @@ from partners.llm.partner import LLMPartner
 from partners.llm.prompt import load_template
 from partners.llm.student.distill import distill
 from partners.llm.student.recipe import Games, Recipe, StudentSettings
-from partners.scripted.greedy import Heuristic
+from partners.scripted.heuristic import Heuristic
 from tests.command import train_command
 from tests.loopback import Page, Service, completion
 from tests.partners.llm.test_partner import Model, first_legal

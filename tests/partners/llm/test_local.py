@@ -36,7 +36,7 @@ from partners.llm.prompt import SYSTEM, Template, load_template
 from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply
 from partners.llm.student.network import prompt_tokenizer
 from partners.llm.student.recipe import StudentSettings
-from partners.scripted.greedy import Heuristic
+from partners.scripted.heuristic import Heuristic
 from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, tiny_model, tiny_tokenizer
 
 torch.set_num_threads(1)

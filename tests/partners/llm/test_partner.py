@@ -26,7 +26,7 @@ from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.retry import RetryPolicy
 from partners.llm.reply import Legal, reply_line
 from partners.llm.service import ServiceSettings
-from partners.scripted.greedy import Heuristic, Tough
+from partners.scripted.heuristic import Heuristic, Tough
 from tests.loopback import FakeClock, Page, Service
 
 

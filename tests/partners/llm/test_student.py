@@ -30,7 +30,7 @@ from partners.llm.student.distill import distill, lessons
 from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, teach
 from partners.llm.student.own_model import cache_folder, local_model, trained_cap, whole
 from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
-from partners.scripted.greedy import Heuristic
+from partners.scripted.heuristic import Heuristic
 from tests.command import dond
 
 torch.set_num_threads(1)
