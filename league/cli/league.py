@@ -43,8 +43,8 @@ from league.ledger.run_directory import RunDirectory, named_run, new_run, newest
 from league.rounds.dry_run import dry_run as show_plan
 from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
-from league.settings.read import Config, ConfigError, LoggingConfig, load_config
-from league.settings.sections import BackendConfig, BackendName
+from league.settings.read import Config, ConfigError, load_config
+from league.settings.sections import BackendConfig, BackendName, LoggingConfig
 
 
 @click.group(cls=Group, help=__doc__, invoke_without_command=True)
@@ -81,7 +81,7 @@ def command(
     backend_config = _backend_of(named) if named else None
     if config is not None:
         config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
-        for member in config.everybody:
+        for member in (*config.members, *config.gate, *config.heldout):
             seat_occupant(member.spec)
         if dry_run:
             show_plan(console_for_people(), config)

@@ -16,22 +16,15 @@ from league.rounds.curriculum import ended
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.snapshots import births
 from league.rounds.watching import LeagueLog, Pace, Watcher
-from league.settings.read import UNUSED, BackendConfig, Config, EnvConfig, dump, other_settings, parse
+from league.settings.read import UNUSED, Config, dump, other_settings, parse
+from league.settings.sections import BackendConfig, EnvConfig
 from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
 from league.standings.best_response_values import known_responses, responses_of
 from league.standings.crossplay import CrossPlay, Responses
 from league.standings.curves import CurvePoint, learning_curves
 from league.standings.findings import Findings, findings_of
 from league.standings.history import History, history_of
-from league.tasks.values import (
-    MatchResult,
-    Place,
-    Round,
-    TrainResult,
-    block_scenarios,
-    machine,
-    open_source,
-)
+from league.tasks.values import MatchResult, Place, Round, TrainResult, block_scenarios, machine, open_source
 
 if TYPE_CHECKING:
     from league.evaluation.final import FinalEvaluation

@@ -11,56 +11,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dond_marl.errors import InputError
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.settings.learner import LearnerConfig
-from league.settings.rosters import ROSTERS, as_roster, not_empty, unrepeated, written_out
+from league.settings.rosters import ROSTERS, ZOO, repeated, written_out
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
-from league.settings.sections import (
-    BackendConfig,
-    EnvConfig,
-    LeagueConfig,
-    LoggingConfig,
-    MemberConfig,
-    Section,
-    wrong,
-)
+from league.settings.sections import BackendConfig, EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
 from league.settings.stages import PLAIN, StageConfig, widest
 from league.settings.yaml import LEFT_OUT, Path, shown, write
 
-__all__ = [
-    "BackendConfig",
-    "Config",
-    "ConfigError",
-    "EnvConfig",
-    "LeagueConfig",
-    "LearnerConfig",
-    "LoggingConfig",
-    "MemberConfig",
-    "StageConfig",
-    "differences",
-    "dump",
-    "load_config",
-    "other_settings",
-    "parse",
-]
-
-
-def _as_tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 Settings = TypeVar("Settings", bound=BaseModel)
-Phase = Literal["practice", "last", "measures"]
 UNUSED = ("partner", "render_mode")  # keys of env that a league has no use for
 SHOWN = ("confidence", "responses", "evaluate")  # keys of league that say what is shown of it
 BOUNDS = ("ge", "gt", "le", "lt")
-Roster = Annotated[tuple[MemberConfig, ...], BeforeValidator(as_roster), AfterValidator(unrepeated)]
+Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants")]
 
 
 class Config(Section):
@@ -68,16 +37,16 @@ class Config(Section):
 
     env: EnvConfig = Field(default_factory=EnvConfig)
     league: LeagueConfig = Field(default_factory=LeagueConfig)
-    members: Annotated[Roster, BeforeValidator(not_empty)]
+    members: tuple[MemberConfig, ...] = Field(
+        strict=False, description=f"a list of occupants, at least one, or {ZOO} for all scripted ones"
+    )
     gate: Roster = ()
     heldout: Roster = ()
     training: Hyperparameters = Field(default_factory=Hyperparameters)  # of every learner that does not say otherwise
-    learners: Annotated[tuple[LearnerConfig, ...], BeforeValidator(_as_tuple)] = Field(
-        default=(), description="a list of learners, each with a name"
+    learners: tuple[LearnerConfig, ...] = Field(
+        default=(), strict=False, description="a list of learners, each with a name"
     )
-    stages: Annotated[tuple[StageConfig, ...], BeforeValidator(_as_tuple)] = Field(
-        default=(), description="a list of stages, each with a name"
-    )
+    stages: tuple[StageConfig, ...] = Field(default=(), strict=False, description="a list of stages, each with a name")
     backend: BackendConfig = Field(default_factory=BackendConfig)
     logging: LoggingConfig = Field(default_factory=LoggingConfig)
 
@@ -93,35 +62,35 @@ class Config(Section):
         return written
 
     @model_validator(mode="after")
-    def _one_name_each(self) -> Config:
-        unrepeated(self.everybody)
-        taken = {member.name for member in self.everybody}
-        for place, learner in enumerate(self.learners):
-            if learner.name in taken:
-                raise wrong(f"learners[{place}]: the name {learner.name} is taken; give it another", "learners")
-            taken.add(learner.name)
+    def _parts_that_fit(self) -> Config:
+        """Names that are unique and stages that can be played. Raises with every mistake."""
+        mistakes = [*repeated({roster: getattr(self, roster) for roster in (*ROSTERS, "learners")}), *self._misfits()]
+        if mistakes:
+            raise ValidationError.from_exception_data(
+                "league", [{"type": wrong(text), "loc": path, "input": None} for path, text in mistakes]
+            )
         return self
 
-    @model_validator(mode="after")
-    def _stages_that_can_be_played(self) -> Config:
+    def _misfits(self) -> Iterator[tuple[Path, str]]:
+        """Path and text of whatever keeps the league or a stage from being played."""
+        if not self.members:
+            yield ("members",), f"must be {Config.model_fields['members'].description}; got []"
         learners, known = [learner.name for learner in self.learners], {member.name for member in self.members}
         for place, stage in enumerate(self.stages):
-            here, until = f"stages[{place}]", stage.until
-            stage.env.over(self.env)
+            here, until = ("stages", place), stage.until
+            try:
+                stage.env.over(self.env)
+            except PydanticCustomError as error:
+                yield here, error.message()
             for name in stage.learners:
                 if name not in learners:
-                    raise wrong(f"{here}: no learner is called {name}; there are {', '.join(learners)}", "stages")
+                    yield here, f"no learner is called {name}; there are {', '.join(learners)}"
             if until is not None and (not learners or (until.member or learners[0]) not in learners):
-                raise wrong(f"{here}: until is about a learner, {until.member} is none", "stages")
+                yield here, f"until is about a learner, {until.member} is none"
             if until is not None and until.against not in {"all", *known, *learners}:
-                raise wrong(f"{here}: until.against is all or a member's name; got {shown(until.against)}", "stages")
+                yield here, f"until.against is all or a member's name; got {shown(until.against)}"
             if stage.rounds is None and until is None and place + 1 < len(self.stages):
-                raise wrong(f"{here}: it never ends; give it rounds, until, or both", "stages")
-        return self
-
-    @property
-    def everybody(self) -> tuple[MemberConfig, ...]:
-        return (*self.members, *self.gate, *self.heldout)
+                yield here, "it never ends; give it rounds, until, or both"
 
     @property
     def curriculum(self) -> tuple[StageConfig, ...]:
@@ -150,7 +119,7 @@ class Config(Section):
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=shown)}
         return self.model_copy(update={**sections, "logging": LoggingConfig(), "backend": BackendConfig()})
 
-    def phase(self, number: int) -> Phase:
+    def phase(self, number: int) -> Literal["practice", "last", "measures"]:
         """Which kind of round ``number`` (from 0) is.
 
         In the ``last`` round of practice nobody joins and no stage ends; a round that only ``measures`` has no

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -14,8 +14,8 @@ import yaml
 
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
 from dond_marl.seats import costs_to_ask
-from league.settings.sections import MemberConfig, wrong
-from league.settings.yaml import shown
+from league.settings.sections import MemberConfig
+from league.settings.yaml import Path, dotted, shown
 from partners.catalogue import PARTNERS, scripted
 
 ROSTERS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
@@ -59,34 +59,18 @@ def written_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def as_roster(value: Any) -> Any:
-    """A list as a tuple; anything else is refused."""
-    if not isinstance(value, list | tuple):
-        raise wrong(f"must be a list of occupants; got {shown(value)}")
-    return tuple(value)
-
-
-def not_empty(value: Any) -> Any:
-    """A list of at least one item; anything else is refused."""
-    if not isinstance(value, list | tuple) or not value:
-        raise wrong(f"must be a list of occupants, at least one, or {ZOO} for all scripted ones; got {shown(value)}")
-    return value
-
-
-def unrepeated(members: tuple[MemberConfig, ...]) -> tuple[MemberConfig, ...]:
-    """The members. Raises where two have the same name, or the same spec without a name."""
-    names: dict[str, int] = {}
-    specs: dict[str, int] = {}
-    for place, member in enumerate(members):
-        if member.name in names:
-            earlier = f"members[{names[member.name]}]"
-            raise wrong(f"the name {shown(member.name)} is taken by {earlier}; give it another", place)
-        if member.name == member.spec and member.spec in specs:
-            earlier = f"members[{specs[member.spec]}]"
-            raise wrong(f"{member.spec} plays already as {earlier}; give it a name to play twice", place)
-        names[member.name] = place
-        specs.setdefault(member.spec, place)
-    return members
+def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
+    """Path and text of a complaint about each name that occurs twice, and each spec twice without a name."""
+    names: dict[str, Path] = {}
+    specs: dict[str | None, Path] = {}
+    for path, item in [((key, place), item) for key, items in lists.items() for place, item in enumerate(items)]:
+        spec = getattr(item, "spec", None)  # a learner has none
+        if item.name in names:
+            yield path, f"the name {shown(item.name)} is taken by {dotted(names[item.name])}; give it another"
+        elif item.name == spec and spec in specs:
+            yield path, f"{spec} plays already as {dotted(specs[spec])}; give it a name to play twice"
+        names.setdefault(item.name, path)
+        specs.setdefault(spec, path)
 
 
 def _alone(item: Any) -> str | None:

@@ -22,7 +22,8 @@ from dond_marl.randomness import generator
 from league.experiments.scaling.simulation import Costs, Shape
 from league.ledger.ledger import Ledger
 from league.rounds.planner import Plan, block_of, first_states, members_of, plan_round
-from league.settings.read import Config, MemberConfig
+from league.settings.read import Config
+from league.settings.sections import MemberConfig
 from league.standings.history import History
 from league.tasks.blobs import SUFFIX, read_blob
 from league.tasks.practice import train

@@ -26,7 +26,7 @@ from dond_marl.scenarios.sources import pack
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
 from league.display.session import RECORDS
 from league.display.typed import Meant, Mistake, Wish, understood
-from league.settings.read import EnvConfig
+from league.settings.sections import EnvConfig
 from league.tasks.values import Block, MatchTask, Member, Place, Seated, play
 from partners import catalogue as built_in
 from partners.human import Human, View, human, views

@@ -16,7 +16,8 @@ import pytest
 
 from league.ledger.ledger import Ledger, LedgerError
 from league.rounds.planner import block_of, members_of, plan_round
-from league.settings.read import Config, EnvConfig, LeagueConfig
+from league.settings.read import Config
+from league.settings.sections import EnvConfig, LeagueConfig
 from league.standings.history import History
 from league.tasks.values import Decision, Place, Round, block_scenarios, play
 

@@ -320,7 +320,7 @@ def test_practice_is_by_the_stages_rules_and_matches_by_the_leagues():
         ("stages: [{name: a, env: {scenarios: uniform, split: train}}]", "split"),
         ("gate: [heuristic]", "heuristic"),
         ("heldout: [main]", "main"),
-        ("heldout: [{kind: tough, name: main}]", "the name main is taken"),
+        ("heldout: [{kind: tough, name: main}]", "the name 'main' is taken"),
     ],
 )
 def test_what_does_not_go_together_is_told(text, told):

@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from league.settings.read import (
-    Config,
-    ConfigError,
-    EnvConfig,
-    LeagueConfig,
-    load_config,
-)
+from league.settings.read import Config, ConfigError, load_config
+from league.settings.sections import EnvConfig, LeagueConfig
 
 
 def loaded(tmp_path: Path, content: str, *overrides: str) -> Config:

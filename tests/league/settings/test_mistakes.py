@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from league.settings.read import (
-    ConfigError,
-    load_config,
-)
+from league.settings.read import ConfigError, load_config
 from league.settings.yaml import MAX_BYTES
 
 
@@ -244,6 +241,31 @@ def test_an_alias_bomb_is_refused_within_a_second(content, tmp_path):
 def test_a_bomb_is_told_at_the_key_that_writes_it_out(tmp_path):
     # a0 holds 9 values, a1 9 * 10, a2 9 * 91, a3 9 * 820 and so on: with a4 there are more than 10,000.
     assert told(bomb(9, 9), tmp_path)[0][0] == "5"
+
+
+def test_all_repeated_members_and_bad_stages_are_told_at_once(tmp_path):
+    content = """\
+members:
+- tough
+- tough
+- random
+- tough
+heldout:
+- random
+learners: [{name: ann}, {name: ann}]
+stages:
+- name: first
+- name: last
+  learners: {bob: {}}
+"""
+    expected = [
+        *((line, r"'tough' is taken by members\[0\]") for line in (3, 5)),
+        (7, r"heldout\[0\]: the name 'random' is taken by members\[2\]"),
+        (8, r"learners\[1\]: the name 'ann' is taken by learners\[0\]"),
+        (10, "it never ends"),
+        (11, "no learner is called bob"),
+    ]
+    assert_told(told(content, tmp_path), expected)
 
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines(tmp_path):

@@ -15,14 +15,13 @@ from dond_marl.scenarios.data import DataError
 from league.settings.read import (
     Config,
     ConfigError,
-    EnvConfig,
-    MemberConfig,
     differences,
     dump,
     load_config,
     other_settings,
     parse,
 )
+from league.settings.sections import EnvConfig, MemberConfig
 from league.settings.yaml import read
 from partners.catalogue import UNSCRIPTED
 
