@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.envs.features import BaseLayout, encode
+from dond_marl.envs.features import BaseLayout, ObservationEncoder, encode
 from dond_marl.errors import InputError
-from dond_marl.game import Act, Rules
-from dond_marl.seats import HINT_WIDTH, Floats, Turns
+from dond_marl.game import Act
+from dond_marl.seats import HINT_WIDTH, Floats, Turns, no_hints
 
 VERSION = 1  # raised whenever the same hint would give other numbers
 PIECES = (("hint_act", len(Act)), ("hint_oA", 3), ("hint_confidence", 1), ("hint_available", 1))
@@ -61,17 +61,12 @@ class HintAdapter:
         An info without ``hint_features`` says that the seat was told nothing. Raises ``ValueError`` if they are not 10
         numbers.
         """
-        from dond_marl.envs.turn import turn_of_observation  # the batched path needs no environment
-
-        turns = turn_of_observation(dict(observation), Rules(self.base.max_turns))
         hint = (info or {}).get("hint_features")
-        if hint is not None:
-            row = np.asarray(hint, dtype=np.float32)
-            if row.shape != (HINT_WIDTH,):
-                raise ValueError(f"info['hint_features'] must be {HINT_WIDTH} numbers; got shape {list(row.shape)}")
-            turns = turns._replace(hint_features=row[None])
-        features: Floats = self.encode(turns)[0]
-        return features
+        row = no_hints(1)[0] if hint is None else np.asarray(hint, dtype=np.float32)
+        if row.shape != (HINT_WIDTH,):
+            raise ValueError(f"info['hint_features'] must be {HINT_WIDTH} numbers; got shape {list(row.shape)}")
+        features = ObservationEncoder(self.base)(observation)
+        return np.concatenate([features, row]) if self.hints else features
 
     def check(self, stored_name: str) -> None:
         """Raise :class:`LayoutError` unless ``stored_name``, out of a checkpoint, names this very layout."""

@@ -66,7 +66,7 @@ class AECHintInjector(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no
     """Hints for the seats of the AEC environment; made by :func:`HintInjectorEnv`."""
 
     def __init__(
-        self, env: Any, hinter: Hinter | str, cadence_k: int, seats: Collection[int] | None, privileged: bool = False
+        self, env: Any, hinter: Hinter | str, cadence_k: int, seats: Collection[int] | None, privileged: bool
     ) -> None:
         super().__init__(env)
         self.schedule = HintSchedule(_hinter(hinter), cadence_k, privileged=privileged)
@@ -78,7 +78,6 @@ class AECHintInjector(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no
         self._tell()
 
     def step(self, action: object) -> None:
-        """The seat to move says ``action``, ``None`` after the end."""
         self.env.step(action)
         self._tell()
 
@@ -95,7 +94,7 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         hinter: Hinter | str,
         cadence_k: int,
         seats: Collection[int] | None,
-        privileged: bool = False,
+        privileged: bool,
     ) -> None:
         RecordConstructorArgs.__init__(self, hinter=hinter, cadence_k=cadence_k, seats=seats, privileged=privileged)
         gymnasium.Wrapper.__init__(self, env)
@@ -158,13 +157,11 @@ def _hinter(hinter: Hinter | str) -> Hinter:
     try:
         return ExpertHinter(seat_occupant(hinter))
     except OccupantNameError as error:
-        raise ValueError(
-            f"a hinter's name is 'random' or that of an occupant, whose choice is hinted: {error}"
-        ) from None
+        message = f"a hinter's name is 'random' or that of an occupant, whose choice is hinted: {error}"
+        raise ValueError(message) from None
 
 
 def _agents(seats: Collection[int] | None) -> tuple[str, ...]:
-    """The names of the seats that get hints."""
     if seats is None:
         return SEATS
     if not isinstance(seats, Collection) or isinstance(seats, str) or not seats or not set(seats) <= {0, 1}:

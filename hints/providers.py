@@ -32,9 +32,7 @@ class Advice(NamedTuple):
 class Adviser(Protocol):
     """A hinter that can say why a hint is unavailable, or a fallback."""
 
-    def advise(self, turns: Turns) -> Advice:
-        """What ``hint`` gives, with its causes."""
-        ...
+    def advise(self, turns: Turns) -> Advice: ...
 
 
 class RandomHinter:
@@ -148,15 +146,12 @@ def neutral_unless(
 
 def no_advice(size: int, cause: Cause) -> Advice:
     """``size`` unavailable hints of one cause."""
-    nothing: Int8s = constant(0, np.int8, size)
-    hints = Hints(
-        nothing, constant(0, np.int8, size, 3), constant(0.0, np.float32, size), constant(False, np.bool_, size)
-    )
+    act, oA = constant(0, np.int8, size), constant(0, np.int8, size, 3)
+    hints = Hints(act, oA, constant(0.0, np.float32, size), constant(False, np.bool_, size))
     return Advice(hints, constant(cause, np.int8, size))
 
 
 def _well_formed(decisions: object, size: int) -> bool:
-    """Whether it is one decision of whole numbers per row."""
     if not isinstance(decisions, Decisions):
         return False
     act, oA, confidence, cause = (np.asarray(field) for field in decisions)

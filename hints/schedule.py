@@ -56,13 +56,9 @@ class HintSchedule:
         """The same hinter on the same schedule, nothing withheld and nothing counted yet: to measure who learned."""
         return HintSchedule(self.hinter, self.cadence_k, privileged=self.privileged)
 
-    def due(self, turns: Turns) -> bool:
-        """Whether the seat to move gets a hint at this turn."""
-        return turns.taken // 2 % self.cadence_k == 0
-
     def tell(self, turns: Turns) -> Floats:
         """The hint features of each row, ``[B, 10]`` in [0, 1]; zeros off the schedule and where no hint can be had."""
-        if not self.due(turns):
+        if turns.taken // 2 % self.cadence_k:
             return no_hints(turns.size)
         if not self.dropout:
             return self._asked(turns)
@@ -78,10 +74,6 @@ class HintSchedule:
             hints, cause = self.hinter.advise(turns)
         else:
             hints, cause = _checked(turns, self.hinter.hint(turns))
-        self._count(hints, cause)
-        return hint_features(hints, turns.caps)
-
-    def _count(self, hints: Hints, cause: Int8s) -> None:
         available = np.asarray(hints.available)
         self.tally["asked"] += len(available)
         self.tally["available"] += int(available.sum())
@@ -91,6 +83,7 @@ class HintSchedule:
         unstated = int((~available & (cause == Cause.FREE)).sum())
         if unstated:
             self.tally["unstated"] += unstated
+        return hint_features(hints, turns.caps)
 
 
 def hint_features(hints: Hints, caps: Int8s) -> Floats:

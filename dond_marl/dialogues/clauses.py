@@ -109,9 +109,7 @@ class _Reader:
             self._person(word, before)
         elif word == "GIVE":
             self._giving = True
-            if (
-                self._owner == NOBODY
-            ):  # "give me the hats" is the listener's to do, "not giving up the hats" the speaker's
+            if self._owner == NOBODY:  # "give me the hats" is the listener's to do, "not giving up ..." the speaker's
                 self._owner = ME if self._negated else YOU
         elif word == "SPLIT":
             self._close_clause()

@@ -65,7 +65,8 @@ def game_of(negotiation: Negotiation, source: str | None = None) -> GameRecord |
     why = ""
     for turn, reading in enumerate(readings, start=1):
         if state.over:
-            why = _after_the_end(turn, reading)
+            confirms = reading.action is not None and reading.action.act_type in (Act.AGREE, Act.END)
+            why = "" if confirms else f"utterance {turn} goes on after the deal"
         elif reading.action is None:
             why = f"utterance {turn} was not read: {reading.why}"
         else:
@@ -117,10 +118,3 @@ def _closing(negotiation: Negotiation, readings: tuple[Reading, ...]) -> Reading
     counts, share = negotiation.scenario.counts, negotiation.selected
     own = share if share is None or seat == 0 else rest(counts, share)
     return Reading(Action(Act.AGREE)) if own == rest(counts, before.oA) else click
-
-
-def _after_the_end(turn: int, reading: Reading) -> str:
-    """Why what is said after a deal leaves a doubt about it; empty where it only confirms it."""
-    if reading.action is not None and reading.action.act_type in (Act.AGREE, Act.END):
-        return ""
-    return f"utterance {turn} goes on after the deal"

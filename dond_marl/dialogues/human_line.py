@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,8 @@ from numpy.typing import NDArray
 from dond_marl.game import Triple
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.seats import worth
+from dond_marl.yardsticks.efficiency import efficiency
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
 
 CONFIDENCE = 0.95  # two-sided, of every interval
@@ -129,7 +130,11 @@ def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
         np.array([(row.my_values, row.partner_values) for row in rows], dtype=np.int8),
     )
     groups = scenario_groups(scenarios)
-    deal, points, traits = _outcomes(rows)
+    shares = [selection(row) for row in rows]
+    deal = np.array([share is not None for share in shares])
+    mine = np.array([share or (0, 0, 0) for share in shares], dtype=np.int8)
+    points = worth(scenarios.utilities, np.stack([mine, scenarios.counts - mine], axis=1)) * deal[:, None]  # [N, 2]
+    reached = efficiency(scenarios, points, deal)  # 1 is the best there is
     product = points[:, 0] * points[:, 1]
     opens = np.array([row.words[0] == "YOU:" for row in rows])
     turns = np.array([sum(word in ("YOU:", "THEM:") for word in row.words) for row in rows])
@@ -146,10 +151,10 @@ def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
         "score": mean(points[:, 0]),
         "score_of_deals": mean(points[:, 0], deal),
         "joint_of_deals": mean(points.sum(axis=1), deal),
-        "pareto_of_deals": mean(traits[:, 0], deal),
-        "nash_point_of_deals": mean(traits[:, 1], deal),
-        "most_points_of_deals": mean(traits[:, 2], deal),
-        "max_min_of_deals": mean(traits[:, 3], deal),
+        "pareto_of_deals": mean(reached.pareto, deal),
+        "nash_point_of_deals": mean(reached.nash == 1, deal),
+        "most_points_of_deals": mean(reached.welfare == 1, deal),
+        "max_min_of_deals": mean(reached.egalitarian == 1, deal),
         "fair_of_deals": mean(points.min(axis=1) >= FAIR, deal),
         "nash_product_mean_of_products": mean(product),
         # The product of two means, made linear around them for its interval.
@@ -163,36 +168,3 @@ def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
         "first_minus_second": mean(by_turn[:, 0] - by_turn[:, 1]),
         "first_minus_second_of_deals": mean(by_turn[:, 0] - by_turn[:, 1], deal),
     }
-
-
-def _outcomes(rows: Sequence[Dialogue]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
-    """Whether each row is a deal ``[N]``, both sides' points ``[N, 2]``, and what the deal is like ``[N, 4]``.
-
-    The last: Pareto-optimal, highest product, highest sum, highest minimum; all false without a deal.
-    """
-    deal = np.zeros(len(rows), dtype=bool)
-    points = np.zeros((len(rows), 2), dtype=np.int64)
-    traits = np.zeros((len(rows), 4), dtype=bool)
-    for number, row in enumerate(rows):
-        mine = selection(row)
-        if mine is None:
-            continue
-        deal[number] = True
-        mine_of, theirs_of = np.array(row.my_values), np.array(row.partner_values)
-        here = np.array([mine_of @ mine, theirs_of @ (np.array(row.counts) - mine)])
-        points[number] = here
-        every = _reachable(row.counts, row.my_values, row.partner_values)
-        traits[number] = (
-            not ((every >= here).all(axis=1) & (every > here).any(axis=1)).any(),
-            here.prod() == every.prod(axis=1).max(),
-            here.sum() == every.sum(axis=1).max(),
-            here.min() == every.min(axis=1).max(),
-        )
-    return deal, points, traits
-
-
-@lru_cache(maxsize=8192)
-def _reachable(counts: tuple[int, ...], mine: tuple[int, ...], theirs: tuple[int, ...]) -> NDArray[np.int64]:
-    """The points of both sides in every split of the pool, ``[K, 2]``."""
-    shares = np.stack(np.meshgrid(*(np.arange(n + 1) for n in counts), indexing="ij"), axis=-1).reshape(-1, len(counts))
-    return np.stack([shares @ np.array(mine), (np.array(counts) - shares) @ np.array(theirs)], axis=1)

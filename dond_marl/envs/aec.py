@@ -33,7 +33,7 @@ from dond_marl.envs.spaces import (
     scenario_option,
 )
 from dond_marl.errors import RunFailure
-from dond_marl.game import SEATS, Action, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
+from dond_marl.game import SEATS, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
 
@@ -91,7 +91,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         check_one_of("illegal", illegal, (None, *get_args(Illegal)))
         check_one_of("render_mode", render_mode, (None, *get_args(RenderMode)))
         check_one_of("reveal_partner_utilities", reveal_partner_utilities, (False, True))
-        check_folder("data_dir", data_dir)
+        check_folder(data_dir)
         self.rules = Rules(max_turns, disagree)
         self.source = open_source(
             scenarios,
@@ -131,7 +131,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     def negotiation(self) -> State:
         """The negotiation so far, as a value of :mod:`dond_marl.game`; it holds both seats' values."""
         if self._state is None:
-            raise OrderError("there is no game yet: call reset() first")
+            raise self._no_agents()
         return self._state
 
     def prefer_illegal(self, mode: Illegal) -> None:
@@ -199,7 +199,13 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         if state.outcome is not None:
             self._leave(action)
             return
-        after = self._played(state, read_action(action, self.max_count))
+        act = read_action(action, self.max_count)
+        try:
+            after = apply(state, act)
+        except IllegalAct as broken:
+            if self.illegal == "raise":
+                raise
+            after = forfeit(state, str(broken))
         self._state = after
         other = 1 - len(state.history) % 2
         self.agent_selection = SEATS[other]
@@ -223,9 +229,6 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self._printed = len(lines)
         return None
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
     def _drawn(self, rng: np.random.Generator) -> Scenario:
         if self.source.table is not None:
             return self.source.one(rng)
@@ -233,14 +236,6 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
             self._ahead, self._dealt = self.source.draw(rng, AHEAD), 0
         self._dealt += 1
         return self._ahead.scenario(self._dealt - 1)
-
-    def _played(self, state: State, action: Action) -> State:
-        try:
-            return apply(state, action)
-        except IllegalAct as broken:
-            if self.illegal == "raise":
-                raise
-            return forfeit(state, str(broken))
 
     def _end(self, state: State) -> None:
         assert state.outcome is not None

@@ -76,9 +76,6 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
     def render(self) -> str | None:
         return self.negotiation_env.render()
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
     def _observations(self) -> dict[str, Observation]:
         return {agent: self.negotiation_env.observe(agent) for agent in SEATS}
 

@@ -77,7 +77,7 @@ def observation_space(max_count: int, max_turns: int) -> spaces.Dict:
 
 
 def action_space(max_count: int) -> spaces.Dict:
-    """What a seat may say."""
+    """What a seat may say: an act and ``oA``, up to ``max_count`` of each type."""
     items = [max_count + 1] * len(ITEMS)
     return spaces.Dict({"act_type": spaces.Discrete(len(Act)), "oA": spaces.MultiDiscrete(items)})
 
@@ -161,8 +161,7 @@ def wholes(value: object, size: int) -> list[int] | None:
     if isinstance(value, np.ndarray):
         if value.shape != (size,) or value.dtype.kind not in "iu":
             return None
-        numbers: list[int] = value.tolist()
-        return numbers
+        return list(value.tolist())
     if not isinstance(value, list | tuple) or len(value) != size:
         return None
     integers = [number for entry in value if (number := as_integer(entry)) is not None]
@@ -238,10 +237,10 @@ def check_one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
 
 
-def check_folder(name: str, path: object) -> None:
+def check_folder(path: object) -> None:
     """Raise ``ValueError`` unless ``path`` is a path or ``None``."""
     if path is not None and not isinstance(path, str | os.PathLike):
-        raise ValueError(f"{name} must be the path of a folder, or None for the default one; got {brief(path)}")
+        raise ValueError(f"data_dir must be the path of a folder, or None for the default one; got {brief(path)}")
 
 
 def scenario_option(options: Mapping[str, Any] | None, max_count: int) -> Scenario | None:

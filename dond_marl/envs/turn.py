@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dond_marl.envs.spaces import Observation
-from dond_marl.game import Act, Action, Rules, State, may_agree, rest
+from dond_marl.game import Act, Action, State, Triple, may_agree, rest
 from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Turns, no_hints, no_noise
 
 DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for messages about who returns something else
@@ -43,29 +42,6 @@ def turn_of(
     )
 
 
-def turn_of_observation(seen: Observation, rules: Rules) -> Turns:
-    """The turn that an observation shows, for readers of its named pieces; it has no history, mask or noise of its own.
-
-    Unlike :func:`turn_of` it serves either seat, at any moment.
-    """
-    empty: Int8s = np.zeros((0, 3, 1), dtype=np.int8)
-    return Turns(
-        rules=rules,
-        prior="",
-        counts=_row(seen["counts"]),
-        my_utilities=_row(seen["my_utilities"]),
-        partner_utilities=_row(seen["partner_utilities"]),
-        history=History(empty[:, 0], empty, 0),
-        last_partner_act=np.array([seen["last_partner_act"]], dtype=np.int8),
-        last_partner_offer_for_me=_row(seen["last_partner_offer_for_me"]),
-        turns_remaining=np.array([seen["turns_remaining"]], dtype=np.int8),
-        act_mask=np.ones((1, len(Act)), dtype=bool),
-        hint_features=_NO_HINTS,
-        noise=_NO_NOISE,
-        game_noise=_NO_NOISE,
-    )
-
-
 def only_action(decisions: Decisions) -> Action:
     """The single decision of a batch of one, as a value of the game. Raises ``TypeError`` or ``ValueError``."""
     if not isinstance(decisions, Decisions):
@@ -79,5 +55,5 @@ def only_action(decisions: Decisions) -> Action:
     return Action(Act(int(act[0])), (a, b, c))
 
 
-def _row(triple: object) -> Int8s:
+def _row(triple: Triple) -> Int8s:
     return np.array([triple], dtype=np.int8)

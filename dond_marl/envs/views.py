@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
@@ -45,26 +45,6 @@ ActionView = Literal["flat", "discrete", "dict"]
 ObservationView = Literal["box", "masked", "dict"]
 
 
-class ActionForm(Protocol):
-    """A way to write the actions of the game as plain numbers, and their masks."""
-
-    def space(self) -> spaces.Space[Any]:
-        """A new action space."""
-        ...
-
-    def read(self, action: object) -> object:
-        """The action as the environment takes it. Raises :class:`InvalidAction`."""
-        ...
-
-    def mask(self, mask: Any) -> Any:
-        """From the environment's mask to the one that ``space().sample`` takes."""
-        ...
-
-    def idle(self) -> Any:
-        """The mask of a seat that is not to move: the first action alone."""
-        ...
-
-
 class FlatActions:
     """``[act type, oA]``. The mask is one array per entry, which says all there is to say: caps do not hang on acts."""
 
@@ -75,6 +55,7 @@ class FlatActions:
         return spaces.MultiDiscrete(self._sizes)
 
     def read(self, action: object) -> object:
+        """The action as the environment takes it. Raises :class:`InvalidAction`."""
         entries = wholes(action, len(self._sizes))
         if entries is None or not all(0 <= n < size for n, size in zip(entries, self._sizes, strict=True)):
             raise InvalidAction(
@@ -84,10 +65,11 @@ class FlatActions:
         return {"act_type": entries[0], "oA": entries[1:]}
 
     def mask(self, mask: Any) -> tuple[NDArray[np.int8], ...]:
-        """Four ``int8`` arrays: the acts, and each entry of ``oA``."""
+        """The environment's mask as ``space().sample`` takes it: ``int8`` of the acts, and of each entry of ``oA``."""
         return (mask["act_type"], *mask["oA"])
 
     def idle(self) -> tuple[NDArray[np.int8], ...]:
+        """The mask of a seat that is not to move: the first action alone."""
         return tuple(_first(size) for size in self._sizes)
 
 
@@ -151,7 +133,7 @@ class Translation:
         game.prefer_illegal("forfeit")
         forms: dict[str, type[FlatActions | DiscreteActions]] = {"flat": FlatActions, "discrete": DiscreteActions}
         self.game = game
-        self.form: ActionForm | None = forms[actions](game.max_count) if actions in forms else None
+        self.form = forms[actions](game.max_count) if actions in forms else None
         self.masked = observations == "masked"
         self.encode: ObservationEncoder | None = None
         if observations != "dict":
@@ -159,12 +141,10 @@ class Translation:
             self.encode = ObservationEncoder(layout)
 
     def action_space(self, space: Any) -> Any:
-        """The view's action space, given the environment's."""
         _check_dict(space, "actions")
         return space if self.form is None else self.form.space()
 
     def observation_space(self, space: Any) -> Any:
-        """The view's observation space, given the environment's."""
         _check_dict(space, "observations")
         if self.encode is None:
             return space
@@ -182,11 +162,9 @@ class Translation:
         return {"observation": row, "action_mask": info["action_mask"].copy()} if self.masked else row
 
     def action(self, action: object) -> object:
-        """The environment's action."""
         return action if self.form is None else self.form.read(action)
 
     def info(self, info: Info) -> Info:
-        """The info with the view's mask."""
         return info if self.form is None else {**info, "action_mask": self.form.mask(info["action_mask"])}
 
     def idle_info(self, info: Info) -> Info:
@@ -241,7 +219,6 @@ class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ship
         self._update()
 
     def step(self, action: object) -> None:
-        """The seat to move says ``action``, ``None`` after the end."""
         self.env.step(None if action is None else self.translation.action(action))
         self._update()
 

@@ -69,7 +69,6 @@ class GameRecord:
     causes: tuple[int, ...] = ()  # why each act was played, a seats.Cause each; empty: all of free choice
     source: str | None = None  # the scenario source's label
     seed: int | None = None  # the seed of the run that the game is from
-    version: int = VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +81,13 @@ class InexactGame:
     selected: tuple[Triple, Triple] | None  # what each seat got; None without a deal
     inexact: str  # why it is no exact game
     source: str | None = None
-    version: int = VERSION
 
 
 def to_json(record: GameRecord) -> dict[str, Any]:
     """The record as plain JSON values; optional fields only where they say something."""
     outcome = record.outcome
     value: dict[str, Any] = {
-        "version": record.version,
+        "version": VERSION,
         "scenario": _scenario_to_json(record.scenario),
         "rules": {"max_turns": record.rules.max_turns, "disagree": record.rules.disagree},
         "occupants": list(record.occupants),
@@ -115,7 +113,7 @@ def line_of(game: GameRecord | InexactGame) -> str:
     if isinstance(game, GameRecord):
         return to_line(game)
     value: dict[str, Any] = {
-        "version": game.version,
+        "version": VERSION,
         "inexact": game.inexact,
         "scenario": _scenario_to_json(game.scenario),
         "occupants": list(game.occupants),
@@ -152,8 +150,6 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
             source=_optional("source", value.get("source"), str),
             seed=_optional("seed", value.get("seed"), int),
         )
-    except RecordError:
-        raise
     except (TypeError, ValueError) as error:  # the values of game.py say what is wrong with them
         raise RecordError(str(error)) from None
 
@@ -272,14 +268,11 @@ def _scenario_from_json(value: object) -> Scenario:
     counts, utilities = _triple("scenario.counts", value["counts"]), value["utilities"]
     try:
         return Scenario(counts, _pair_of_triples("scenario.utilities", utilities))
-    except RecordError:
-        raise
     except ValueError as error:  # game.py says what is wrong
         raise RecordError(str(error)) from None
 
 
 def _action_from_json(where: str, value: object) -> Action:
-    """What :func:`_action_to_json` wrote; ``where`` names it in a message. Raises :class:`RecordError`."""
     parts = _list_of(where, value)
     if not parts or not isinstance(parts[0], str) or parts[0] not in Act.__members__:
         raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {value!r}")
@@ -317,7 +310,6 @@ def _parsed(text: str) -> object:
 def _check_keys(
     what: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
 ) -> None:
-    """Raise :class:`RecordError` unless ``value`` is an object with these keys."""
     if not isinstance(value, Mapping):
         raise RecordError(f"{what} must be an object; got {value!r}")
     missing, unknown = sorted(required - value.keys()), sorted(map(str, value.keys() - required - optional))
@@ -333,7 +325,6 @@ def _list_of(where: str, value: object) -> Sequence[Any]:
 
 
 def _integer(where: str, value: object) -> int:
-    """An integer, and no truth value. Raises :class:`RecordError`."""
     if type(value) is not int:
         raise RecordError(f"{where} must hold integers; got {value!r}")
     return value

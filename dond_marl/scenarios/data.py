@@ -97,7 +97,7 @@ def _find(name: str, data_dir: str | Path | None) -> Path:
 @lru_cache(maxsize=4)
 def _self_play(path: Path) -> Tables:
     content = _content(path)
-    seats = _parsed(path, content, _self_play_line)
+    seats = _parsed(path, content, lambda line: _context(line.split(), "a line"))
     counts, values = [], []
     for number, ((pool, first), (other_pool, second)) in enumerate(zip(seats[::2], seats[1::2], strict=False)):
         if pool != other_pool:
@@ -166,10 +166,6 @@ def _context(words: list[str], what: str) -> tuple[tuple[int, ...], tuple[int, .
             f"{what} must hold at least one item, and counts and values in 0..{MAX_VALUE}; got {' '.join(words)!r}"
         )
     return counts, values
-
-
-def _self_play_line(line: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return _context(line.split(), "a line")
 
 
 def _dialogue_line(line: str) -> Dialogue:

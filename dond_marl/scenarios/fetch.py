@@ -1,7 +1,4 @@
-"""Downloading the published data files: verified by SHA-256 before a file gets its name.
-
-``dond data fetch`` runs it. Standard library only, beside :mod:`dond_marl.scenarios.data`.
-"""
+"""Downloading the published data files: verified by SHA-256 before a file gets its name."""
 
 from __future__ import annotations
 
@@ -44,7 +41,6 @@ def fetch(folder: str | Path, base_url: str = BASE_URL, say: Callable[[str], obj
 
 
 def _bring(target: Path, base_url: str, say: Callable[[str], object]) -> None:
-    """One file, unless it is there already."""
     if target.is_file():
         with target.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() in CHECKSUMS[target.name]:

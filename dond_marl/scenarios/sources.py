@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
 from dond_marl.randomness import generator
 from dond_marl.scenarios import data
 from dond_marl.scenarios.heldout import HELDOUT_LEWIS
+from dond_marl.splits import grid
 
 SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
@@ -72,7 +73,7 @@ class Scenarios(NamedTuple):
         return Scenario(tuple(self.counts[index].tolist()), (tuple(first), tuple(second)))
 
 
-def pack(scenarios: Iterator[Scenario] | list[Scenario]) -> Scenarios:
+def pack(scenarios: Iterable[Scenario]) -> Scenarios:
     """Arrays from single scenarios; the inverse of :meth:`Scenarios.scenario`."""
     rows = list(scenarios)
     counts = np.array([s.counts for s in rows], dtype=np.int8).reshape(-1, 3)
@@ -102,9 +103,8 @@ def lewis_space() -> Scenarios:
 @lru_cache(maxsize=4096)
 def value_vectors(counts: tuple[int, ...], whole: int) -> NDArray[np.int8]:
     """Every value vector in 0..10 under which the pool is worth exactly ``whole``, ``[K, 3]``, counting up."""
-    values = np.arange(MAX_VALUE + 1)
-    every = np.stack(np.meshgrid(values, values, values, indexing="ij"), axis=-1).reshape(-1, 3)
-    return _frozen(every[every @ np.array(counts) == whole].astype(np.int8))
+    every = grid(MAX_VALUE)
+    return _frozen(every[every @ np.array(counts) == whole])
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,6 @@ class ScenarioSource:
 
     @property
     def label(self) -> str:
-        """Name, split and budget, for people."""
         return self.prior if self.split is None else f"{self.prior}, split {self.split}"
 
     def digest(self) -> str:
@@ -140,7 +139,6 @@ class ScenarioSource:
         return hashlib.sha256(content).hexdigest()
 
     def draw(self, rng: np.random.Generator, n: int) -> Scenarios:
-        """``n`` independent scenarios."""
         if self.table is not None:
             return self.table.rows(rng.integers(self.table.size, size=n))
         if self.budget is not None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dond_marl.game import MAX_COUNT, MAX_VALUE
 from dond_marl.scenarios.sources import LEWIS_WHOLE, lewis_space, value_vectors
 from dond_marl.seats import Doubles, Int8s, Turns
+from dond_marl.splits import grid
 
 LEWIS_PRIORS = ("lewis", "self_play", "dialogues")  # all drawn from the legal space of Lewis et al. 2017
 _BUDGET = re.compile(r"\(budget=(\d+)\)$")
@@ -68,12 +69,15 @@ def beliefs(prior: str, counts: Int8s, my_utilities: Int8s) -> Beliefs:
     budget = _BUDGET.search(prior)
     if prior[: budget.start() if budget else None] in LEWIS_PRIORS:
         return _lewis(counts, my_utilities)
-    return _worth(counts, int(budget[1])) if budget else _uniform(len(counts))
+    if budget:
+        return _worth(counts, int(budget[1]))
+    shape = len(counts), len(_EVERY)
+    return Beliefs(np.broadcast_to(_EVERY, (*shape, 3)), np.broadcast_to(1.0 / len(_EVERY), shape))
 
 
 def _lewis(counts: Int8s, my_utilities: Int8s) -> Beliefs:
     table = _lewis_contexts()
-    keys = _keys(counts, my_utilities)
+    keys = numbers_of(counts, my_utilities)
     place = np.searchsorted(table.keys, keys)
     place[place == len(table.keys)] = 0
     missing = table.keys[place] != keys
@@ -84,7 +88,8 @@ def _lewis(counts: Int8s, my_utilities: Int8s) -> Beliefs:
 def _worth(counts: Int8s, budget: int) -> Beliefs:
     """Any values that make the pool worth ``budget`` points; any at all where none do."""
     pools, which = np.unique(counts, axis=0, return_inverse=True)
-    choices = [_vectors(tuple(pool.tolist()), budget) for pool in pools]
+    choices = [value_vectors(tuple(pool.tolist()), budget) if budget > 0 else _EVERY for pool in pools]
+    choices = [vectors if len(vectors) else _EVERY for vectors in choices]
     width = max(map(len, choices))
     types = np.zeros((len(pools), width, 3), dtype=np.int8)
     weights = np.zeros((len(pools), width))
@@ -92,16 +97,6 @@ def _worth(counts: Int8s, budget: int) -> Beliefs:
         types[row, : len(vectors)], weights[row, : len(vectors)] = vectors, 1 / len(vectors)
     which = which.reshape(-1)
     return Beliefs(types[which], weights[which])
-
-
-def _vectors(pool: tuple[int, ...], budget: int) -> Int8s:
-    vectors = value_vectors(pool, budget) if budget > 0 else _EVERY[:0]
-    return vectors if len(vectors) else _EVERY
-
-
-def _uniform(size: int) -> Beliefs:
-    number = len(_EVERY)
-    return Beliefs(np.broadcast_to(_EVERY, (size, number, 3)), np.broadcast_to(1.0 / number, (size, number)))
 
 
 def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
@@ -115,8 +110,8 @@ def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
     return Beliefs(types, weights)
 
 
-def _keys(counts: Int8s, utilities: Int8s) -> NDArray[np.int64]:
-    """One number for each pool and values, ``[B]``."""
+def numbers_of(counts: Int8s, utilities: Int8s) -> NDArray[np.int64]:
+    """One number for each pool ``[B, 3]`` and its values, 3 or 6 a row: ``[B]``, ascending in their order."""
     keys = np.zeros(len(counts), dtype=np.int64)
     for column in (*counts.T, *utilities.T):
         keys = keys * _DIGITS + column
@@ -127,7 +122,7 @@ def _keys(counts: Int8s, utilities: Int8s) -> NDArray[np.int64]:
 def _lewis_contexts() -> _Contexts:
     space = lewis_space()  # the swap of each scenario is in it too, so seat_0's views are all views
     keys, which, numbers = np.unique(
-        _keys(space.counts, space.utilities[:, 0]), return_inverse=True, return_counts=True
+        numbers_of(space.counts, space.utilities[:, 0]), return_inverse=True, return_counts=True
     )
     order = np.argsort(which, kind="stable")
     column = np.arange(space.size) - np.repeat(np.cumsum(numbers) - numbers, numbers)
@@ -137,10 +132,6 @@ def _lewis_contexts() -> _Contexts:
     return _Contexts(keys, types, weights)
 
 
-def _every_vector() -> Int8s:
-    values = np.indices((MAX_VALUE + 1,) * 3).reshape(3, -1).T[1:].astype(np.int8)
-    values.flags.writeable = False
-    return values
-
-
-_EVERY = _every_vector()  # all values in 0..10 that are not all zero, counting up: [1330, 3]
+# All values in 0..10 that are not all zero, counting up: [1330, 3].
+_EVERY: Int8s = np.asfortranarray(grid(MAX_VALUE)[1:])
+_EVERY.flags.writeable = False

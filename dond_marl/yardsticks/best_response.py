@@ -28,6 +28,8 @@ from dond_marl.yardsticks.replies import Replies
 
 BLOCK = 1 << 21  # answers that are looked at together
 KEY_BITS = 62  # of a state's number
+SAME = 1e-9  # points of ten; sums that differ by less are equal
+SHORT = 3  # turns: so short that a partner's history is known from what it hears and its own opening
 
 
 class OutOfReach(InputError):
@@ -192,9 +194,6 @@ class _Codes(NamedTuple):
     alike: NDArray[np.int64]  # which types give the same answer, as bits
 
 
-SAME = 1e-9  # points of ten; sums that differ by less are equal
-
-
 class Level(NamedTuple):
     """States of one turn, by number."""
 
@@ -223,11 +222,7 @@ class Solver:
             level = self._solve(missing, left)
             if known is not None:
                 order = np.argsort(np.concatenate([known.numbers, level.numbers]))
-                level = Level(
-                    np.concatenate([known.numbers, level.numbers])[order],
-                    np.concatenate([known.values, level.values])[order],
-                    np.concatenate([known.say, level.say])[order],
-                )
+                level = Level(*(np.concatenate(both)[order] for both in zip(known, level, strict=True)))
             self._levels[left] = level
         return self._levels[left]
 
@@ -268,7 +263,7 @@ def best_response_value(
 
     Exact for deterministic memoryless partners under any rules, and for deterministic ones that use the history in
     games of at most three turns. Raises ``ValueError`` for others and
-    :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
+    :class:`OutOfReach`.
     """
     check_exact(partner, rules)
     solver = Solver(Moves(contexts, Replies(partner, rules, contexts.theirs, prior)))
@@ -283,15 +278,11 @@ def exact_by_answers(partner: Partner, rules: Rules) -> bool:
 
 def check_exact(partner: Partner, rules: Rules) -> None:
     """Raises ``ValueError`` where the best response to ``partner`` cannot be computed exactly this way."""
-    traits = partner.traits
     if not exact_by_answers(partner, rules):
         raise ValueError(
             f"an exact best response needs a deterministic partner that forgets (or games of at most {SHORT} turns); "
-            f"{partner!r} has {traits}"
+            f"{partner!r} has {partner.traits}"
         )
-
-
-SHORT = 3  # turns: so short that a partner's history is known from what it hears and its own opening
 
 
 def _talk_stops(moves: Moves, states: States, left: int) -> tuple[Doubles, Index]:

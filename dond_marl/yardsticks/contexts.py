@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.splits import grid
-from dond_marl.yardsticks.beliefs import beliefs
+from dond_marl.yardsticks.beliefs import beliefs, numbers_of
 from dond_marl.yardsticks.metrics import TEN
 
 Index = NDArray[np.int64]
@@ -144,9 +144,5 @@ def prior_contexts(source: ScenarioSource, seat: int) -> Contexts:
 
 def _distinct(counts: Int8s, utilities: Int8s) -> tuple[Views, Index]:
     """The distinct views among rows ``[R, 3]``, and which of them each row is."""
-    packed = np.ascontiguousarray(np.hstack([counts, utilities]).astype(np.int64) @ _DIGITS)
-    _, first, which = np.unique(packed, return_index=True, return_inverse=True)
+    _, first, which = np.unique(numbers_of(counts, utilities), return_index=True, return_inverse=True)
     return Views(counts[first], utilities[first]), which.reshape(-1)
-
-
-_DIGITS = 11 ** np.arange(6, dtype=np.int64)[::-1]

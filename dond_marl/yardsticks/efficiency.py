@@ -26,11 +26,11 @@ from dond_marl.errors import InputError
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.splits import grid_size
+from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.metrics import TEN, points_of_ten, scenario_groups
 from dond_marl.yardsticks.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
 
 TOLERANCE = 1e-9  # points; rounding of a mean over any number of games that we will play
-_BASE = 11  # counts and values are digits of base 11
 _SCORES = 512  # more than there are scores: at most 300 points, ten items of each type at ten points each
 
 
@@ -165,9 +165,7 @@ def _parts(scenarios: Scenarios) -> Iterator[tuple[int, Solutions]]:
 
 def _distinct(scenarios: Scenarios) -> tuple[Scenarios, Rows]:
     """The different scenarios, and which of them each one is, ``[N]``."""
-    keys = np.zeros(scenarios.size, dtype=np.int64)
-    for column in (*scenarios.counts.T, *scenarios.utilities.reshape(-1, 6).T):
-        keys = keys * _BASE + column
+    keys = numbers_of(scenarios.counts, scenarios.utilities.reshape(-1, 6))
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     return scenarios.rows(first), which.reshape(-1)
 

@@ -75,10 +75,10 @@ def told_value(partner: Partner, source: ScenarioSource, rules: Rules, seat: int
     return _exact(upper_bound(Odds(partner, contexts, rules, source.prior), seat), "dynamic programming, told")
 
 
-def prior_scenarios(source: ScenarioSource, number: int = PLAYED) -> Scenarios:
+def prior_scenarios(source: ScenarioSource) -> Scenarios:
     """Scenarios of the distribution that a seat believes in: all of them if they are finitely many."""
     table = prior_table(source)
-    return source.draw(np.random.default_rng(0), number) if table is None else table
+    return source.draw(np.random.default_rng(0), PLAYED) if table is None else table
 
 
 def played_value(pair: tuple[Partner, Partner], source: ScenarioSource, rules: Rules, seat: int) -> float:

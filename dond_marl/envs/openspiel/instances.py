@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import InputError
-from dond_marl.game import MAX_COUNT, Scenario, Triple, as_integer
+from dond_marl.game import MAX_COUNT, Scenario, as_integer
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, ScenarioSource, pack
 
 FILES = ("bargaining_instances1000.txt", "bargaining_instances1000.cc")
@@ -70,7 +70,7 @@ def load_instances(path: str | Path | None = None, max_count: int = LEWIS_MAX_CO
     kept = [scenario for scenario in scenarios if max(scenario.counts) <= limit]
     if not kept:
         raise InstanceError(f"{file}: no instance holds at most {limit} items of every type; raise max_count")
-    refused = tuple(number for number, each in enumerate(scenarios, start=1) if max(each.counts) > limit)
+    refused = tuple(number for number, table in enumerate(scenarios, start=1) if max(table.counts) > limit)
     return Instances(pack(kept), refused, limit)
 
 
@@ -98,9 +98,9 @@ def _scenarios(text: str, path: Path) -> Iterator[Scenario]:
             raise InstanceError(
                 f"{path}:{number}: an instance is three triples of numbers, as 1,2,3 8,1,0 4,0,2; got {line[:60]!r}"
             )
-        pool, first, second = (_triple(group) for group in match.groups())
+        pool, *values = (tuple(map(int, group.split(","))) for group in match.groups())
         try:
-            yield Scenario(pool, (first, second))
+            yield Scenario(pool, tuple(values))  # type: ignore[arg-type]  # the pattern holds three of three
         except ValueError as error:
             raise InstanceError(f"{path}:{number}: {error}") from None
 
@@ -110,8 +110,3 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     blocks = [(match.start(1), match.group(1)) for match in _INSIDE_CODE.finditer(text)] or [(0, text)]
     for start, block in blocks:
         yield from enumerate(block.splitlines(), start=text.count("\n", 0, start) + 1)
-
-
-def _triple(text: str) -> Triple:
-    a, b, c = map(int, text.split(","))
-    return a, b, c

@@ -8,7 +8,7 @@ import pytest
 from dond_marl.batch import Table
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.features import BaseLayout, ObservationEncoder, encode
-from dond_marl.envs.turn import turn_of_observation
+from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
@@ -71,5 +71,6 @@ def test_one_observation_is_encoded_to_the_bits_of_a_batch_of_one(reveal, max_tu
                 seen = env.observe(agent)
                 row = encode_one(seen)
                 assert row.dtype == np.float32 and row.shape == (layout.width,) == (encode_one.width,)
-                assert row.tobytes() == encode(turn_of_observation(seen, env.rules), layout)[0].tobytes()
+                pieces = {name: np.array([value], dtype=np.int8) for name, value in seen.items()}
+                assert row.tobytes() == encode(turn_of(env.negotiation)._replace(**pieces), layout)[0].tobytes()
             env.step(env.action_space("seat_0").sample(env.infos[env.agent_selection]["action_mask"]))

@@ -18,7 +18,7 @@ from dond_marl.scenarios.data import (
     load_self_play,
 )
 
-ADVICE = r"fetch_data\.py --data-dir .* or download https://raw\.githubusercontent\.com/\S+ and place it at .*data_dir"
+ADVICE = r"dond data fetch --data-dir .* or download https://raw\.githubusercontent\.com/\S+ and place it at .*data_dir"
 
 
 @pytest.fixture

@@ -222,7 +222,7 @@ def test_settings_that_name_no_source_are_refused_with_the_choices(settings_, co
 @pytest.mark.parametrize("name", ["self_play", "dialogues"])
 def test_a_missing_data_folder_is_told_with_what_to_do(name, tmp_path):
     with pytest.raises(
-        DataError, match=r"(?s)no such data file.*fetch_data\.py.*raw\.githubusercontent\.com.*data_dir"
+        DataError, match=r"(?s)no such data file.*dond data fetch.*raw\.githubusercontent\.com.*data_dir"
     ):
         open_source(name, data_dir=tmp_path)
 
