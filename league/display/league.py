@@ -19,7 +19,7 @@ from league.display.tables import line, on_screen, print_section
 from league.rounds.runner import Outcome
 from league.rounds.watching import Progress
 from league.settings.read import Config
-from league.standings.crossplay import Standing
+from league.standings.ladder import Standing, ladder_of
 from league.tables.meta_game import of_findings
 from league.tables.standings import crossplay, ladder, ladder_table, learning
 from league.tasks.values import MatchResult, TrainResult
@@ -149,7 +149,7 @@ def duration(seconds: float) -> str:
 def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     """Print the sections that the report shows too, and where the files are."""
     config, cross, confidence = outcome.config, outcome.cross, outcome.config.league.confidence
-    standings = cross.ladder(confidence, outcome.responses)
+    standings = ladder_of(cross, confidence, outcome.responses)
     print_section(console, ladder(cross, standings, (), confidence, len(outcome.responses)))
     for learner in config.learners:
         if learner.reward != OWN:

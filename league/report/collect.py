@@ -23,6 +23,7 @@ from league.standings.best_response_values import responses_of
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import learning_curves
 from league.standings.history import history_of
+from league.standings.ladder import ladder_of
 from league.tables import evaluation, meta_game
 from league.tables.blocks import Report, Section
 from league.tables.standings import crossplay, ladder, learning
@@ -56,7 +57,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
     members, states = ledger.members(), ledger.states()
     history = history_of(ledger, config)
     cross, responses = history.cross, responses_of(config)
-    standings = cross.ladder(confidence, responses)
+    standings = ladder_of(cross, confidence, responses)
     decisions = [(number, decision) for number in range(rounds) for decision in ledger.decisions(number)]
     curves = learning_curves(ledger, confidence)
     mains = any(member.role == "main" for member in members)

@@ -20,10 +20,11 @@ from league.settings.read import UNUSED, Config, dump, other_settings, parse
 from league.settings.sections import BackendConfig, EnvConfig
 from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
 from league.standings.best_response_values import known_responses, responses_of
-from league.standings.crossplay import CrossPlay, Responses
+from league.standings.crossplay import CrossPlay
 from league.standings.curves import CurvePoint, learning_curves
 from league.standings.findings import Findings, findings_of
 from league.standings.history import History, history_of
+from league.standings.ladder import Responses, ladder_of
 from league.tasks.values import MatchResult, Place, Round, TrainResult, block_scenarios, machine, open_source
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def run_league(
             _write_tables(config, directory, ledger, history.cross)
         responses = responses_of(config)
         if responses != known_responses(config):
-            write_ladder(directory.path / "ladder.csv", history.cross.ladder(config.league.confidence, responses))
+            write_ladder(directory.path / "ladder.csv", ladder_of(history.cross, config.league.confidence, responses))
         findings, final = _end(config, directory, ledger, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
         return Outcome(config, history.cross, curves, responses, findings, final)
@@ -86,14 +87,13 @@ def _end(
 
 def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross: CrossPlay) -> None:
     confidence = config.league.confidence
-    write_ladder(directory.path / "ladder.csv", cross.ladder(confidence, known_responses(config)))
+    write_ladder(directory.path / "ladder.csv", ladder_of(cross, confidence, known_responses(config)))
     write_crossplay(directory.path / "crossplay.csv", cross, confidence)
     if config.learners:
         write_curves(directory.path / "learning.csv", learning_curves(ledger, confidence))
 
 
 def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
-    """The settings to play under: new ones written down, or those that the ledger holds."""
     if not ledger.begun:  # a new run, or one killed before it had written anything
         if config is None:
             raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
@@ -132,7 +132,6 @@ def _drawn_from(config: Config) -> str:
 
 
 def _first_weights(config: Config) -> dict[str, bytes]:
-    """The weights that learners drew before the first round, by blob."""
     drawn = [learner for learner in config.learners if learner.init_from is None]
     if not drawn:
         return {}
@@ -157,7 +156,7 @@ def _play_rounds(
         with open_backend(backend or config.backend, watcher.warned) as crew:
             for number in range(pace.first, pace.last):
                 played = _play_round(config, Place(directory.blobs), ledger, history, pace, watcher, crew)
-                standings = history.cross.ladder(config.league.confidence)
+                standings = ladder_of(history.cross, config.league.confidence)
                 watcher.committed(pace.at(number + 1), standings)
                 if log is not None:
                     log.write(played, standings)
@@ -169,7 +168,6 @@ def _play_rounds(
 def _play_round(
     config: Config, place: Place, ledger: Ledger, history: History, pace: Pace, watcher: Watcher, backend: Backend
 ) -> Round:
-    """Plan the next round, play it, commit it, and add it to ``history``."""
     began = time.perf_counter()
     before = ledger.states()
     plan = plan_round(config, history, before)
@@ -184,7 +182,10 @@ def _play_round(
             matches.append(result)
             watcher.played(pace.at(plan.number, done, len(plan.tasks)), result)
         else:
-            _keep(result, place)
+            if result.content is not None:  # on disk before anything names it
+                from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
+
+                write_blob(place.blobs, result.content)
             trained.append(result)
             pace.decisions += result.state.decisions - result.task.state.decisions
             watcher.trained(pace.at(plan.number, done, len(plan.tasks)), result)
@@ -206,16 +207,7 @@ def _play_round(
     return done_round
 
 
-def _keep(result: TrainResult, place: Place) -> None:
-    """Put a learner's new weights on disk, before anything names them."""
-    from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
-
-    if result.content is not None:
-        write_blob(place.blobs, result.content)
-
-
 def _moved(then: str, now: str) -> str:
-    """What differs between two descriptions of a machine, in words."""
     before, after = json.loads(then), json.loads(now)
     changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
     return ", ".join(f"{key} {before.get(key)} then, {after.get(key)} now" for key in changed)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from dond_marl.scenarios.sources import ScenarioSource
 from league.settings.read import Config
-from league.standings.crossplay import Standing
+from league.standings.ladder import Standing
 from league.tasks.values import MatchResult, Round, TrainResult
 
 

@@ -17,9 +17,10 @@ import numpy as np
 
 from dond_marl.game import SEATS
 from dond_marl.records.files import write_whole
-from league.standings.crossplay import CrossPlay, Standing
+from league.standings.crossplay import CrossPlay
 from league.standings.curves import CurvePoint
 from league.standings.findings import Findings, Solution
+from league.standings.ladder import Standing
 from league.standings.ratings import Rated
 
 RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE = "ratings.csv", "meta_game.csv", "meta_game.json"

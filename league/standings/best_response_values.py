@@ -23,7 +23,7 @@ from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import prior_scenarios
 from league.settings.read import Config
-from league.standings.crossplay import Responses
+from league.standings.ladder import Responses
 from league.tasks.values import open_source as source_of
 
 STORED = Path(__file__).with_name("responses.json")

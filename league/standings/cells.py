@@ -49,15 +49,6 @@ class Payoffs(NamedTuple):
     within: NDArray[np.float64]  # variance of one game's points given its scenario
 
 
-class Played(NamedTuple):
-    """Games of several legs on one block of scenarios."""
-
-    legs: Sequence[tuple[int, int]]  # members in seat_0 and seat_1
-    scores: Sequence[NDArray[np.int16]]  # [K, 2] points of each leg
-    deals: Sequence[int]
-    turns: Sequence[int]  # acts of both seats
-
-
 class Cells:
     """Running sums of every leg that was played."""
 
@@ -68,23 +59,27 @@ class Cells:
         self._games = np.zeros((0, GROUPS), dtype=np.float32)
 
     def admit(self, members: int) -> None:
-        """Make room for so many more members."""
-        self._row = np.pad(self._row, (0, members), constant_values=-1)
+        """Make room for ``members`` in all."""
+        self._row = np.pad(self._row, (0, members - len(self._row)), constant_values=-1)
 
     @property
     def occupied(self) -> int:
         """Groups of scenarios that hold games."""
         return int(np.count_nonzero(self._games[: len(self.totals)].any(axis=0)))
 
-    def rows(self, first: int | NDArray[np.int64], second: int | NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the legs of ``first`` in seat_0 against ``second`` are stored, those that hold games."""
-        rows = np.atleast_1d(self._row[first, second]).astype(np.int64)
-        rows = rows[rows >= 0]
-        return rows[self.totals["games"][rows] > 0]
+    def met(self, member: int, others: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the legs of ``member`` against ``others`` are stored that hold games, and its seat in each, 0 first."""
+        rows = np.concatenate([self._row[member, others], self._row[others, member]]).astype(np.int64)
+        seats = np.repeat((0, 1), len(others))
+        rows, seats = rows[rows >= 0], seats[rows >= 0]
+        kept = self.totals["games"][rows] > 0
+        return rows[kept], seats[kept]
 
-    def groups(self, rows: NDArray[np.int64], seat: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Points of ``seat`` and games by group of scenarios, two ``[rows, GROUPS]``."""
-        return self._sums[rows, seat].astype(np.float64), self._games[rows].astype(np.float64)
+    def groups(
+        self, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Points of each leg's seat, and games, by group of scenarios: two ``[rows, GROUPS]``."""
+        return self._sums[rows, seats].astype(np.float64), self._games[rows].astype(np.float64)
 
     def decay(self, members: Sequence[int], factor: float) -> None:
         """Weigh all games so far of ``members`` by ``factor``, 0..1, once also where two of them met.
@@ -99,12 +94,11 @@ class Cells:
         self._sums[rows] *= np.float32(factor)
         self._games[rows] *= np.float32(factor)
 
-    def add(self, scenarios: Scenarios, played: Played) -> None:
-        """Add games, each leg's on all of ``scenarios``."""
+    def add(self, scenarios: Scenarios, legs: Sequence[tuple[int, int]], facts: Sequence[NDArray[np.void]]) -> None:
+        """Add the games of ``legs``, members in seat_0 and seat_1; ``facts[leg][K]`` are those of all ``scenarios``."""
         block = _block(scenarios)
-        for sweep in _sweeps(played.legs, scenarios.size):
-            legs, scores, deals, turns = played
-            self._add(block, Played(legs[sweep], scores[sweep], deals[sweep], turns[sweep]))
+        for sweep in _sweeps(legs, scenarios.size):
+            self._add(block, legs[sweep], facts[sweep])
 
     def payoffs(self) -> Payoffs:
         """The figures of every cell, ``nan`` where nothing was played."""
@@ -154,15 +148,16 @@ class Cells:
         rows: NDArray[np.int64] = self._row[first, second].astype(np.int64)
         return rows
 
-    def _add(self, block: _Block, played: Played) -> None:
-        rows, scores = self._place(played.legs), np.stack(list(played.scores)).transpose(0, 2, 1)
+    def _add(self, block: _Block, legs: Sequence[tuple[int, int]], facts: Sequence[NDArray[np.void]]) -> None:
+        rows, scores = self._place(legs), np.stack([games["scores"] for games in facts]).transpose(0, 2, 1)
         points = scores[:, :, block.order] * block.tenths.T  # [legs, 2, K], a scenario's games side by side
         by_group = np.add.reduceat(points, block.groups_start, axis=2)
         self._sums[rows[:, None, None], np.arange(2)[:, None], block.groups] += by_group.astype(np.float32)
         self._games[rows[:, None], block.groups] += block.games_in_group.astype(np.float32)
         new = np.zeros(len(rows), dtype=TOTALS)
         new["games"] = new["squared_weights"] = len(block.order)
-        new["deals"], new["turns"] = played.deals, played.turns
+        new["deals"] = [np.count_nonzero(games["deal"]) for games in facts]
+        new["turns"] = [games["turns"].sum(dtype=np.int64) for games in facts]
         new["nash"], new["most"] = block.nash, block.most
         new["points"], new["squares"] = points.sum(axis=2), np.einsum("lsk,lsk->ls", points, points)
         if len(block.starts) < len(block.order):
@@ -197,16 +192,11 @@ def _block(scenarios: Scenarios) -> _Block:
     _, which = np.unique(named, axis=0, return_inverse=True)
     group = scenario_groups(scenarios)
     order = np.lexsort((which, group))
-    _, starts, games = _runs(group[order] * size + which[order])
-    groups, groups_start, games_in_group = _runs(group[order])
+    _, starts, games = np.unique(group[order] * size + which[order], return_index=True, return_counts=True)
+    groups, groups_start, games_in_group = np.unique(group[order], return_index=True, return_counts=True)
     tenths, solved = TEN / np.maximum(scenarios.wholes[order], 1), solve(scenarios)
     nash, most = solved.nash.point.sum(axis=0), float(solved.joint.sum())
     return _Block(order, tenths, starts, games, groups_start, groups, games_in_group, nash, most)
-
-
-def _runs(ordered: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The different numbers of an ordered list, where each begins and how often it occurs."""
-    return np.unique(ordered, return_index=True, return_counts=True)
 
 
 def _sweeps(legs: Sequence[tuple[int, int]], size: int) -> Iterator[slice]:

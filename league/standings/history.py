@@ -33,16 +33,15 @@ class History:
 
     def admit(self, members: Iterable[Member]) -> None:
         """Make room for members that take part from the next round on."""
-        new = tuple(members)
-        self.members += new
-        self.cross.admit(member.name for member in new)
+        self.members += tuple(members)
+        self.cross.admit(member.name for member in self.members[len(self.cross.members) :])
 
     def add_round(
         self, stage: int, scenarios: Scenarios, legs: Sequence[Leg], at_fault: Iterable[str], measured: bool = False
     ) -> None:
         """Add a round. What learners scored before counts for less, or nothing where the round only ``measured``."""
         live = [member.name for member in self.members if member.live]
-        self.cross.decay(live, 0.0 if measured else self._decay)
+        self.cross.cells.decay([self.cross.place[name] for name in live], 0.0 if measured else self._decay)
         self.cross.add_round(scenarios, legs, at_fault)
         self.stages.append(stage)
         self._scored.append(_scored(set(live), scenarios, legs))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from league.standings.crossplay import CrossPlay, Standing
+from league.standings.crossplay import CrossPlay
 from league.standings.curves import YARDSTICK, CurvePoint
+from league.standings.ladder import Standing
 from league.tables.blocks import Cell, Curves, Figure, Row, Section, Table, in_columns, plain
 from league.tasks.values import Member
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from league.rounds.curriculum import describe
 from league.settings.read import Config
-from league.standings.crossplay import Standing
+from league.standings.ladder import Standing
 from league.tables.blocks import Figure, Row, Section, Table, plain
 from league.tasks.values import Decision, LearnerState, Member
 

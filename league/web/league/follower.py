@@ -22,9 +22,9 @@ from league.ledger.run_directory import BLOBS, LEDGER, runs_in
 from league.rounds.curriculum import describe
 from league.settings.read import Config, ConfigError, parse
 from league.standings.best_response_values import known_responses
-from league.standings.crossplay import Responses, Standing
 from league.standings.curves import YARDSTICK, CurvePoint, round_curves
 from league.standings.history import History, read_round
+from league.standings.ladder import Responses, Standing, ladder_of
 from league.tasks.values import Decision, LearnerState, Member, Place, Seated, seated
 
 
@@ -153,7 +153,7 @@ class Follower:
 
     def _picture(self, config: Config, history: History) -> Picture:
         confidence, cross = config.league.confidence, history.cross
-        standings = cross.ladder(confidence, self._responses)
+        standings = ladder_of(cross, confidence, self._responses)
         place = {name: at for at, name in enumerate(cross.members)}
         means = _both_seats(cross.payoffs().mean)
         order = [place[row.member] for row in standings]

@@ -9,7 +9,7 @@ from league.display.figures import spelled, with_half
 from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
 from league.display.svg.whisker import reach, whisker
-from league.standings.crossplay import Standing
+from league.standings.ladder import Standing
 from league.web.league.follower import Picture, sentence
 
 ROLES = {

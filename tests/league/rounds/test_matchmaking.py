@@ -16,11 +16,19 @@ from league.rounds.matchmaking import RULES, Prospects, Rule, coverage, learning
 from league.rounds.opponents import GROUPS_OF, Mix, mixed, prospects
 from league.settings.learner import Branch, RuleName
 from league.settings.sections import LeagueConfig
-from league.standings.cells import Cells, Played
+from league.standings.cells import Cells
+from league.tasks.values import FACTS
 
 points = st.one_of(st.floats(0, 10), st.just(float("nan")))
 KINDS = GROUPS_OF["all"]
 FLOOR = LeagueConfig().floor
+
+
+def facts(scores: np.ndarray) -> np.ndarray:
+    """The facts of games of these scores, ``[K, 2]`` points."""
+    games = np.zeros(len(scores), dtype=FACTS)
+    games["scores"] = scores
+    return games
 
 
 def known(size: int, **changes: object) -> Prospects:
@@ -94,8 +102,8 @@ def test_on_exact_wins_and_losses_within_a_scenario_variance_mixes_as_alphastars
 @given(st.lists(st.booleans(), min_size=2, max_size=60))
 def test_the_cells_of_one_scenario_give_alphastars_variance_up_to_bessels_correction(won):
     cells, n = Cells(2), len(won)
-    scores = np.array([(10, 0) if win else (0, 10) for win in won], dtype=np.int16)
-    cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * n), Played([(0, 1)], [scores], [n], [n]))
+    scores = np.array([(10, 0) if win else (0, 10) for win in won])
+    cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * n), [(0, 1)], [facts(scores)])
     x = np.mean(won)
     within = both(cells.payoffs().within[0, :1, 1])
     assert weights(variance, 1, given_scenario=within)[0] * (n - 1) / n == pytest.approx(x * (1 - x), abs=1e-12)
@@ -108,8 +116,7 @@ def test_in_a_league_regret_is_toward_what_a_member_reaches_so_it_is_not_alphast
     for (learner, rates), opponent in itertools.product([(0, x), (1, np.full(5, 0.5))], range(5)):
         won = rng.permutation(1000) < 1000 * rates[opponent]
         for pair, scores in (((learner, 2 + opponent), won), ((2 + opponent, learner), ~won)):
-            both_seats = np.stack([10 * scores, 10 * ~scores], axis=1).astype(np.int16)
-            cells.add(scenarios, Played([pair], [both_seats], [1000], [2000]))
+            cells.add(scenarios, [pair], [facts(np.stack([10 * scores, 10 * ~scores], axis=1))])
     figures = prospects(cells.payoffs(), 0, range(2, 7), ("fixed",) * 5, [0] * 5)
     made = mixed([Branch("regret", 1.0)], figures, 0.0).chances
     assert made[0] > 0.75 and made[1] == pytest.approx(1 - made[0])
@@ -259,7 +266,7 @@ def test_prospects_are_read_off_the_cells_from_the_learners_chair():
     scores = {(0, 1): 2, (1, 0): 3, (2, 1): 8, (1, 2): 3, (2, 0): 5}  # what seat_0 gets, about; member 3 met nobody
     for (a, b), points_ in scores.items():
         pair = np.column_stack([points_ + rng.integers(-1, 2, 40), 9 - points_ + rng.integers(-1, 2, 40)])
-        cells.add(scenarios, Played([(a, b)], [pair.astype(np.int16)], [40], [80]))
+        cells.add(scenarios, [(a, b)], [facts(pair)])
     figures = prospects(cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4])
     assert figures.scored[0] == pytest.approx([2, 6], abs=0.6)
     assert figures.reachable[0, 0] == pytest.approx(8, abs=1)  # member 2 gets 8 where the learner gets 2

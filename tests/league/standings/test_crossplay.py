@@ -14,6 +14,7 @@ from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.yardsticks.solve import solve
 from league.standings.as_csv import write_crossplay, write_ladder
 from league.standings.crossplay import CrossPlay
+from league.standings.ladder import ladder_of
 from league.tasks.values import FACTS, Leg
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
@@ -35,7 +36,7 @@ def test_a_ladder_worked_by_hand():
     bob_opens = leg("bob", "ann", [(6, 7), (0, 0)], turns=10)  # bob 6 and 0, ann 7 and 0: no deal in the second game
     alone = leg("ann", "ann", [(4, 6), (20, 0)])  # seat_0 4 and 10, seat_1 6 and 0
     cross.add_round(SCENARIOS, [alone, ann_opens, bob_opens], at_fault=["bob"])
-    ann, bob = cross.ladder(0.95)
+    ann, bob = ladder_of(cross, 0.95)
     assert (ann.member, bob.member) == ("ann", "bob")
     assert ann.points.mean == pytest.approx((8 + 5 + 7 + 0) / 4) and ann.points.n == 4
     assert [seat.mean for seat in ann.as_seat] == pytest.approx([6.5, 3.5])
@@ -59,30 +60,30 @@ def test_shares_of_a_best_response_and_of_the_nash_points():
     ]
     cross.add_round(SCENARIOS, legs, at_fault=[])
     # A best response to bob earns 8 as seat_0 and 4 as seat_1; of ann's own there, which is 6.5 and 3.5.
-    rows = {row.member: row for row in cross.ladder(0.95, {"bob": (8.0, 4.0), "nobody": (1.0, 1.0)})}
+    rows = {row.member: row for row in ladder_of(cross, 0.95, {"bob": (8.0, 4.0), "nobody": (1.0, 1.0)})}
     assert rows["ann"].of_response.mean == pytest.approx(10 / 12) and rows["ann"].of_response.n == 4
     # Bob himself and eve have met nobody to whom a best response is known: their own does not count.
     assert math.isnan(rows["bob"].of_response.mean) and math.isnan(rows["eve"].of_response.mean)
     nash = solve(SCENARIOS).nash.point.mean(axis=0)
     cells = [6.5, 3.5, 9.0]  # ann as seat_0 to bob, as seat_1 to bob, as seat_0 to eve
     assert rows["ann"].of_nash.mean == pytest.approx(np.mean(cells) / np.mean([nash[0], nash[1], nash[0]]))
-    assert all(math.isnan(row.of_response.mean) for row in cross.ladder(0.95))
+    assert all(math.isnan(row.of_response.mean) for row in ladder_of(cross, 0.95))
     assert not any(row.impossible for row in rows.values())
 
 
 def test_more_than_there_is_to_share_is_flagged_as_a_bug():
     cross = CrossPlay(["ann", "bob"])
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(10, 10), (20, 10)])], at_fault=[])
-    assert all(row.impossible for row in cross.ladder(0.95))
+    assert all(row.impossible for row in ladder_of(cross, 0.95))
 
 
 def test_a_match_that_failed_counts_for_nobodys_points_and_an_unplayed_cell_is_nan():
     cross = CrossPlay(["ann", "bob", "eve"])
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)])], at_fault=["eve"])
-    last = cross.ladder(0.95)[-1]
+    last = ladder_of(cross, 0.95)[-1]
     assert last.member == "eve" and math.isnan(last.points.mean) and last.failed == 1
     assert math.isnan(cross.cell("ann", "eve", 0.95).mean)
-    assert cross.ladder(0.95)[0].points.n == 2
+    assert ladder_of(cross, 0.95)[0].points.n == 2
 
 
 def test_every_figure_of_the_ladder_weighs_opponents_the_same_however_often_they_met():
@@ -90,7 +91,7 @@ def test_every_figure_of_the_ladder_weighs_opponents_the_same_however_often_they
     for _ in range(4):  # four times as many games against bob
         cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 2), (16, 4)], turns=2)], [])
     cross.add_round(SCENARIOS, [leg("ann", "eve", [(4, 6), (0, 0)], turns=8)], [])
-    ann = next(row for row in cross.ladder(0.95) if row.member == "ann")
+    ann = next(row for row in ladder_of(cross, 0.95) if row.member == "ann")
     assert ann.points.mean == pytest.approx((8 + 2) / 2)
     assert ann.left == pytest.approx((3 + 3) / 2)
     assert ann.deals == pytest.approx((1 + 0.5) / 2) and ann.turns == 5
@@ -114,7 +115,7 @@ def test_adding_rounds_one_by_one_equals_counting_every_game_again():
             for s in (0, 1)
         ]
         assert cross.cell(row, column, 0.95).mean == pytest.approx(np.mean([np.mean(points) for points in by_seat]))
-    for standing in cross.ladder(0.95):
+    for standing in ladder_of(cross, 0.95):
         others = [cross.cell(standing.member, name, 0.95).mean for name in names if name != standing.member]
         assert standing.points.mean == pytest.approx(np.mean(others))
         assert standing.points.low < standing.points.mean < standing.points.high
@@ -123,13 +124,13 @@ def test_adding_rounds_one_by_one_equals_counting_every_game_again():
 def test_equal_members_are_ordered_by_name_so_that_the_ladder_is_the_same_every_time():
     cross = CrossPlay(["zoe", "ann"])
     cross.add_round(SCENARIOS, [leg("zoe", "ann", [(4, 4), (8, 4)]), leg("ann", "zoe", [(4, 4), (8, 4)])], [])
-    assert [row.member for row in cross.ladder(0.95)] == ["ann", "zoe"]
+    assert [row.member for row in ladder_of(cross, 0.95)] == ["ann", "zoe"]
 
 
 def test_the_tables_written_hold_every_figure(tmp_path):
     cross = CrossPlay(["ann", "bob, the\nsecond"])
     cross.add_round(SCENARIOS, [leg("ann", "bob, the\nsecond", [(8, 3), (10, 6)])], [])
-    write_ladder(tmp_path / "ladder.csv", cross.ladder(0.95))
+    write_ladder(tmp_path / "ladder.csv", ladder_of(cross, 0.95))
     write_crossplay(tmp_path / "crossplay.csv", cross, 0.95)
     with (tmp_path / "ladder.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

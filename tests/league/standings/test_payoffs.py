@@ -14,18 +14,24 @@ from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
 from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from league.standings import cells as cells_module
-from league.standings.cells import Cells, Payoffs, Played
+from league.standings.cells import Cells, Payoffs
 from league.standings.payoffs import STRENGTH, STRENGTHS, best_replies, bounds, complete, shrink
 from league.standings.ratings import take_give
+from league.tasks.values import FACTS
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))  # worth 10 to each seat
 OTHER = Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))
 
 
+def facts(scores: object) -> np.ndarray:
+    """The facts of games of these scores, ``[K, 2]`` points."""
+    games = np.zeros(len(scores), dtype=FACTS)
+    games["scores"] = scores
+    return games
+
+
 def add(cells: Cells, scenarios: Scenarios, legs: dict[tuple[int, int], list[tuple[int, int]]]) -> None:
-    scores = [np.array(pairs, dtype=np.int16) for pairs in legs.values()]
-    deals = [int((pairs.sum(axis=1) > 0).sum()) for pairs in scores]
-    cells.add(scenarios, Played(list(legs), scores, deals, [2 * len(pairs) for pairs in scores]))
+    cells.add(scenarios, list(legs), [facts(scores) for scores in legs.values()])
 
 
 def random_legs(rng: np.random.Generator, members: int, scenarios: Scenarios) -> dict:
@@ -77,7 +83,7 @@ def test_one_group_of_scenarios_has_no_error_and_two_legs_add_up():
 def test_cells_equal_counting_every_game_again_however_many_are_added_at_once(monkeypatch, at_once):
     monkeypatch.setattr(cells_module, "GAMES_AT_ONCE", at_once)
     rng, cells, games = np.random.default_rng(0), Cells(2), {}
-    cells.admit(1)
+    cells.admit(3)
     for _ in range(3):
         scenarios = open_source("uniform").draw(rng, 40)
         legs = random_legs(rng, 3, scenarios)
@@ -101,8 +107,7 @@ def test_cells_equal_counting_every_game_again_however_many_are_added_at_once(mo
 
 def test_the_same_leg_twice_in_a_round_counts_twice():
     cells = Cells(2)
-    scores = [np.array([(8, 3)], dtype=np.int16), np.array([(4, 4)], dtype=np.int16)]
-    cells.add(pack([SCENARIO]), Played([(0, 1), (0, 1)], scores, [1, 1], [2, 2]))
+    cells.add(pack([SCENARIO]), [(0, 1), (0, 1)], [facts([(8, 3)]), facts([(4, 4)])])
     assert cells.payoffs().games[0, 0, 1] == 2 and cells.payoffs().mean[0, 0, 1] == 6
 
 
@@ -119,7 +124,7 @@ def test_decay_weighs_games_of_a_live_learner_less_once_and_leaves_all_others_al
     cells.decay([0], 0.0)
     assert cells.payoffs().games[0].sum() == cells.payoffs().games[:, :, 0].sum() == 0
     assert np.isnan(cells.payoffs().mean[0]).all() and cells.payoffs().games[1, 0, 2] > 0
-    assert not len(cells.rows(0, 1)) and len(cells.rows(1, 2)) == 1
+    assert not len(cells.met(0, [1])[0]) and cells.met(1, [2])[1].tolist() == [0, 1]
 
 
 def test_memory_goes_with_the_pairs_that_met_not_with_all_that_could():

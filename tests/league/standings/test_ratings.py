@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.yardsticks.metrics import GROUPS
-from league.standings.cells import Cells, Payoffs, Played
+from league.standings.cells import Cells, Payoffs
 from league.standings.meta_game import deviation_rating, game_of
 from league.standings.ratings import (
     RELIABLE,
@@ -24,6 +24,7 @@ from league.standings.ratings import (
     take_give,
     with_interval,
 )
+from league.tasks.values import FACTS
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
 
@@ -121,6 +122,13 @@ def test_seats_played_in_one_order_only_do_not_confuse_the_fit():
     assert np.isfinite(take_give(mean, games).predicted()).all()
 
 
+def facts(scores: np.ndarray) -> np.ndarray:
+    """The facts of games of these scores, ``[K, 2]`` points."""
+    games = np.zeros(len(scores), dtype=FACTS)
+    games["scores"] = scores
+    return games
+
+
 def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> Cells:
     """Members that score ``effects`` plus what the scenario brings to a seat, a row's luck common to all."""
     cells, space = Cells(len(effects)), lewis_space()
@@ -129,8 +137,8 @@ def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> 
     legs = list(itertools.product(range(len(effects)), repeat=2))
     for a, b in legs:
         points = 5 + np.array([effects[a], effects[b]]) + luck + rng.normal(0, 1, (size, 2))
-        scores.append(np.clip(np.round(points), 0, 10).astype(np.int16))
-    cells.add(scenarios, Played(legs, scores, [size] * len(legs), [size] * len(legs)))
+        scores.append(facts(np.clip(np.round(points), 0, 10)))
+    cells.add(scenarios, legs, scores)
     return cells
 
 
@@ -184,7 +192,7 @@ def test_the_same_generator_gives_the_same_interval_and_one_scenario_gives_none(
     one, two = (bootstrapped(takes, cells, np.random.default_rng(5), replicates=9) for _ in range(2))
     assert one.low.tolist() == two.low.tolist() and one.high.tolist() == two.high.tolist()
     single = Cells(2)
-    single.add(pack([SCENARIO]), Played([(0, 1)], [np.array([(6, 4)], dtype=np.int16)], [1], [2]))
+    single.add(pack([SCENARIO]), [(0, 1)], [facts(np.array([(6, 4)]))])
     rated = bootstrapped(lambda mean: np.nanmean(mean, axis=(1, 2)), single, np.random.default_rng(0), 200)
     assert rated.value.tolist() == [6, 4] and np.isnan(rated.low).all() and np.isnan(rated.high).all()
 

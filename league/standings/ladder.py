@@ -1,0 +1,84 @@
+"""The ladder: what every member scores against all others, with intervals.
+
+Points are points of ten; every opponent and seat weighs the same, however often they met.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.yardsticks.metrics import Estimate
+from league.standings.crossplay import CrossPlay, share
+
+Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
+ROUNDING = 1e-6  # points of ten
+
+
+class Standing(NamedTuple):
+    """One member's row of the ladder, over all others in both seats; figures are ``nan`` where nothing was played."""
+
+    member: str
+    points: Estimate  # own points of ten
+    of_nash: Estimate  # points as a share of those at the Nash points of the same scenarios
+    of_response: Estimate  # points as a share of a best response's, against the members to which that is known
+    as_seat: tuple[Estimate, Estimate]
+    left: float  # points of ten that its partners got
+    deals: float  # share of games with a deal
+    agreed: float  # own points of ten where a deal closed
+    turns: float  # acts of both seats per game
+    self_play: float  # own points of ten against itself
+    fallbacks: int  # acts that it played as a fallback
+    failed: int  # matches that failed by its fault
+    impossible: bool  # its games are said to have paid more than there is: a bug
+
+
+def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None = None) -> list[Standing]:
+    """Every member's standing against all others, best own points first, equal ones by name.
+
+    ``confidence`` is two-sided, in (0, 1). ``responses``: what a best response earns against some of the members.
+    """
+    standings = [_standing(cross, i, confidence, responses or {}) for i in range(len(cross.members))]
+    return sorted(standings, key=lambda row: (math.isnan(row.points.mean), -row.points.mean, row.member))
+
+
+def _standing(cross: CrossPlay, i: int, confidence: float, responses: Responses) -> Standing:
+    rows, seats = cross.cells.met(i, [j for j in range(len(cross.members)) if j != i] or [i])
+    legs, place = cross.cells.totals[rows], np.arange(len(rows))
+
+    def mean(totals: NDArray[np.float64]) -> float:
+        """Over cells, each weighing the same, as in the points."""
+        return float((totals / legs["games"]).mean()) if len(legs) else math.nan
+
+    def as_seat(seat: int) -> Estimate:
+        return cross.points(rows[seats == seat], seats[seats == seat], confidence)
+
+    own, deals, left = mean(legs["points"][place, seats]), mean(legs["deals"]), mean(legs["points"][place, 1 - seats])
+    member, points = cross.members[i], cross.points(rows, seats, confidence)
+    return Standing(
+        member=member,
+        points=points,
+        of_nash=share(points, mean(legs["nash"][place, seats])),
+        of_response=_of_response(cross, i, confidence, responses),
+        as_seat=(as_seat(0), as_seat(1)),
+        left=left,
+        deals=deals,
+        agreed=own / deals if deals else math.nan,
+        turns=mean(legs["turns"]),
+        self_play=cross.cell(member, member, confidence).mean,
+        fallbacks=cross.fallbacks[member],
+        failed=cross.failed[member],
+        impossible=own + left > mean(legs["most"]) + ROUNDING,
+    )
+
+
+def _of_response(cross: CrossPlay, i: int, confidence: float, responses: Responses) -> Estimate:
+    """The share of a best response's points, over the cells whose best response is known."""
+    known = {cross.place[name]: values for name, values in responses.items() if cross.place.get(name, i) != i}
+    values = [value[seat] for j, value in known.items() for seat in cross.cells.met(i, [j])[1]]
+    points = cross.points(*cross.cells.met(i, list(known)), confidence)
+    return share(points, float(np.mean(values)) if values else math.nan)
