@@ -68,7 +68,7 @@ class BestResponse:
 
     def _memory_of(self, rules: Rules, prior: str, revealed: bool) -> _Memory:
         key = rules, prior, revealed
-        if key not in self._memory or self._memory[key].size > REMEMBERED:
+        if key not in self._memory or len(self._memory[key].places) > REMEMBERED:
             self._memory[key] = _Memory(self.to, rules, prior, self._contexts, revealed)
         return self._memory[key]
 
@@ -79,16 +79,11 @@ class _Memory:
     def __init__(self, to: Partner, rules: Rules, prior: str, contexts: Contexts | None, revealed: bool) -> None:
         self._to, self._rules, self._prior, self._revealed = to, rules, prior, revealed
         self._minds: list[_Sure | _Guess] = []
-        self._places: dict[bytes, tuple[int, int]] = {}  # of a view: which mind, which of its contexts
+        self.places: dict[bytes, tuple[int, int]] = {}  # of a view: which mind, which of its contexts
         if contexts is not None and not revealed:
             self._learn(contexts, np.hstack([contexts.own.counts, contexts.own.utilities]))
 
-    @property
-    def size(self) -> int:
-        return len(self._places)
-
     def contexts_value(self, seat: int) -> float:
-        """Expected points of ten in ``seat`` over the contexts that the partner was made with."""
         mind = self._minds[0]
         assert isinstance(mind, _Sure)
         return mind.value(seat)
@@ -97,10 +92,10 @@ class _Memory:
         """Which of them knows which rows, and their contexts there."""
         columns = [turns.counts, turns.my_utilities] + [turns.partner_utilities] * self._revealed
         views, which = np.unique(np.hstack(columns), axis=0, return_inverse=True)
-        new = views[[view.tobytes() not in self._places for view in views]]
+        new = views[[view.tobytes() not in self.places for view in views]]
         if len(new):
             self._learn(self._contexts(new), new)
-        places = np.array([self._places[view.tobytes()] for view in views])[which.reshape(-1)]
+        places = np.array([self.places[view.tobytes()] for view in views])[which.reshape(-1)]
         return [
             (self._minds[number], rows := np.flatnonzero(places[:, 0] == number), places[rows, 1])
             for number in np.unique(places[:, 0])
@@ -108,7 +103,7 @@ class _Memory:
 
     def _learn(self, contexts: Contexts, views: Int8s) -> None:
         for place, view in enumerate(views):
-            self._places[view.tobytes()] = len(self._minds), place
+            self.places[view.tobytes()] = len(self._minds), place
         kind = _Sure if exact_by_answers(self._to, self._rules) else _Guess
         self._minds.append(kind(self._to, self._rules, contexts, self._prior))
 
@@ -130,7 +125,6 @@ class _Sure:
         self._solver = Solver(self._moves)
 
     def value(self, seat: int) -> float:
-        """Expected points of ten over its contexts."""
         return float(self._solver.values(seat) @ self._moves.contexts.shares)
 
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:

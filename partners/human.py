@@ -77,7 +77,6 @@ class Human:
         return f"Human({type(self.interface).__name__})"
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row, asked for one after the other."""
         actions = [self._asked(view) for view in views(turns)]
         acts = np.array([action.act_type for action in actions], dtype=np.int8)
         return decide(acts, np.array([action.oA for action in actions], dtype=np.int8).reshape(-1, 3))

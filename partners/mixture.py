@@ -16,8 +16,7 @@ WHO = -1  # the last of a game's eight uniforms says who plays; the others are l
 class Mixture:
     """Draws one of several partners for each game and stays it to the end.
 
-    ``of``: occupants (names, mappings or partners); ``weights``: how often each, by default equally. A catalogue's
-    ``mixture`` (:func:`partners.catalogue.mixture`) takes ``zoo`` in place of a list as well.
+    ``of``: occupants (names, mappings or partners); ``weights``: how often each, by default equally.
     """
 
     def __init__(self, of: Sequence[Spec | Partner], weights: Sequence[float] | None = None) -> None:
@@ -38,14 +37,9 @@ class Mixture:
     @property
     def traits(self) -> Traits:
         every = [partner.traits for partner in self.partners]
-        return Traits(
-            memoryless=all(traits.memoryless for traits in every),
-            learned=any(traits.learned for traits in every),
-            remote=any(traits.remote for traits in every),
-            human=any(traits.human for traits in every),
-            privileged=any(traits.privileged for traits in every),
-            costly=any(traits.costly for traits in every),
-        )
+        passed_on = ("learned", "remote", "human", "privileged", "costly")
+        marks = {name: any(getattr(traits, name) for traits in every) for name in passed_on}
+        return Traits(memoryless=all(traits.memoryless for traits in every), **marks)
 
     def act(self, turns: Turns) -> Decisions:
         draw = turns.game_noise[:, WHO]

@@ -1,8 +1,7 @@
 """Episodes described for a judge: in words, with both sides' values, and with the answer for a few worked ones.
 
-The seat that is judged is called Alice, whichever seat it was. A description has what happened and what was paid:
-without an agreement both earn 0 points, whatever was on the table. It is written from numbers and acts alone, so that
-no name and no player's text can reach the judge.
+The seat that is judged is called Alice, whichever seat it was. A description is written from numbers and acts alone,
+so that no name and no player's text can reach the judge.
 """
 
 from __future__ import annotations
@@ -36,10 +35,7 @@ class Labelled(NamedTuple):
 
 
 def worked_episodes(style: Style, number: int, seed: int = 0) -> Labelled:
-    """``number`` labelled games of seat_0 between scripted partners: yes, no, yes, ...; a function of its arguments.
-
-    They are played on training scenarios; 1 to 100 of them, so that there is enough of both answers.
-    """
+    """``number`` (1..100) labelled games of seat_0 between scripted partners, on training scenarios: yes, no, ..."""
     games = played(seed, _PLAYED)
     labels = shows(style, games)[:, 0]
     yes, no = np.flatnonzero(labels), np.flatnonzero(~labels)
@@ -50,8 +46,7 @@ def worked_episodes(style: Style, number: int, seed: int = 0) -> Labelled:
 @lru_cache(maxsize=8)
 def played(seed: int, number: int, split: str = "train") -> Games:
     """Games between scripted partners of many kinds, on scenarios of a ``split`` of ``lewis``."""
-    source = open_source("lewis", split=split)
-    crowd = Mixture(of=_PLAYERS)
+    source, crowd = open_source("lewis", split=split), Mixture(of=_PLAYERS)
     return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,), prior=source.prior)
 
 

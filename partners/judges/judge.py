@@ -54,19 +54,13 @@ class Judge(Protocol):
         ...
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
-        """A :class:`Verdict` on ``seat`` for each game, ``[N]``; the same game gets the same verdict.
-
-        Raises :class:`JudgeError`, and what only a person can mend.
-        """
+        """A :class:`Verdict` on ``seat`` for each game, ``[N]``. Raises :class:`JudgeError` and :class:`SetupError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeReward:
-    """Ten points for a game that the judge finds in its style, none for another. In 0..10.
-
-    A game without a verdict is paid the mean of those with one in the same seat; see the module.
-    """
+    """Ten points for a game that the judge finds in its style, 0 for another; without a verdict the mean."""
 
     judge: Judge
     seats: tuple[int, ...] = (0, 1)  # whose pay is wanted: questions cost

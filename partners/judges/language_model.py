@@ -74,8 +74,7 @@ class LLMJudge:
 
     ``examples``: worked episodes in the prompt, picked by ``seed``. ``re_asks``: how often an answer that is neither
     yes nor no is asked for again. ``tally`` counts ``yes``, ``no``, ``episodes``, ``asked`` (different questions),
-    ``re_asked`` and ``unjudged_<cause>``, episodes: a client's :class:`Failure`, or ``unreadable``; beside them the
-    client's own counts, of requests.
+    ``re_asked``, ``unjudged_<cause>`` (a client's :class:`Failure`, or ``unreadable``), and what the client counts.
     """
 
     def __init__(
@@ -95,7 +94,6 @@ class LLMJudge:
 
     @property
     def tally(self) -> Counter[str]:
-        """Its own counts, and its client's once that was asked."""
         return self._counted + (self.client.tally if "client" in self.__dict__ else Counter())
 
     @property

@@ -1,19 +1,17 @@
 """A judge without a language model: it keeps the simple rules that agree with a few labelled episodes.
 
-It sees what a language model sees, episodes with answers, but never the name of the style. From a menu of plain
-statements about an episode (``Alice earns more than Bob``, ``the talk is long``) and their opposites it keeps those
-that label every episode correctly, and lets them vote. With a few episodes many rules are left, most of them beside
-the point: that is its error, and it shrinks as episodes are added.
+It sees episodes with answers, but never the name of the style. From a menu of plain statements about an episode and
+their opposites it keeps those that label every episode correctly, and lets them vote. With a few episodes many rules
+are left, most of them beside the point: that is its error, and it shrinks as episodes are added.
 
-It stands in for a language model where there is none, and is no measure of one: its menu was written by people who knew
-the four definitions, each of which is on it. Source: version spaces, Mitchell 1982 ("Generalization as search").
+It stands in for a language model, and is no measure of one: its menu was written by people who knew the four
+definitions, each of which is on it. Source: version spaces, Mitchell 1982 ("Generalization as search").
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +25,6 @@ from partners.judges.styles import Style, leads, offers_of, style_named
 from partners.parameters import check_whole_number
 
 EXAMPLES = 3  # as many as a language model is shown
-MOST_EXAMPLES = 100
-
-
-class Rule(NamedTuple):
-    """A statement about an episode, or (``wanted`` False) its opposite."""
-
-    statement: str
-    wanted: bool
-
-    def __str__(self) -> str:
-        return self.statement if self.wanted else f"not: {self.statement}"
 
 
 def statements(games: Games, seat: int) -> dict[str, Bools]:
@@ -67,37 +54,34 @@ def statements(games: Games, seat: int) -> dict[str, Bools]:
         f"{OTHER} offers the same split more than once": their_different < theirs,
         f"{OTHER} makes several offers and never the same twice": (theirs >= 2) & (their_different == theirs),
         f"{JUDGED} asks for everything": (demands == wholes[:, [seat]]).any(axis=1),
-        f"{JUDGED} asks for less at last than at first": _first(demands) > _last(demands),
+        f"{JUDGED} asks for less at last than at first": _first(demands) > _first(demands[:, ::-1]),
         f"{JUDGED} disagrees or ends the talk": ((own == Act.DISAGREE) | (own == Act.END)).any(axis=1),
         "eight things or more are said": games.turns >= 8,
     }
 
 
 class LocalJudge:
-    """Votes by the rules that are left after ``labelled`` episodes; a tie is a no.
-
-    Where no rule agrees with all of them, those that agree with the most are kept.
-    """
+    """Votes by the rules that agree with most of the ``labelled`` episodes, if possible all; a tie is a no."""
 
     def __init__(self, style: Style, labelled: Labelled) -> None:
         self.style, self.labelled = style, labelled
         self.tally: Counter[str] = Counter()
 
     @cached_property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> list[tuple[str, bool]]:
+        """Statements that must be true of an episode, or (with False) false."""
         menu = statements(self.labelled.games, self.labelled.seat)
         right = {
-            Rule(name, wanted): int(((true == wanted) == self.labelled.labels).sum())
+            (name, wanted): int(((true == wanted) == self.labelled.labels).sum())
             for name, true in menu.items()
             for wanted in (True, False)
         }
-        best = max(right.values())
-        return tuple(rule for rule, hits in right.items() if hits == best)
+        return [rule for rule, hits in right.items() if hits == max(right.values())]
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
         """A :class:`Verdict` for each game, ``[N]``."""
         menu = statements(games, seat)
-        votes = np.sum([menu[rule.statement] == rule.wanted for rule in self.rules], axis=0)
+        votes = np.sum([menu[name] == wanted for name, wanted in self.rules], axis=0)
         verdicts = np.where(2 * votes > len(self.rules), Verdict.YES, Verdict.NO).astype(np.int8)
         return count_verdicts(self.tally, verdicts)
 
@@ -108,7 +92,7 @@ def local_judge(style: str, examples: int = EXAMPLES, seed: int = 0) -> JudgeRew
     Raises ``ValueError``.
     """
     judged_style = style_named("style", style)
-    check_whole_number("examples", examples, 1, MOST_EXAMPLES)
+    check_whole_number("examples", examples, 1, 100)
     check_whole_number("seed", seed, 0, 2**31 - 1)
     return JudgeReward(LocalJudge(judged_style, worked_episodes(judged_style, examples, seed)))
 
@@ -124,7 +108,3 @@ def _first(demands: NDArray[np.int64]) -> NDArray[np.int64]:
     """The first offer's points, ``[N]``; -1 without an offer."""
     first: NDArray[np.int64] = demands[np.arange(len(demands)), (demands >= 0).argmax(axis=1)]
     return first
-
-
-def _last(demands: NDArray[np.int64]) -> NDArray[np.int64]:
-    return _first(demands[:, ::-1])

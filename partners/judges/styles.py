@@ -1,8 +1,7 @@
 """Negotiating styles: what it takes to be versatile, a push-over, competitive or stubborn, defined once.
 
 The same function labels a game for a learner's reward, for a table of results and for a judge's worked examples. It
-looks at what really happened: the offers that were made and the points that were paid, which are 0 for both without a
-deal, so that nobody leads or trails there.
+looks at the offers that were made and the points that were paid: without a deal nobody leads or trails.
 
 Source: Kwon et al. 2023 (arXiv 2303.00001), section 4.3, for the four styles and their meaning. Where its published
 code has two definitions of one style, counts points that nobody was paid, or is silent, this is stated below.
@@ -19,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.game import MAX_COUNT, Act
+from dond_marl.game import Act
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools
 from dond_marl.yardsticks.metrics import TEN
+from partners.scripted.claims import Claims
 
 
 class Style(StrEnum):
@@ -48,22 +48,17 @@ class Offers(NamedTuple):
 
 def offers_of(games: Games) -> Offers:
     """The offers of both seats. PROPOSE and INSIST of one split are the same offer; AGREE, DISAGREE, END are none."""
-    columns = []
-    for seat in (0, 1):
-        act, oA = games.act[:, seat::2], games.oA[:, seat::2].astype(np.int64)
-        offered = (act == Act.PROPOSE) | (act == Act.INSIST)
-        split = np.sort(np.where(offered, oA @ _DIGITS, -1), axis=1)
-        new = np.diff(split, axis=1, prepend=-1) > 0  # of equal splits the first; what is no offer sorts before them
-        columns.append((offered.sum(axis=1), new.sum(axis=1)))
-    made, different = (np.stack(pair, axis=1) for pair in zip(*columns, strict=True))
-    return Offers(made, different)
+    oA, made = games.oA.transpose(1, 2, 0), ((games.act == Act.PROPOSE) | (games.act == Act.INSIST)).T
+    claims = [Claims(oA[seat::2], made[seat::2]) for seat in (0, 1)]
+    return Offers(
+        np.stack([own.number for own in claims], axis=1), np.stack([own.distinct() for own in claims], axis=1)
+    )
 
 
 def leads(games: Games) -> NDArray[np.int64]:
     """1 where a seat was paid more than its partner, -1 where less, 0 where alike or without a deal, ``[N, 2]``.
 
-    Points are compared as shares of the seat's own whole, without rounding; where both wholes are worth ten, as in the
-    published scenarios, these are plain points.
+    Points are compared as shares of the seat's own whole, without rounding.
     """
     # Both sides times both wholes: whole numbers, so that equal shares are equal.
     shares = games.scores.astype(np.int64) * np.maximum(games.scenarios.wholes, 1)[:, ::-1]
@@ -102,13 +97,9 @@ def style_named(name: str, value: object) -> Style:
         raise ValueError(f"{name} must be one of {', '.join(Style)}; got {value!r}") from None
 
 
-_DIGITS = (MAX_COUNT + 1) ** np.arange(3)  # a split as one number
-
-
 def _repeats(games: Games) -> Bools:
     offers = offers_of(games)
-    repeated: Bools = offers.different < offers.made
-    return repeated
+    return offers.different < offers.made
 
 
 _DEFINITIONS: dict[Style, Callable[[Games], Bools]] = {

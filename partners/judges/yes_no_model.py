@@ -1,7 +1,6 @@
 """A Hugging Face model on this machine as the judge's language model: yes or no, whichever it finds likelier.
 
-It can answer nothing but these two words, so that every answer can be read; no reason is written. It is loaded for the
-first question, and nothing is sent anywhere.
+It can answer nothing but these two words. It is loaded for the first question, and nothing is sent anywhere.
 """
 
 from __future__ import annotations
@@ -45,9 +44,8 @@ class YesNoClient:
         """The model by the SHA-256 of its files, wherever they are, and its instructions."""
         from partners.llm.local.model import fingerprint
 
-        folder = Path(self.model).expanduser()
-        known = fingerprint(folder) if folder.is_dir() else self.model
-        return {"model": known, "system": self.system, "answers": list(_WORDS)}
+        model = fingerprint(Path(self.model).expanduser())
+        return {"model": model, "system": self.system, "answers": list(_WORDS)}
 
     def complete(self, asks: Sequence[Ask]) -> list[Reply]:
         """``Yes`` or ``No`` to each prompt, with its probability. Raises :class:`SetupError`."""
@@ -99,5 +97,4 @@ class YesNoClient:
 
         _, yes, no = self._answers
         logits = Reading(self._read.model).go_on(prompts)[:, [yes, no]]
-        likely: Doubles = torch.softmax(logits.double(), dim=1)[:, 0].cpu().numpy()
-        return likely
+        return torch.softmax(logits.double(), dim=1)[:, 0].cpu().numpy()

@@ -1,9 +1,8 @@
 """Behavior cloning: one network is taught to say what people said at the positions they were in.
 
 Cross-entropy of the act, and of ``oA`` where an offer was made, both under the masks of play; the value head learns
-what people got in the end. Of all epochs the one is kept that knows best what other people said, and when that has not
-become better for a while, it is over (early stopping). Source: Pomerleau 1991 (Neural Computation 3), as the supervised
-start of Lewis et al. 2017, section 4.
+what people got in the end. The epoch that knows best what other people said is kept (early stopping). Source: Pomerleau
+1991 (Neural Computation 3), as the supervised start of Lewis et al. 2017, section 4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What a learner learns from: the own decisions of a learning seat in complete games.
 
-A seat that never acted leaves nothing behind; every decision of every game is kept, because dropping a surplus would
-favor short games. The reward of a game belongs to the seat's own last decision.
+Every decision is kept: dropping a surplus would favor short games. A game's reward is that of the last own decision.
 """
 
 from __future__ import annotations
@@ -43,9 +42,7 @@ class Experience(NamedTuple):
     @property
     def played(self) -> Tensor:
         """Which of [T, N] is a decision."""
-        played = torch.zeros(self.reward.numel(), dtype=torch.bool, device=self.reward.device)
-        played[self.place] = True
-        return played.view_as(self.reward)
+        return self.dense(torch.ones_like(self.place, dtype=torch.bool))
 
     def dense(self, values: Tensor) -> Tensor:
         """``values[M]`` laid out as [T, N], zeros elsewhere."""
@@ -64,7 +61,6 @@ class LearningSeat:
         self._choices: list[tuple[int, Choices]] = []
 
     def act(self, turns: Turns) -> Decisions:
-        """One sampled decision per row, remembered."""
         choices = self._partner.choose(turns)
         self._choices.append((turns.taken, choices))
         return Decisions(
@@ -80,10 +76,9 @@ class LearningSeat:
             return None
         seat = self._choices[0][0] % 2
         own_turns = (games.rules.max_turns - seat + 1) // 2
-        places, reward = [], np.zeros((own_turns, games.size), dtype=np.float32)
-        for taken, _ in self._choices:
-            # The rows of a turn are the games that had not ended, in order.
-            places.append(taken // 2 * games.size + np.flatnonzero(games.turns > taken))
+        # The rows of a turn are the games that had not ended, in order.
+        places = [taken // 2 * games.size + np.flatnonzero(games.turns > taken) for taken, _ in self._choices]
+        reward = np.zeros((own_turns, games.size), dtype=np.float32)
         own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
         acted = np.flatnonzero(own > 0)
         reward[own[acted] - 1, acted] = rewards[acted, seat]

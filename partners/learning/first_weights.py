@@ -1,16 +1,14 @@
 """A learner's first weights: drawn from its seed, or those of a checkpoint or an expert.
 
 ``init_from`` is the path of a checkpoint (its ``.json``) or one of the occupants ``expert`` and ``checkpoint`` with its
-parameters, such as ``expert(kind=supervised)``. A learner that is pulled toward the weights that it starts with saves
-them as its reference each time, so nothing but the first state reads ``init_from``, and a run that is resumed needs no
-file outside itself.
-
-Reading this module loads no PyTorch; it is loaded when a network is made.
+parameters, such as ``expert(kind=supervised)``. Only the first state reads it: a run that is resumed needs no file
+outside itself. PyTorch is loaded when a network is made, not before.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +52,7 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
     """
     from partners.network.checkpoint import CheckpointError, load_checkpoint
     from partners.network.network import PolicyNetwork
-    from partners.network.partner import under
+    from partners.network.partner import reluctant
 
     if init_from is None:
         return PolicyNetwork(shape, seed=seed)
@@ -68,7 +66,7 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
     if shape.hints and not network.shape.hints:
         network = with_room_for_hints(network)
     _check(network.shape, shape, init_from)
-    return under(network, disagree) if refusals_refuse(weights.about) else network
+    return reluctant(network) if disagree == "ends" and refusals_refuse(weights.about) else network
 
 
 def with_room_for_hints(network: PolicyNetwork) -> PolicyNetwork:
@@ -113,19 +111,13 @@ def _check(shape: NetworkShape, needed: NetworkShape, init_from: str) -> None:
         "hints": "hints.mode",
     }
     differing = [
-        f"{keys.get(name, name)} makes it {_shown(getattr(needed, name))}, and the weights are for "
-        f"{_shown(getattr(shape, name))}"
-        for name in (field.name for field in fields(needed))
-        if getattr(shape, name) != getattr(needed, name)
+        f"{keys.get(name, name)} makes it {json.dumps(value)}, and the weights are for "
+        f"{json.dumps(getattr(shape, name))}"
+        for name, value in asdict(needed).items()
+        if getattr(shape, name) != value
     ]
     if differing:
         raise FirstWeightsError(
             f"init_from={init_from} is another network than this learner's: {'; '.join(differing)}. "
             "Set those keys to what the weights are for, or start from other weights"
         )
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, tuple):
-        return str(list(value))
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,8 +1,7 @@
 """PPO and REINFORCE: each improves one network from the experience of complete games.
 
-A learner's whole state is its network's weights, its optimizer's, those of the reference that it is pulled toward,
-if any, and two counters; its random numbers are a function of (seed, update). Saved and restored at any update, it goes
-on to the same bits.
+A learner's whole state is :meth:`Learner.state`; its random numbers are a function of (seed, update). Saved and
+restored at any update, it goes on to the same bits.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ REFERENCE = "reference."  # before the names of its tensors
 
 
 class Learner:
-    """One network, its optimizer and its progress; with ``settings.kl`` also the reference that it is pulled toward.
-
-    ``reference`` is a network of the same shape; :meth:`restore` brings it as well.
-    """
+    """One network, its optimizer and its progress; with ``settings.kl`` also the reference that it is pulled toward."""
 
     def __init__(
         self, network: PolicyNetwork, settings: LearnerSettings, seed: int, reference: PolicyNetwork | None = None
@@ -52,8 +48,7 @@ class Learner:
             return {}
         experience = experience.to(self.network.device)
         left = self._share_left()
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.settings.lr * left
+        self.optimizer.param_groups[0]["lr"] = self.settings.lr * left
         self.network.train()
         step = self._ppo if self.settings.algo == "ppo" else self._reinforce
         metrics = step(experience, self.settings.ent * left)
@@ -73,7 +68,6 @@ class Learner:
         return tensors, {"updates": self.updates, "decisions": self.decisions}
 
     def restore(self, tensors: dict[str, Tensor], counters: dict[str, int]) -> None:
-        """Go on from :meth:`state`."""
         self.network.load_state_dict(part_of(tensors, NETWORK))
         parameters = list(self.network.parameters())
         self.optimizer.state.clear()

@@ -24,7 +24,6 @@ class Practice:
     """Where a network practices: the scenarios, the rules, and how much of it makes one update.
 
     ``decisions``: the least number of own decisions per update. ``games``: games per block, half of them in each seat.
-    ``reward``: what the learner is paid for a game; what is reported of it stays own points.
     """
 
     source: ScenarioSource
@@ -64,8 +63,8 @@ def practice(
 ) -> tuple[Experience, Score]:
     """The experience of one update, a function of the network, the plan and the two counters.
 
-    Each block is played against one opponent, drawn by its share, once in each seat on different scenarios.
-    ``games_before`` says where in the endless sequence of scenarios the update begins.
+    Each block is played against one opponent, drawn by its share. ``games_before``: the place of the update's first
+    scenario in their endless sequence.
     """
     shares = np.array([opponent.share for opponent in opponents])
     parts: list[Experience] = []

@@ -1,10 +1,8 @@
 """What a learner is paid for a finished game: its own points, or by a dial that also looks at the partner's.
 
-A reward is a pure function of finished games, in points of ten like the scores that it starts from. It pays *learners*
-only: games, payoffs, ratings and every reported score stay own points. ``own`` is the default and the only reward that
-needs no mention; whatever was learned under another is reported with the dial's name beside it.
-
-Rewards are named as occupants are: ``own``, ``svo(angle=45)``, in short ``svo(45)``.
+A reward is a pure function of finished games, in points of ten. It pays *learners* only: games, payoffs, ratings and
+every reported score stay own points. Rewards are named as occupants are: ``own``, ``svo(angle=45)``, in short
+``svo(45)``; whatever was learned under another than ``own`` is reported with the dial's name beside it.
 """
 
 from __future__ import annotations
@@ -44,10 +42,7 @@ class Reward(Protocol):
     """What each seat of finished games is paid if it is the seat that learns."""
 
     def __call__(self, games: Games, earned: Points, scenarios: Scenarios, /) -> Points:
-        """Points of ten ``[N, 2]``, finite, from what both seats ``earned``, ``[N, 2]`` points of ten in 0..10.
-
-        Each game's pay depends on that game alone; ``earned`` is not changed.
-        """
+        """Points of ten ``[N, 2]``, finite, from what both seats ``earned``, ``[N, 2]`` points of ten in 0..10."""
         ...
 
 

@@ -1,7 +1,7 @@
 """What may be spent on language models: checked before every request, with the most that it could cost.
 
 A request first reserves its worst case and is not sent if that does not fit; afterwards the reserve becomes what it
-really took. So a limit is never passed, however many requests are in flight.
+really took.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ class Price:
         check_number("the price of completion tokens", self.completion, 0)
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Cost:
-        """What one request with so many tokens costs."""
         pico = prompt_tokens * round(self.prompt * 10**6) + completion_tokens * round(self.completion * 10**6)
         return Cost(1, prompt_tokens + completion_tokens, pico)
 
@@ -89,7 +88,6 @@ class Budget:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> NoReturn:
-        """Two copies would each spend the whole."""
         raise TypeError("a budget lives in one process: give each process a part of it, by limits of its own")
 
     def reserve(self, worst: Cost) -> bool:
@@ -124,7 +122,6 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """Seconds waited so far."""
         return self._waited + (self._now() - self._since if self._waiting else 0.0)
 
     @property

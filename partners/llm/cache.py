@@ -1,11 +1,8 @@
 """Every answer of a model, kept in one SQLite file: asked once, and replayed after that.
 
 ``record`` answers from the file what is in it and asks for the rest; ``replay`` asks no model, and a missing answer is
-an error. A failed ask is kept too, as one *try* of its question, so that a replay plays the same fallbacks in the same
-places; the next time the question comes up, its next try is used. A run with failures replays exactly if one cache
-object served all of it.
-
-The file holds prompts and replies, so keep it as you would keep those; it never holds a key.
+an error. A failed ask is kept too, as one *try* of its question, and the next time the question comes up its next try
+is used: a run with failures replays exactly if one cache object served all of it. The file never holds a key.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NoReturn, Self
+from typing import Literal, NoReturn
 
 from hints.providers import HinterError
 from partners.llm.client import Ask, Client, Failure, Reply, Usage
@@ -66,14 +63,7 @@ class ReplyCache:
             raise CacheError(f"the cache {self.path} cannot be used ({error}); name another file") from None
 
     def __reduce__(self) -> NoReturn:
-        """Its file is open."""
         raise TypeError("a cache lives in one process: open its path there, with writes=False")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def get(self, key: str, attempt: int) -> Reply | None:
         """What came of one try of a question, if it is known."""
@@ -119,10 +109,7 @@ class ReplyCache:
 
 
 class CachedClient:
-    """Answers from ``cache`` what it holds, and asks ``client`` for the rest, in mode ``record`` alone.
-
-    It is asked as its client would be; ``tally`` counts the client's own figures, and ``cache_hits``, ``cache_misses``.
-    """
+    """A client before another: ``tally`` counts ``cache_hits`` and ``cache_misses`` beside the other's own figures."""
 
     def __init__(self, client: Client, cache: ReplyCache, mode: Literal["record", "replay"] = "record") -> None:
         self.client, self.cache, self.mode = client, cache, mode
@@ -140,7 +127,6 @@ class CachedClient:
 
     @property
     def tally(self) -> Counter[str]:
-        """Its client's counts, and its own."""
         return self.client.tally + self._counted
 
     def complete(self, asks: Sequence[Ask]) -> list[Reply]:
@@ -164,7 +150,6 @@ class CachedClient:
         return [known[key] for key in keys]
 
     def _row(self, key: str, ask: Ask, reply: Reply) -> tuple[object, ...]:
-        """A row of the table."""
         failure = None if reply.failure is None else str(reply.failure)
         return (
             key, self._failed[key], str(self.identity.get("model", "")), ask.prompt, ask.sample,

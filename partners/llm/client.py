@@ -2,11 +2,7 @@
 
 A *client* answers many prompts at once: ``complete(asks) -> replies``, one each, in order. A service that fails is a
 value, not an exception: one row's time-out is no other row's business. Only what a person must mend, a wrong key or an
-unknown model, is an exception, and it stops everything at once.
-
-Each ask carries what is legal here, so that a client that can constrain its model (a token trie, a schema with the
-legal acts enumerated) never needs to understand the game; one that knows its model's exact probabilities writes them
-into the line that it answers, as the confidence.
+unknown model, is an exception. Each ask carries what is legal, so that a client can constrain its model to that.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from partners.llm.cache import Mode
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
-from partners.llm.prompt import HISTORY_CAP, Template, load_template
+from partners.llm.prompt import HISTORY_CAP, load_template
 from partners.llm.remote.client import RemoteClient
 from partners.llm.service import Provider, ServiceSettings, Structure
 from partners.llm.student.own_model import local_model, trained_cap
@@ -56,11 +56,9 @@ def llm(
     project's own model. ``history_cap``: acts of the history in the prompt, by default as many as the model was made
     for. ``cache``: the file that answers are recorded in, or replayed from.
 
-    Of services: ``max_requests``, ``max_total_tokens``, ``max_usd`` (needs both prices, in dollars per million tokens)
-    and ``max_seconds`` say what may be spent; then the ``fallback`` plays. Of local models: ``batch``, ``device``,
-    ``download`` and ``revision`` are those of :class:`partners.llm.local.client.LocalSettings`. The others are those of
-    :class:`LLMPartner` and :class:`partners.llm.service.ServiceSettings`. Nothing is sent, and no model is read, before
-    the first turn.
+    Once what may be spent on a service is spent, the ``fallback`` plays. ``batch``, ``device``, ``download`` and
+    ``revision`` are those of :class:`partners.llm.local.client.LocalSettings`, the others those of :class:`LLMPartner`
+    and :class:`partners.llm.service.ServiceSettings`. Nothing is sent, and no model is read, before the first turn.
     """
     service = ServiceSettings(
         provider, model, base_url, key_env, temperature, max_tokens, structure, extra, in_flight, requests_per_minute,
@@ -68,26 +66,16 @@ def llm(
         cache, cache_mode,
     )  # fmt: skip
     template = load_template(prompt_path)
-    if service.local:
-        client, made_for = _local(model, template, temperature, batch, device, download, revision)
-        cap = made_for if history_cap is None else history_cap
-        return LocalLLMPartner(
-            service.cached(client), client, template, history_cap=cap, fallback=fallback, samples=samples
-        )
-    cap = HISTORY_CAP if history_cap is None else history_cap
-    remote = service.cached(RemoteClient(service))
-    return LLMPartner(remote, template, history_cap=cap, re_asks=re_asks, fallback=fallback, samples=samples)
-
-
-def _local(
-    model: str | None, template: Template, temperature: float, batch: int, device: str, download: bool,
-    revision: str | None,
-) -> tuple[LocalClient, int]:  # fmt: skip
-    """The client of a model on this machine, and how many acts of the history that model was made for."""
+    if not service.local:
+        cap = HISTORY_CAP if history_cap is None else history_cap
+        remote = service.cached(RemoteClient(service))
+        return LLMPartner(remote, template, history_cap=cap, re_asks=re_asks, fallback=fallback, samples=samples)
     if model is None:
         recipe = Recipe()
         settings = LocalSettings(OWN, temperature, batch, device=device)
-        return LocalClient(settings, partial(local_model, recipe, template)), recipe.shown_acts()
-    settings = LocalSettings(model, temperature, batch, device=device, download=download, revision=revision)
-    cap = trained_cap(model)
-    return LocalClient(settings), HISTORY_CAP if cap is None else cap
+        local, made_for = LocalClient(settings, partial(local_model, recipe, template)), recipe.shown_acts()
+    else:
+        settings = LocalSettings(model, temperature, batch, device=device, download=download, revision=revision)
+        local, made_for = LocalClient(settings), trained_cap(model)
+    cap = made_for if history_cap is None else history_cap
+    return LocalLLMPartner(service.cached(local), local, template, history_cap=cap, fallback=fallback, samples=samples)

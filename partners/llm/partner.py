@@ -1,9 +1,7 @@
 """A language model in a seat: all games of a turn are asked for at once, and only legal acts are played.
 
-A reply that is refused is asked for again a few times. After that, and where the model could not be reached or paid
-for, a fallback plays, and every decision carries its cause.
-
-Source: specification, section 2.2 (strict parsing, legality checks, failed answers).
+Where no legal reply comes, a fallback plays, and every decision carries its cause. Source: specification, section 2.2
+(strict parsing, legality checks, failed answers).
 """
 
 from __future__ import annotations
@@ -54,9 +52,8 @@ class LLMPartner:
     same position get the same answer, and one question serves them all.
 
     ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (replies refused),
-    ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made).
-
-    Raises ``ValueError`` for settings that do not exist.
+    ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made). Raises
+    ``ValueError``.
     """
 
     def __init__(
@@ -103,7 +100,6 @@ class LLMPartner:
         return Decisions(act, oA, confidence, cause)
 
     def _results(self, turns: Turns) -> list[Result]:
-        """The model's reply in each row, or why there is none that can be played."""
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
         samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
         asks = [Ask(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]

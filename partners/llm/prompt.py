@@ -1,11 +1,8 @@
 """What a language model is asked: a template whose ``{names}`` are filled in from what its seat sees, and nothing else.
 
-The game reaches the prompt as typed values only: the history is written from act numbers and counts, never from a
-player's text, so that no name and no earlier reply can reach the model. A prompt holds the seat's own view alone; the
-other seat's values are in it only where the game reveals them.
-
-Source: specification, section 2.1 (the template, its variables, the cap on the history) and section 4 (the worked
-example, the strict system message).
+The history is written from act numbers and counts, never from a player's text, so that no name and no earlier reply can
+reach the model; the other seat's values are in a prompt only where the game reveals them. Source: specification,
+sections 2.1 (the template, its variables, the cap on the history) and 4 (the worked example, the system message).
 """
 
 from __future__ import annotations
@@ -62,13 +59,10 @@ class PromptError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt with ``{names}`` out of :data:`VARIABLES`; every other brace is literal. Raises :class:`PromptError`.
-
-    ``source`` says in messages where the text is from.
-    """
+    """A prompt with ``{names}`` out of :data:`VARIABLES`; every other brace is literal. Raises :class:`PromptError`."""
 
     text: str
-    source: str = "the prompt"
+    source: str = "the prompt"  # in messages
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -92,16 +86,11 @@ class Template:
         ]
 
 
-def default_path() -> Path:
-    """The shipped template: ``configs/llm_prompt.txt`` of a checkout, or its copy in an installed package."""
-    installed = Path(str(resources.files("partners.llm") / "llm_prompt.txt"))
-    return installed if installed.is_file() else Path(__file__).parents[2] / SHIPPED
-
-
 def load_template(path: str | Path | None = None) -> Template:
     """The template in a UTF-8 file, by default the shipped one, which has a name too. Raises :class:`PromptError`."""
     if path is None or (Path(path) == SHIPPED and not SHIPPED.exists()):  # as the settings may name it, anywhere
-        path = default_path()
+        installed = Path(str(resources.files("partners.llm") / "llm_prompt.txt"))
+        path = installed if installed.is_file() else Path(__file__).parents[2] / SHIPPED
     file = Path(path).expanduser()
     try:
         return Template(file.read_bytes().decode("utf-8").replace("\r\n", "\n"), str(file))
@@ -123,7 +112,8 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
         {
             "counts_csv": _csv(turns.counts[row]),
             "my_utils_csv": _csv(turns.my_utilities[row]),
-            "last_partner_act_token": _token(turns, row),
+            # Before the partner's first act the observation says END, and the prompt must not.
+            "last_partner_act_token": Act(int(turns.last_partner_act[row])).name if turns.taken else NONE_YET,
             "last_offer_csv": _csv(turns.last_partner_offer_for_me[row]) if claimed[row] else NONE_YET,
             "turns": str(int(turns.turns_remaining[row])),
             "p": _csv(turns.partner_utilities[row]) if turns.partner_utilities[row].any() else HIDDEN,
@@ -150,11 +140,6 @@ def nudged(prompt: str, reason: Reason) -> str:
 
 def _csv(numbers: Int8s) -> str:
     return ",".join(map(str, numbers.tolist()))
-
-
-def _token(turns: Turns, row: int) -> str:
-    """The partner's last act by name; before its first, the observation says END and the prompt must not."""
-    return Act(int(turns.last_partner_act[row])).name if turns.taken else NONE_YET
 
 
 def disagree_rule(rules: Rules) -> str:

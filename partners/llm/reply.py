@@ -1,11 +1,9 @@
 """Reading a language model's reply: one legal act, or the reason why it is refused.
 
 A reply is one JSON object on one line with the keys ``act_type``, ``oA`` and ``confidence`` and nothing around it.
-Nothing is repaired and no intent is guessed from prose: that would turn the reader into a player. The standard JSON
-reader alone is too kind (it takes NaN, infinities, duplicate keys, truth values as integers) and raises other errors
-than its own on deep nesting and huge numbers, so that what it never needs to see is refused before.
-
-Source: specification, section 2.1 (the three keys) and 2.2 ("strict JSON parsing and legality checks").
+Nothing is repaired and no intent is guessed from prose. The standard JSON reader takes NaN, duplicate keys and the like
+and stumbles over deep nesting and huge numbers, so that what it never needs to see is refused before. Source:
+specification, sections 2.1 (the three keys) and 2.2 ("strict JSON parsing and legality checks").
 """
 
 from __future__ import annotations

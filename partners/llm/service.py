@@ -1,7 +1,4 @@
-"""How a language model is reached: which one, where, how fast, for how much, and from which cache.
-
-The occupant ``llm`` and the reward ``llm_judge`` are asked for with the same settings, and they are checked here.
-"""
+"""How a language model is reached, by ``llm`` and ``llm_judge`` alike: which, where, for how much, from which cache."""
 
 from __future__ import annotations
 
@@ -34,8 +31,8 @@ class ServiceSettings:
     """Which model, where, how it is asked and what may be spent on it. Raises ``ValueError``.
 
     ``provider``: ``groq``; ``openai``, any OpenAI-compatible server at ``base_url`` (up to and including its ``/v1``);
-    ``hf``, a model on this machine, for which only the fields about provider, model and cache count; or ``auto``,
-    ``groq`` if there is a key and otherwise ``hf``. ``key_env``: the environment variable with the key, by default
+    ``hf``, a model on this machine, for which those about a service are checked but do nothing; or ``auto``, ``groq``
+    if there is a key and otherwise ``hf``. ``key_env``: the environment variable with the key, by default
     Groq's for Groq and none for other servers, so that no key goes to a server that it was not made for.
     ``temperature``: of sampling, 0 for the likeliest answer. ``max_tokens``: of one answer, reasoning included.
     ``structure``: how the shape of answers is enforced, by default what the model is known to support. ``extra``:
@@ -81,10 +78,6 @@ class ServiceSettings:
                 f"cache_mode must be off, or record or replay with a cache, the path of a file; got "
                 f"{self.cache_mode!r} with cache {self.cache!r}"
             )
-        if not self.local:
-            self._check_service()
-
-    def _check_service(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise ValueError(f"model must be the name of a model, such as {GROQ_MODEL}; got {self.model!r}")
         if self.base_url is not None:
@@ -104,12 +97,10 @@ class ServiceSettings:
 
     @property
     def local(self) -> bool:
-        """Whether a model on this machine is asked, and no service."""
         return chosen(self.provider) == "hf"
 
     @property
     def name(self) -> str:
-        """The model of a service."""
         return GROQ_MODEL if self.model is None else self.model
 
     @property
@@ -135,7 +126,6 @@ class ServiceSettings:
 
     @property
     def enforced(self) -> Structure:
-        """How the shape of answers is enforced, ``auto`` resolved."""
         if self.structure != "auto":
             return self.structure
         if not self.groq:
@@ -144,7 +134,6 @@ class ServiceSettings:
 
     @property
     def more(self) -> dict[str, Any]:
-        """The further fields of a request."""
         if self.extra is not None:
             return dict(self.extra)
         return dict(_BRIEF) if self.groq and self.name in STRICT else {}

@@ -1,9 +1,8 @@
 """Weights on disk: tensors in safetensors with a note of what they are, in one of two containers.
 
-A checkpoint is a pair of files for people to keep: ``NAME.json`` holds the note and the checksum of
-``NAME.safetensors``, which waits under another name until the note is on disk, so that whatever interrupts a save
-leaves the old checkpoint or the new one, whole. A packed blob is a single piece with the note in safetensors' own
-header, which a league names by its content. Nothing is unpickled.
+A checkpoint is a pair of files: ``NAME.json`` holds the note and the checksum of ``NAME.safetensors``, which waits
+under another name until the note is on disk, so that whatever interrupts a save leaves the old checkpoint or the new
+one, whole. A packed blob is one piece with the note in safetensors' own header. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ def _digest_of_note(note: Mapping[str, Any]) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Flush the renames in ``folder`` to disk, before the next file relies on them."""
+    """Flush the renames in ``folder`` to disk."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

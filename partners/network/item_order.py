@@ -1,12 +1,9 @@
 """In which order a network reads the three item types: from the one that it values least up, whatever they are called.
 
-A deal in which books and hats change places is the same deal. A network that reads items in an order of their own, and
-whose answers are given back in that of the turn, knows so by construction: what it learns of one deal holds for every
-permutation of it. Zaheer et al. 2017 (Deep Sets, arXiv 1703.06114) share weights between items to the same end; to sort
-them costs next to nothing and leaves the network as it is (Puny et al. 2022, Frame Averaging, arXiv 2110.03336, section
-3.1, with one frame). Only items that are alike in everything that is seen keep the order of the turn, so that a network
-can still ask for one of them and leave the other. The price: it cannot learn that a partner treats items by name, as
-a network that does not sort may.
+So what is learned of one deal holds for every permutation of its items (Puny et al. 2022, Frame Averaging, arXiv
+2110.03336, section 3.1, with one frame; Zaheer et al. 2017, Deep Sets, arXiv 1703.06114, share weights to the same
+end). Only items that are alike in everything that is seen keep the order of the turn, so that a network can still ask
+for one of them and leave the other. The price: it cannot learn that a partner treats items by name.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ ONEDNN = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def product(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``given @ weight.T + bias``, not to be differentiated."""
+    """``rows @ weight.T + bias``, not to be differentiated."""
     few = all(side % SHAPES == 0 for side in rows.shape)
     if ONEDNN and few and rows.device.type == "cpu" and rows.dtype == torch.float32:
         return cast(Tensor, torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], ""))
@@ -33,8 +33,7 @@ class Linear(nn.Linear):
 
     def forward(self, rows: Tensor) -> Tensor:
         """``[B, in]`` to ``[B, out]``."""
-        result: Tensor = _Linear.apply(rows, self.weight, self.bias)  # type: ignore[no-untyped-call]  # PyTorch's own
-        return result
+        return cast(Tensor, _Linear.apply(rows, self.weight, self.bias))  # type: ignore[no-untyped-call]
 
 
 class _Linear(torch.autograd.Function):
@@ -54,8 +53,7 @@ class Tanh(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         """``tanh(rows)`` to within 2e-7, written over ``rows``."""
-        result: Tensor = _Tanh.apply(rows)  # type: ignore[no-untyped-call]  # PyTorch's own
-        return result
+        return cast(Tensor, _Tanh.apply(rows))  # type: ignore[no-untyped-call]
 
 
 class _Tanh(torch.autograd.Function):

@@ -1,9 +1,8 @@
 """The policy network: one trunk, heads for the act, the three entries of ``oA`` and the value.
 
-It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, so the
-network spells them out as one-hot vectors before its first layer, which learns several times faster than from the
-normalized numbers themselves. A layer over one-hot vectors is a sum of some of its columns, and is computed so.
-Items are read as the turn gives them, or in an order of their own (:mod:`partners.network.item_order`).
+It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, spelled out
+as one-hot vectors before the first layer: that learns several times faster than from normalized numbers. Items are read
+as the turn gives them, or in an order of their own (:mod:`partners.network.item_order`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.game import Act, Disagree
@@ -30,10 +29,7 @@ class Choices(NamedTuple):
 
 
 class NetworkPartner:
-    """A frozen policy network. ``greedy``: take the likeliest act and offer instead of sampling them.
-
-    It depends on the turn's features alone, so it has no memory beyond the partner's last act and offer.
-    """
+    """A frozen policy network. ``greedy``: take the likeliest act and offer instead of sampling them."""
 
     def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
         self.network, self.greedy = network.eval(), greedy
@@ -56,8 +52,13 @@ class NetworkPartner:
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         if self.greedy:
-            return _certain(self.act(turns), max_count)
-        parts = self._probabilities(turns).double().numpy()  # [B, 4, W]
+            decisions = self.act(turns)
+            probs: Doubles = np.zeros((turns.size, action_count(max_count)))
+            probs[np.arange(turns.size), action_index(decisions.act_type, decisions.oA, max_count)] = 1.0
+            return probs
+        with torch.no_grad():
+            logits = self._forward(turns)[2]
+        parts = torch.softmax(logits, dim=1).permute(2, 0, 1)[: turns.size].double().numpy()  # [B, 4, W]
         parts /= parts.sum(axis=2, keepdims=True)
         offers = grid(max_count)
         padded = np.pad(parts[:, 1:], ((0, 0), (0, 0), (0, max(max_count + 1 - parts.shape[2], 0))))
@@ -81,10 +82,6 @@ class NetworkPartner:
         parts = probs.gather(1, chosen[:, None]).squeeze(1).log()
         log_prob = parts[0] + (chosen[0] <= Act.INSIST) * parts[1:].sum(dim=0)
         return Choices(chosen[0, :size], chosen[1:, :size].t(), log_prob[:size], value[:size], features, mask)
-
-    @torch.no_grad()
-    def _probabilities(self, turns: Turns) -> Tensor:
-        return torch.softmax(self._forward(turns)[2], dim=1).permute(2, 0, 1)[: turns.size]
 
     def _forward(self, turns: Turns) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Features ``[B, F]``, mask ``[B, 4, W]``, then padded to P rows logits ``[4, W, P]`` and values ``[P]``."""
@@ -121,18 +118,12 @@ class Clone:
 def reluctant(network: PolicyNetwork) -> PolicyNetwork:
     """A copy that hardly ever says DISAGREE: ``RELUCTANCE`` nats less, all else in the same proportions.
 
-    People's DISAGREE refuses and talks on. Where it ends the game instead they would not say it so lightly, so a
-    network that was taught under ``disagree="rejects"`` plays there with these weights.
+    People, whose DISAGREE refuses and talks on, would not say it so lightly where it ends the game.
     """
     network = copy_of(network)
     with torch.no_grad():
         network.head.bias[Act.DISAGREE] -= RELUCTANCE  # the head's first outputs are the act's
     return network
-
-
-def under(network: PolicyNetwork, disagree: Disagree) -> PolicyNetwork:
-    """What a network that was taught where DISAGREE refuses is where it means ``disagree``."""
-    return reluctant(network) if disagree == "ends" else network
 
 
 def _padded(rows: Tensor) -> Tensor:
@@ -152,10 +143,3 @@ def _drawn(probs: Tensor, uniforms: Tensor) -> Tensor:
 def _likeliest(probs: Tensor) -> Tensor:
     """The first of the largest, ``[4, P]``; ``argmax`` across rows takes ten times as long."""
     return ((probs == probs.amax(dim=1, keepdim=True)).cumsum(dim=1) == 0).sum(dim=1)
-
-
-def _certain(decisions: Decisions, max_count: int) -> Doubles:
-    probs: NDArray[np.float64] = np.zeros((len(decisions.act_type), action_count(max_count)))
-    chosen = action_index(decisions.act_type, decisions.oA, max_count)
-    probs[np.arange(len(probs)), chosen] = 1.0
-    return probs

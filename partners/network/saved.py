@@ -52,9 +52,8 @@ class StandIn:
 def expert(path: str | None = None, greedy: bool = True, fallback: str | None = None, kind: str = KINDS[0]) -> Partner:
     """A trained expert: ``kind`` ppo, the shipped one, or supervised, taught by people's dialogues.
 
-    The PPO expert learned on the legal scenario space against the zoo and its own past (``configs/expert.yaml``); its
-    card, the ``.json``, says what it scores. The supervised one is made by ``dond train --algo bc`` from data
-    that may not be shipped, and lies where that puts it (:func:`supervised_path`). ``path``: another checkpoint.
+    The PPO expert learned on the legal scenario space against the zoo and its own past (``configs/expert.yaml``). The
+    supervised one is made by ``dond train --algo bc`` from data that may not be shipped. ``path``: another checkpoint.
     ``fallback``: who plays, counted as such, where the checkpoint is missing or damaged; by default that is an error.
     Source: this project.
     """
@@ -82,8 +81,7 @@ def expert_path(path: str | None = None, kind: str = KINDS[0]) -> Path:
 
 def supervised_path() -> Path:
     """Where the supervised expert is kept: in the user's cache (``XDG_CACHE_HOME``, by default ``~/.cache``)."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The XDG base directory specification: a path that is not absolute is ignored.
+    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))  # ignored where it is relative, says the specification
     cache = folder if folder.is_absolute() else Path("~/.cache").expanduser()
     return cache / "dond-marl" / "supervised.json"
 

@@ -71,8 +71,7 @@ def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
 
 def expected_share_left(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]:
     """What the partner is expected to make of the rest, for each split, ``[G, B]`` in 1 / 2**20 of its whole value."""
-    left = [values[item] * (turns.counts[:, item] - kept(turns)) for item in range(3)]
-    return outer_sum(left)
+    return outer_sum([values[item] * (turns.counts[:, item] - kept(turns)) for item in range(3)])
 
 
 def nash_split(turns: Turns, values: NDArray[np.int64]) -> Int8s:
@@ -82,37 +81,34 @@ def nash_split(turns: Turns, values: NDArray[np.int64]) -> Int8s:
 
 
 @dataclass(frozen=True)
-class NashSeeker:
-    """Proposes the split with the largest expected Nash product and accepts whatever is as good for it.
-
-    Source: the Nash bargaining solution (Nash 1950) under exact Bayesian beliefs; claims are read as
-    Boltzmann-rational, as the module states, with ``rationality`` 0 for not at all.
-    """
+class _Believer:
+    """Learns from claims with this ``rationality``, 0 for not at all, up to 100; see the module."""
 
     rationality: float = 8.0
     traits: ClassVar[Traits] = Traits(deterministic=True)
 
     def __post_init__(self) -> None:
         check_number("rationality", self.rationality, 0, 100)
+
+
+class NashSeeker(_Believer):
+    """Proposes the split with the largest expected Nash product and accepts whatever is as good for it.
+
+    Source: the Nash bargaining solution (Nash 1950) under exact Bayesian beliefs; claims are read as
+    Boltzmann-rational, as the module states.
+    """
 
     def act(self, turns: Turns) -> Decisions:
         claim = nash_split(turns, expected_values(turns, self.rationality))
         return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim)
 
 
-@dataclass(frozen=True)
-class Prosocial:
+class Prosocial(_Believer):
     """Seeks the largest expected sum of both shares, and accepts what is as good for the sum or for itself.
 
     Source: the prosocial agents of Cao et al. 2018 (arXiv 1804.03980), here under exact beliefs with
     Boltzmann-rational claims, see the module.
     """
-
-    rationality: float = 8.0
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-
-    def __post_init__(self) -> None:
-        check_number("rationality", self.rationality, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
         values, wholes = expected_values(turns, self.rationality), np.maximum(whole(turns), 1)
@@ -120,14 +116,11 @@ class Prosocial:
         welfare = np.where(points < 0, -1, points * ONE // wholes + expected_share_left(turns, values))
         claim, gift = best_by(turns, welfare), offered(turns)
         theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
-        good = (gift.astype(np.int64) * ONE // wholes + theirs >= welfare.max(axis=0)) | (
-            gift >= own_worth(turns, claim)
-        )
-        return answer(on_the_table(turns) & good, claim)
+        as_good = gift.astype(np.int64) * ONE // wholes + theirs >= welfare.max(axis=0)
+        return answer(on_the_table(turns) & (as_good | (gift >= own_worth(turns, claim))), claim)
 
 
-@dataclass(frozen=True)
-class NiceTitForTat:
+class NiceTitForTat(_Believer):
     """Answers the partner's concessions toward the Nash point in kind, and takes what is left at the deadline.
 
     Source: Baarslag, Hindriks, Jonker 2013 ("A Tit for Tat Negotiation Strategy for Real-Time Bilateral Negotiations"),
@@ -137,12 +130,6 @@ class NiceTitForTat:
     splits of the least sufficient worth it claims the one best for the modeled partner, or the partner's best offer if
     that is as good. It accepts what is as good as its claim, and on its last turn anything worth a point.
     """
-
-    rationality: float = 8.0
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-
-    def __post_init__(self) -> None:
-        check_number("rationality", self.rationality, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
         t, gift, values = progress(turns), offered(turns), expected_values(turns, self.rationality)
@@ -206,8 +193,7 @@ def _log_normalizers(turns: Turns, types: Int8s, rationality: float) -> Doubles:
     base = MAX_VALUE + 1
     codes = (types[0].astype(np.int32) * base + types[1]) * base + types[2]
     codes += which.reshape(-1).astype(np.int32) * tables.shape[1]
-    found: Doubles = tables.ravel().take(codes)
-    return found
+    return np.take(tables, codes)
 
 
 @lru_cache(maxsize=2048)

@@ -1,8 +1,4 @@
-"""What was claimed so far, folded from the history: partners remember by reading it again.
-
-Arrays lie with the games last. The claims of one seat are ``[H, 3, B]``, one per turn that it has had; where it made no
-offer on a turn, ``made[H, B]`` is False.
-"""
+"""What was claimed so far, folded from the history: partners remember by reading it again."""
 
 from __future__ import annotations
 
@@ -16,16 +12,15 @@ from dond_marl.seats import Bools, Int8s, Turns
 
 
 class Claims(NamedTuple):
-    """What one seat has claimed for itself, turn by turn."""
+    """What one seat has claimed for itself, on each of the H turns that it has had."""
 
     oA: Int8s  # [H, 3, B]
-    made: Bools  # [H, B]
+    made: Bools  # [H, B] False where it made no offer
 
     @property
     def number(self) -> NDArray[np.int64]:
         """How many claims, ``[B]``."""
-        number: NDArray[np.int64] = self.made.sum(axis=0)
-        return number
+        return np.count_nonzero(self.made, axis=0)
 
     def distinct(self) -> NDArray[np.int64]:
         """How many different claims, ``[B]``."""
@@ -34,9 +29,8 @@ class Claims(NamedTuple):
         base = MAX_COUNT + 1
         codes = (self.oA[:, 0].astype(np.int16) * base + self.oA[:, 1]) * base + self.oA[:, 2]
         codes = np.sort(np.where(self.made, codes, np.int16(-1)), axis=0)
-        new = np.diff(codes, axis=0, prepend=np.int16(-1)) > 0  # what was not made sorts first and is never new
-        number: NDArray[np.int64] = new.sum(axis=0)
-        return number
+        # What was not made sorts first and is never new.
+        return np.count_nonzero(np.diff(codes, axis=0, prepend=np.int16(-1)) > 0, axis=0)
 
     def latest(self) -> Int8s:
         """The latest claim, ``[B, 3]``; zeros before the first."""

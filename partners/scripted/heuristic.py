@@ -15,7 +15,6 @@ from partners.scripted.offers import (
     answer,
     best_allowed,
     fill,
-    insisted,
     keep_valued,
     kept,
     needed,
@@ -49,7 +48,8 @@ class Heuristic:
 
     def act(self, turns: Turns) -> Decisions:
         wholes = whole(turns)
-        enough = np.where(insisted(turns), needed(self.insist_ratio, wholes), needed(self.accept_ratio, wholes))
+        insisted = turns.last_partner_act == Act.INSIST
+        enough = np.where(insisted, needed(self.insist_ratio, wholes), needed(self.accept_ratio, wholes))
         claim = keep_valued(turns) if self.demand == 1 else fill(turns, needed(self.demand, wholes))
         return answer(on_the_table(turns) & (offered(turns) >= enough), claim)
 

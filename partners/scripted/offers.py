@@ -48,12 +48,6 @@ def on_the_table(turns: Turns) -> Bools:
     return table
 
 
-def insisted(turns: Turns) -> Bools:
-    """Where the partner's last act was INSIST, ``[B]``."""
-    insisted: Bools = turns.last_partner_act == Act.INSIST
-    return insisted
-
-
 def needed(share: float | NDArray[np.float64], wholes: Points) -> Points:
     """The fewest points that are at least ``share`` of ``wholes``, ``[B]``; exact where ``share`` is a decimal."""
     return np.ceil(share * wholes - _TOLERANCE).astype(np.int32)
@@ -129,8 +123,7 @@ def ranking(turns: Turns) -> Numbers:
 
 def worthwhile(ranks: Numbers) -> NDArray[np.int64]:
     """How many of the ranked splits are worth anything to the seat, ``[B]``."""
-    number: NDArray[np.int64] = (ranks < _TOP * _POINT).sum(axis=1)
-    return number
+    return np.count_nonzero(ranks < _TOP * _POINT, axis=1)
 
 
 def at_rank(turns: Turns, ranks: Numbers, rank: NDArray[np.int64]) -> Int8s:

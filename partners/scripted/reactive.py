@@ -160,7 +160,9 @@ class ConcessionRule:
         wholes, gift, table = whole(turns), offered(turns), on_the_table(turns)
         high, low = needed(self.target / 10, wholes), needed(self.bottom / 10, wholes)
         own, theirs = own_claims(turns), partner_claims(turns)
-        mine = np.where(own.number > 0, own.latest().T, self._opening(turns, high).T).T
+        greedy = (turns.my_utilities == 0).any(axis=1)
+        opening = np.where(greedy, keep_valued(turns).T, fill(turns, high).T)
+        mine = np.where(own.number > 0, own.latest().T, opening).T
         interest = 1 + np.where(theirs.made[:, None], np.where(theirs.oA > 0, 1, -1), 0).sum(axis=0)
         conceded = _concede(turns, mine, interest, wholes)
         opened = own.number > 0
@@ -173,10 +175,6 @@ class ConcessionRule:
         act = np.where(opened & firm & ~settles, np.int8(Act.INSIST), np.int8(Act.PROPOSE))
         return answer(settles & table, claim, act)
 
-    def _opening(self, turns: Turns, high: Points) -> Int8s:
-        worthless = (turns.my_utilities == 0).any(axis=1)
-        return np.where(worthless, keep_valued(turns).T, fill(turns, high).T).T
-
 
 def _concede(turns: Turns, mine: Int8s, interest: NDArray[np.int64], wholes: Points) -> Int8s:
     """The claim ``mine[B, 3]`` less the item missed least, plus what the partner (``interest[3, B]``) does not want."""
@@ -185,5 +183,4 @@ def _concede(turns: Turns, mine: Int8s, interest: NDArray[np.int64], wholes: Poi
     loss[claim == 0] = np.iinfo(np.int64).max
     conceded_item = np.arange(3)[:, None] == loss.argmin(axis=0)
     unwanted = (values > 0) & (interest < 0) & ~conceded_item
-    conceded: Int8s = np.where(unwanted, turns.counts.T, claim - (conceded_item & (claim > 0))).astype(np.int8).T
-    return conceded
+    return np.where(unwanted, turns.counts.T, claim - (conceded_item & (claim > 0))).astype(np.int8).T

@@ -1,8 +1,7 @@
 """A language model on this machine: it can write nothing but legal lines, and knows how likely each of them is.
 
-All prompts of a turn are read in padded batches and walked through the tree of legal lines (:mod:`legal_lines`). The
-confidence in a reply is the model's own probability of the line among the legal ones, not a number that it makes up.
-The model is loaded for the first prompt, not before; nothing is ever sent anywhere.
+The confidence in a reply is the model's own probability of the line among the legal ones (:mod:`legal_lines`), not a
+number that it makes up. The model is loaded for the first prompt; nothing is ever sent anywhere.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,11 +59,10 @@ class LocalSettings:
 
 
 class LocalClient:
-    """Asks a model of Hugging Face on this machine.
+    """Asks a model of Hugging Face on this machine; a pickle holds the settings alone.
 
-    ``find`` makes sure that the model's folder is there and gives its path, when it is first needed; by default it is
-    ``settings.model``. ``tally`` counts ``replies``, ``remembered`` ones, ``prompt_tokens`` and ``completion_tokens``.
-    A pickle holds the settings; the copy reads the model anew.
+    ``find`` gives the path of the model's folder when it is first needed, by default ``settings.model``. ``tally``
+    counts ``replies``, ``remembered`` ones, ``prompt_tokens`` and ``completion_tokens``.
     """
 
     remote = False
@@ -75,21 +74,16 @@ class LocalClient:
         self._read: LocalModel | None = None
         self._lines: dict[Legal, Lines] = {}
         self._known: dict[tuple[bytes, Legal, int], Reply] = {}
-        self._fingerprint: str | None = None
 
     def __reduce__(self) -> tuple[type[LocalClient], tuple[LocalSettings, Callable[[], Path] | None]]:
-        """Its settings: a model is read anew faster than it is sent."""
         return type(self), (self.settings, self._find)
 
-    @property
+    @cached_property
     def identity(self) -> Mapping[str, object]:
         """The model by the SHA-256 of its files, wherever they are, and every parameter that shapes its answers."""
-        if self._fingerprint is None:
-            from partners.llm.local.model import fingerprint
+        from partners.llm.local.model import fingerprint
 
-            source = self._source()
-            self._fingerprint = fingerprint(Path(source)) if Path(source).is_dir() else source
-        return {"model": self._fingerprint, "constrained": True, "temperature": self.settings.temperature}
+        return {"model": fingerprint(self._source()), "constrained": True, "temperature": self.settings.temperature}
 
     def ready(self) -> LocalModel:
         """The model, loaded if it was not yet; the project's own is made first. Raises :class:`SetupError`."""

@@ -1,9 +1,8 @@
 """Decoding held to the tree of legal lines: one padded batch, and at each branch one choice, or all of them at once.
 
-Prompts stand at the right of the batch, so that every row's next token comes from the last column, and from then on all
-rows read equally many tokens, so that no gap is left inside of a text: models that look back by distance, or through a
-sliding window, count right. What is certain is read without asking, and rows whose line is settled leave the batch. A
-row's result does not depend on the others, but for rounding.
+Prompts stand at the right of the batch, and from then on all rows read equally many tokens, so that no gap is left
+inside of a text: models that look back by distance, or through a sliding window, count right. What is certain is read
+without asking, and rows whose line is settled leave the batch. A row depends on the others by rounding alone.
 """
 
 from __future__ import annotations
@@ -168,8 +167,7 @@ def _open_log_probs(logits: Tensor, branches: Sequence[Branch], temperature: flo
         tokens[row, : len(branch.tokens)] = branch.tokens
         open_[row, : len(branch.tokens)] = True
     picked = logits.gather(1, torch.from_numpy(tokens).to(logits.device)).cpu().double() / temperature
-    log_probs: Doubles = picked.masked_fill(torch.from_numpy(~open_), -torch.inf).log_softmax(dim=1).numpy()
-    return log_probs
+    return picked.masked_fill(torch.from_numpy(~open_), -torch.inf).log_softmax(dim=1).numpy()
 
 
 def _drawn(log_probs: Doubles, left: Doubles, rows: Sequence[int]) -> NDArray[np.int64]:

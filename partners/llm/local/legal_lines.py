@@ -1,12 +1,11 @@
 """The legal replies as a tree of tokens: a model that walks it cannot write anything else.
 
-Each legal action is one line, up to its confidence, which is the probability of the path and so need not be written by
-the model. Where only one token can follow, there is no choice: a *branch* begins with all the tokens that are certain,
-and ends where the lines part. Walking it with the probabilities of the open tokens
-alone, each time made to sum to 1, is what grammar-constrained decoding does; the grammar here is the list of lines.
+Each legal action is one line, up to its confidence, which is the probability of the path. A *branch* begins with all
+the tokens that are certain, and ends where the lines part. Walking it with the probabilities of the open tokens alone,
+each time made to sum to 1, is grammar-constrained decoding; the grammar is the list of lines.
 
-Source: specification, section 2.2 ("strict JSON parsing and legality checks vs. action_mask"); the tree of tokens as
-in ``prefix_allowed_tokens_fn`` of De Cao et al. 2021 (Autoregressive Entity Retrieval, section 3.2).
+Source: the tree of tokens as in ``prefix_allowed_tokens_fn`` of De Cao et al. 2021 (Autoregressive Entity Retrieval,
+section 3.2).
 """
 
 from __future__ import annotations

@@ -59,9 +59,8 @@ class LocalModel:
         return self.encode([self._chat(text) for text in texts])
 
     def _chat(self, text: str) -> str:
-        if self._knows_system:
-            return self.templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}])
-        return self.templated([{"role": "user", "content": f"{SYSTEM}\n\n{text}"}])
+        user = {"role": "user", "content": text if self._knows_system else f"{SYSTEM}\n\n{text}"}
+        return self.templated([{"role": "system", "content": SYSTEM}, user] if self._knows_system else [user])
 
     @cached_property
     def _knows_system(self) -> bool:
@@ -110,8 +109,11 @@ def load_model(source: str, *, download: bool = False, revision: str | None = No
     return LocalModel(model, tokenizer, source)
 
 
-def fingerprint(folder: Path) -> str:
-    """The SHA-256 of all that a model's answers depend on: its weights, settings, tokens and template."""
+def fingerprint(source: str | Path) -> str:
+    """The SHA-256 of the files that a model's answers depend on in the folder ``source``; of no folder, its name."""
+    folder = Path(source)
+    if not folder.is_dir():
+        return str(source)
     digest = hashlib.sha256()
     for path in sorted({path for pattern in _HASHED for path in folder.glob(pattern)}):
         digest.update(f"{path.name}\n{path.stat().st_size}\n".encode())

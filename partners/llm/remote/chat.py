@@ -1,9 +1,8 @@
 """OpenAI's chat completion over HTTP, which Groq, vLLM, llama.cpp and ``transformers serve`` share.
 
-What is sent for one ask, and what the answer means: a reply, trouble that may pass, or what only a person can mend.
-Where the model supports it, the legal acts go along as a JSON schema: an act that is open, and a split of this pool.
-Every combination of the two is legal, as oA counts for offers alone. Services differ in what they leave out of an
-answer, so that only what is needed is read, and no message quotes a body: some services repeat the key in it.
+Where the model supports it, the legal acts go along as a JSON schema: an act that is open, and a split of this pool,
+as oA counts for offers alone. Services differ in what they leave out of an answer, so that only what is needed is read,
+and no message quotes a body: some services repeat the key in it.
 """
 
 from __future__ import annotations
@@ -14,12 +13,15 @@ from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import Ask, Failure, Reply, SetupError, Usage
 from partners.llm.remote.retry import Trouble
 from partners.llm.reply import KEYS, Legal
 from partners.llm.service import ServiceSettings
+
+if TYPE_CHECKING:
+    import httpx
 
 _MOST_SPLITS = 250  # in a schema; services refuse very large ones, and pools of up to 5 of each type stay below
 _TEMPLATE_TOKENS = 512  # the most that a service's chat template adds to what is sent
@@ -72,26 +74,18 @@ def legal_schema(legal: Legal) -> dict[str, Any]:
     }
 
 
-class Answer(NamedTuple):
-    """An HTTP answer, whole."""
-
-    status: int
-    headers: Mapping[str, str]  # names in lower case
-    body: str
-
-
-def read_answer(answer: Answer, *, model: str, key: str, wall_s: float) -> Reply | Trouble:
+def read_answer(answer: httpx.Response, *, model: str, key: str, wall_s: float) -> Reply | Trouble:
     """What ``answer`` means, received at ``wall_s`` (seconds since 1970). Raises :class:`SetupError`.
 
     ``model`` and ``key`` (where the key is from, not the key itself) are for the message of an error.
     """
-    status = answer.status
+    status = answer.status_code
     if 200 <= status < 300:
-        return _completion(answer.body)
+        return _completion(answer.text)
     if status in (401, 402, 403, 404):
         raise SetupError(_HELP[status].format(model=model, key=key))
     if status == 400:
-        rejected = _rejected_generation(answer.body)
+        rejected = _rejected_generation(answer.text)
         if rejected is not None:
             return Reply(rejected)  # the model's own bad line, which the service's schema check stopped
     wait = retry_after(answer.headers, wall_s)
@@ -132,7 +126,6 @@ def _date(text: str | None) -> float | None:
 
 
 def _completion(body: str) -> Reply | Trouble:
-    """The first choice of a chat completion."""
     document = _json(body)
     choice = _at(document, "choices", 0)
     message = _at(choice, "message")
@@ -171,7 +164,6 @@ def _at(document: Any, *path: str | int) -> Any:
 
 
 def _json(body: str) -> Any:
-    """``body`` read as JSON, ``None`` if it is none."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

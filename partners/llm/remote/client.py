@@ -1,12 +1,9 @@
 """Remote language models: Groq, and any server that speaks the OpenAI chat protocol.
 
-One SDK serves both. Groq's is asked for the path itself and hands over the raw answer: its typed call adds a second
-``/openai/v1`` to other servers' addresses, and makes a string of a proxy's page. Its own retries are off, as they
-would multiply with ours and ignore long waits that the service asks for.
-
-The SDK is imported when the first prompt is sent, and not before. The key is read then too; it is in no setting, no
-message, no reply and no pickle. The SDK's errors hold requests, with the key in a header, so none of them leaves here,
-not even as the cause of another.
+Groq's SDK serves both, by raw calls: its typed call adds a second ``/openai/v1`` to other servers' addresses. Its own
+retries are off, as they would multiply with ours. It is imported, and the key read, when the first prompt is sent; the
+key is in no setting, message, reply or pickle. The SDK's errors hold requests, with the key in a header, so none of
+them leaves here, not even as the cause of another.
 """
 
 from __future__ import annotations
@@ -20,15 +17,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Ask, Failure, Reply, SetupError
-from partners.llm.remote.chat import Answer, most_prompt_tokens, read_answer, request_body
+from partners.llm.remote.chat import most_prompt_tokens, read_answer, request_body
 from partners.llm.remote.retry import Clock, Gate, Pace, Paced, RetryPolicy, SystemClock, Trouble
 from partners.llm.service import ServiceSettings
 
 if TYPE_CHECKING:
+    import httpx
     from anyio.from_thread import BlockingPortal
     from groq import AsyncGroq
 
@@ -38,10 +36,7 @@ _IDLE = Cost(requests=1)  # a request that no model has worked on
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """What lives in an event loop in a thread of its own, so that many requests can be in flight.
-
-    It keeps connections open from one batch to the next, and works where the caller runs in a loop too (notebooks).
-    """
+    """What lives in an event loop in a thread of its own: the caller may run in a loop too (notebooks)."""
 
     portal: BlockingPortal  # the way into the loop
     end: weakref.finalize[..., RemoteClient]  # at the latest when the client is collected or the interpreter ends
@@ -56,7 +51,7 @@ class RemoteClient:
     """Asks a service over HTTP, many prompts in flight at once, within a budget.
 
     ``tally`` counts ``requests``, ``retries``, ``bad_<failure>`` (requests that brought no reply), ``failed_<failure>``
-    (asks given up), ``replies``, ``prompt_tokens`` and ``completion_tokens``. Use it as a context, or close it.
+    (asks given up), ``replies``, ``prompt_tokens`` and ``completion_tokens``. Close it after use.
     """
 
     remote = True
@@ -78,23 +73,11 @@ class RemoteClient:
         self._refused: str | None = None  # what a person must mend first
 
     def __reduce__(self) -> NoReturn:
-        """A live connection, and the key with it, belongs to one process."""
         raise TypeError("a remote client lives in one process: make it from its settings there")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def identity(self) -> Mapping[str, object]:
         return self.settings.identity()
-
-    @property
-    def rest_left(self) -> float:
-        """Seconds for which nothing will be sent, because the service needs a rest."""
-        return 0.0 if self._session is None else self._session.gate.rest_left
 
     def complete(self, asks: Sequence[Ask]) -> list[Reply]:
         """One reply per ask, in order. Raises :class:`SetupError`, from then on without a request."""
@@ -162,7 +145,6 @@ class RemoteClient:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _one(self, session: _Session, ask: Ask) -> Reply:
-        """The reply to one ask, or why there is none."""
         async with session.slots:
             reply = await self._tries(session, ask)
         if isinstance(reply, Failure):
@@ -221,7 +203,6 @@ class RemoteClient:
         return answer
 
     async def _request(self, session: _Session, request: _Request, deadline: float, paced: Paced) -> Reply | Trouble:
-        """One request on the wire, within the budget."""
         if not self.budget.reserve(request.worst):
             return Trouble(Failure.BUDGET, retry=False)
         self.tally["requests"] += 1
@@ -231,7 +212,7 @@ class RemoteClient:
             if isinstance(answer, Trouble):
                 taken = request.worst if answer.sent else _IDLE
                 return answer
-            if answer.status >= 300:
+            if answer.status_code >= 300:
                 taken = _IDLE
             read = read_answer(
                 answer,
@@ -242,29 +223,28 @@ class RemoteClient:
             if isinstance(read, Trouble):
                 return read
             taken = self.settings.price.cost(*read.usage) if any(read.usage) else request.worst
-            return read._replace(text=_without(session.key, read.text))
+            text = read.text if session.key == _NO_KEY else read.text.replace(session.key, "[key]")  # some repeat it
+            return read._replace(text=text)
         finally:
             self.budget.settle(request.worst, taken)
             paced.tokens = taken.tokens
 
-    async def _post(self, session: _Session, body: Mapping[str, Any], timeout: float) -> Answer | Trouble:
+    async def _post(self, session: _Session, body: Mapping[str, Any], timeout: float) -> httpx.Response | Trouble:
         """The service's answer, whole, within ``timeout`` seconds."""
         import groq
         import httpx
 
         try:
             async with asyncio.timeout(timeout):  # the SDK's own is per chunk: a trickle would never end
-                response = await session.sdk.post(
+                return await session.sdk.post(
                     "/chat/completions", cast_to=httpx.Response, body=body, options={"timeout": timeout}
                 )
         except groq.APIStatusError as error:
-            response = error.response
+            return error.response
         except (TimeoutError, groq.APITimeoutError):
             return Trouble(Failure.TIMEOUT)
         except (groq.APIConnectionError, httpx.HTTPError) as error:
             return Trouble(Failure.CONNECTION, sent=not isinstance(error.__cause__, httpx.ConnectError))
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(response.status_code, headers, response.text)
 
     def _prepared(self, ask: Ask) -> _Request:
         body = request_body(self.settings, ask)
@@ -294,17 +274,11 @@ def _end(loop: ExitStack, thread: int) -> None:
 
 
 async def _wind_up(portal: BlockingPortal, sdk: AsyncGroq) -> None:
-    """Cancel what still runs, and close the connections."""
     from anyio import CancelScope
 
     with CancelScope(shield=True):
         await portal.stop(cancel_remaining=True)
         await sdk.close()
-
-
-def _without(key: str, text: str) -> str:
-    """``text`` of a service that may repeat the key, without it."""
-    return text if key == _NO_KEY else text.replace(key, "[key]")
 
 
 def _read_key(variable: str | None) -> str:

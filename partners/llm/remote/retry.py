@@ -1,7 +1,4 @@
-"""When requests may go out: the waits between attempts, the rests that a service needs, and the rates that it allows.
-
-A gate and a pace belong to one client. Each of its attempts at an ask goes through both, in its event loop.
-"""
+"""When requests may go out: the waits between attempts, the rests that a service needs, the rates that it allows."""
 
 from __future__ import annotations
 
@@ -101,9 +98,7 @@ class Trouble:
 class Gate:
     """Lets requests through to a service: freely while it answers, one alone at first and after trouble.
 
-    The very first request goes alone, so that a refused key costs one request and not one per game. A failure counts
-    once for all requests that were in flight when it came: thirty connections that break together are one piece of
-    evidence, not thirty.
+    A failure counts once for all requests that were in flight when it came.
     """
 
     def __init__(self, policy: RetryPolicy, clock: Clock) -> None:

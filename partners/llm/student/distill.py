@@ -1,11 +1,8 @@
 """A language model made from nothing: lessons of a teacher's play, tokens for the prompt, a student that is taught.
 
-A lesson is a prompt out of a game, and the line that the teacher would reply. The teacher plays both seats against
-other partners, and now and then another legal act is played in place of its own, so that it is also seen where its own
-play would not have led; the lesson is always its own reply. Source: Ross, Gordon, Bagnell 2011 (arXiv 1011.0686).
-
-The folder that comes out is an ordinary Hugging Face model: ``config.json``, ``model.safetensors``, a tokenizer; and
-``distilled.json``, which says what it was made from.
+A lesson is a prompt out of a game, and the line that the teacher would reply. Now and then another legal act is played
+in place of the teacher's, so that it is also seen where its own play would not have led. Source: Ross, Gordon, Bagnell
+2011 (arXiv 1011.0686). What comes out is an ordinary Hugging Face model, and a card, ``distilled.json``.
 """
 
 from __future__ import annotations
@@ -41,8 +38,7 @@ _BLOCK = 4096  # scenarios played together
 def distill(recipe: Recipe, template: Template, folder: Path, tell: Callable[[str], None]) -> dict[str, object]:
     """Make the model of ``recipe`` for prompts of ``template`` in ``folder``, and return its card.
 
-    ``tell`` is called with a line about the progress now and then. Raises ``ValueError`` for a recipe that cannot be
-    followed.
+    ``tell`` is called with a line about the progress now and then. Raises ``ValueError``.
     """
     began = time.monotonic()
     with _threads(recipe.threads):
@@ -144,7 +140,6 @@ def _progress(steps: int, tell: Callable[[str], None]) -> Callable[[int, float],
 
 @contextmanager
 def _threads(number: int) -> Iterator[None]:
-    """Let PyTorch compute with ``number`` threads inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

@@ -2,11 +2,8 @@
 
 The tokens are made for one prompt template: what never changes in it is one token, so a long prompt is a short
 sequence. Numbers in lists keep the comma before them, numbers of several digits are read digit by digit but for 10, and
-anything else is read byte by byte: the tokens can write every text, and give every text back.
-
-Of a reply, what is decided counts (the act, and the numbers of an offer); the rest is the same everywhere or follows,
-and counts a little, so that the model can write a whole line by itself too. Batches hold prompts of about one length.
-Everything random is a function of the seed; with the same number of threads the same bits come out.
+anything else is read byte by byte. Of a reply, what is decided counts (the act, and the numbers of an offer), the rest
+a little. Everything random is a function of the seed; with the same number of threads the same bits come out.
 """
 
 from __future__ import annotations
@@ -116,8 +113,7 @@ def teach(
     )
     model.train()
     for step, rows in zip(range(settings.steps), _batches(texts.lengths, settings.batch, seed), strict=False):
-        for group in optimizer.param_groups:
-            group["lr"] = settings.lr * _rate(step, settings.steps)
+        optimizer.param_groups[0]["lr"] = settings.lr * _rate(step, settings.steps)
         loss = _loss(model, texts, rows)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -128,7 +124,6 @@ def teach(
 
 
 def _loss(model: GPT2LMHeadModel, texts: _Texts, rows: NDArray[np.int64]) -> Tensor:
-    """The weighted mean cross-entropy of some lessons' replies."""
     width = int(texts.lengths[rows].max())
     tokens, weights = texts.tokens[rows, :width], texts.weights[rows, : width - 1]
     replied = weights > 0
@@ -168,7 +163,6 @@ def _batches(lengths: NDArray[np.int64], size: int, seed: int) -> Iterator[NDArr
 
 
 def _rate(step: int, steps: int) -> float:
-    """The share of lr at ``step``."""
     falling = _LAST + (1 - _LAST) * 0.5 * (1 + math.cos(math.pi * step / steps))
     return min(1.0, (step + 1) / _WARM) * falling
 

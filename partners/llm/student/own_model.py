@@ -1,7 +1,7 @@
 """The project's own language model: made once on this machine, kept in a cache folder, and read from there afterwards.
 
-Its folder is named by a digest of all that it was made from, so another prompt or another recipe gets another model.
-The first process that needs it makes it beside its place and moves it there when it is whole; the others wait.
+Its folder is named by a digest of all that it was made from. The first process that needs it makes it beside its place
+and moves it there when it is whole; the others wait.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from partners.llm.client import SetupError
-from partners.llm.prompt import Template
+from partners.llm.prompt import HISTORY_CAP, Template
 from partners.llm.student.recipe import CARD, Recipe
 
 CACHE = "DOND_MARL_CACHE"  # the environment variable that names another cache folder
@@ -65,24 +65,20 @@ def whole(folder: Path) -> bool:
     return (folder / CARD).is_file()
 
 
-def trained_cap(folder: str | Path) -> int | None:
-    """How many acts of the history a distilled model was made for; ``None`` for any other model."""
+def trained_cap(folder: str | Path) -> int:
+    """How many acts of the history a model was made for: of one not distilled here, the prompt's usual number."""
     try:
         card = json.loads((Path(folder).expanduser() / CARD).read_text(encoding="utf-8"))
         return int(card["history_cap"])
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return HISTORY_CAP
 
 
 def _make(recipe: Recipe, template: Template, folder: Path) -> None:
     from partners.llm.student.distill import distill
 
-    _log.warning(  # before anything is done, as it takes a while
-        "making the local language model, which imitates %s: this takes %s, once; it will be kept in %s",
-        recipe.teacher,
-        MINUTES,
-        folder,
-    )
+    message = "making the local language model, which imitates %s: this takes %s, once; it will be kept in %s"
+    _log.warning(message, recipe.teacher, MINUTES, folder)  # before anything is done, as it takes a while
     beside = folder.with_suffix(".new")
     shutil.rmtree(beside, ignore_errors=True)  # left by a process that was stopped
     try:

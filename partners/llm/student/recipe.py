@@ -76,7 +76,6 @@ class Recipe:
         check_whole_number("threads", self.threads, 1, 256)
 
     def shown_acts(self) -> int:
-        """How many acts of the history the prompts show."""
         if self.history_cap is not None:
             return self.history_cap
         return 0 if seat_occupant(self.teacher).traits.memoryless else HISTORY_CAP

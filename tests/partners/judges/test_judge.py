@@ -361,7 +361,7 @@ def test_the_local_judge_keeps_the_rules_that_fit_every_shown_episode(style):
     for name, true in said.items():
         for wanted in (True, False):
             fits = ((true == wanted) == worked.labels).all()
-            assert fits == any(rule.statement == name and rule.wanted == wanted for rule in judge.rules)
+            assert fits == ((name, wanted) in judge.rules)
     assert (judge.verdicts(worked.games, 0) == worked.labels).all()
 
 

@@ -7,6 +7,7 @@ import json
 import pickle
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -50,7 +51,7 @@ def counting(ask, number):
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path):
-    with ReplyCache(tmp_path / "c.db") as cache:
+    with closing(ReplyCache(tmp_path / "c.db")) as cache:
         model = Answering(counting)
         client = CachedClient(model, cache)
         first = client.complete([ASK, ASK._replace(prompt="Other."), ASK])
@@ -58,7 +59,7 @@ def test_what_was_answered_is_not_asked_again(tmp_path):
         assert client.complete([ASK, ASK._replace(prompt="Third.")])[0] == first[0]
         assert len(model.asked) == 3
         assert client.tally == {"cache_hits": 2, "cache_misses": 3}
-    with ReplyCache(tmp_path / "c.db") as cache:  # another process, another day
+    with closing(ReplyCache(tmp_path / "c.db")) as cache:  # another process, another day
         model = Answering(counting)
         assert CachedClient(model, cache).complete([ASK, ASK._replace(prompt="Other.")]) == first[:2]
         assert model.asked == []
@@ -87,7 +88,7 @@ def test_everything_that_shapes_an_answer_is_part_of_the_question():
 
 
 def test_a_replay_asks_nobody_and_a_miss_is_an_error(tmp_path):
-    with ReplyCache(tmp_path / "c.db") as cache:
+    with closing(ReplyCache(tmp_path / "c.db")) as cache:
         (reply,) = CachedClient(Answering(counting), cache).complete([ASK])
         model = Answering(counting)
         client = CachedClient(model, cache, "replay")
@@ -101,7 +102,7 @@ def test_a_failure_is_replayed_in_its_place_and_asked_again_in_a_new_recording(t
     def second_time(ask, number):
         return Reply(failure=Failure.TIMEOUT) if number == 0 else Reply("here")
 
-    with ReplyCache(tmp_path / "c.db") as cache:
+    with closing(ReplyCache(tmp_path / "c.db")) as cache:
         recording = CachedClient(Answering(second_time), cache)
         heard = [recording.complete([ASK])[0] for _ in range(3)]
         assert heard == [Reply(failure=Failure.TIMEOUT), Reply("here"), Reply("here")]
@@ -113,10 +114,10 @@ def test_a_failure_is_replayed_in_its_place_and_asked_again_in_a_new_recording(t
 
 def test_a_cache_that_is_only_read_stays_as_it_is(tmp_path):
     path = tmp_path / "c.db"
-    with ReplyCache(path) as cache:
+    with closing(ReplyCache(path)) as cache:
         (reply,) = CachedClient(Answering(counting), cache).complete([ASK])
     before = path.read_bytes()
-    with ReplyCache(path, writes=False) as cache:
+    with closing(ReplyCache(path, writes=False)) as cache:
         client = CachedClient(Answering(counting), cache)
         assert client.complete([ASK]) == [reply]
         with pytest.raises(CacheError, match="opened for reading alone"):
@@ -128,7 +129,7 @@ def test_a_cache_that_is_only_read_stays_as_it_is(tmp_path):
 
 
 def test_two_processes_may_record_into_one_file(tmp_path):
-    with ReplyCache(tmp_path / "c.db") as one, ReplyCache(tmp_path / "c.db") as other:
+    with closing(ReplyCache(tmp_path / "c.db")) as one, closing(ReplyCache(tmp_path / "c.db")) as other:
         CachedClient(Answering(counting), one).complete([ASK])
         model = Answering(counting)
         CachedClient(model, other).complete([ASK, ASK._replace(prompt="New.")])
@@ -141,7 +142,7 @@ def test_a_file_that_is_no_cache_is_left_alone_and_named(tmp_path):
     with sqlite3.connect(tmp_path / "other.db") as other:
         other.execute("CREATE TABLE things (a)")
     other.close()
-    with ReplyCache(tmp_path / "newer.db"):
+    with closing(ReplyCache(tmp_path / "newer.db")):
         pass
     newer = sqlite3.connect(tmp_path / "newer.db")
     newer.execute("PRAGMA user_version = 99")
@@ -161,7 +162,7 @@ def test_modes_say_what_they_need(tmp_path):
             ServiceSettings(cache=path, cache_mode=mode)
     with pytest.raises(CacheError, match=r"there is no cache .* to replay"):
         ServiceSettings(cache=tmp_path / "c.db", cache_mode="replay").cached(model)
-    with ReplyCache(tmp_path / "c.db") as cache, pytest.raises(TypeError, match="lives in one process"):
+    with closing(ReplyCache(tmp_path / "c.db")) as cache, pytest.raises(TypeError, match="lives in one process"):
         pickle.dumps(cache)
 
 
@@ -188,8 +189,8 @@ def test_a_league_of_failures_and_bad_replies_replays_to_the_same_transcripts_wi
     try:
         for mode in ("record", "replay", "replay"):
             with (
-                RemoteClient(ServiceSettings("openai", "m", service.url)) as remote,
-                ReplyCache(tmp_path / "c.db", writes=mode == "record") as cache,
+                closing(RemoteClient(ServiceSettings("openai", "m", service.url))) as remote,
+                closing(ReplyCache(tmp_path / "c.db", writes=mode == "record")) as cache,
             ):
                 partner = LLMPartner(CachedClient(remote, cache, mode), samples=3)
                 games = rollout((partner, Heuristic()), scenarios, Rules(6), seed=7)

@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +19,7 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Cause, decide
 from hints import ExpertHinter
-from partners.llm.client import Failure, Reply, SetupError
+from partners.llm.client import Ask, Failure, Reply, SetupError
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import Template
@@ -280,13 +281,12 @@ def test_a_storm_of_429s_costs_the_model_its_turns_and_nothing_else(monkeypatch)
     service = Service(lambda heard, number: Page(429))
     quiet = rollout((Heuristic(), Tough()), SCENARIOS, seed=1)
     try:
-        with RemoteClient(
-            ServiceSettings("openai", "m", service.url), policy=RetryPolicy(), clock=FakeClock()
-        ) as client:
+        settings = ServiceSettings("openai", "m", service.url)
+        with closing(RemoteClient(settings, policy=RetryPolicy(), clock=FakeClock())) as client:
             partner = LLMPartner(client)
             games = rollout((partner, Tough()), SCENARIOS, seed=1)
             assert len(service.heard) == 5
-            assert client.rest_left > 0
+            assert client.complete([Ask("more", Legal((1, 1, 1), (4,)))])[0].failure is Failure.PAUSED
     finally:
         service.close()
     assert (games.scores == quiet.scores).all()  # its fallback, the heuristic, played on
