@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from league.display.figures import with_half
+from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, element, joined, svg
 from league.standings.curves import CurvePoint
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 640, 300, 40, 14, 20, 40
 HUES = 6  # different looks of a line; then they repeat
 
 
@@ -20,20 +20,11 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
         return element("p", f"Nobody has learned against {yardstick} yet.", class_="quiet")
     longest = max(max(point.decisions for point in points), 1)
     highest = max(math.ceil(max(_top(point) for point in points)), 1)
-
-    def x(value: float) -> float:
-        return LEFT + value / longest * (WIDTH - LEFT - RIGHT)
-
-    def y(value: float) -> float:
-        return HEIGHT - BOTTOM - value / highest * (HEIGHT - TOP - BOTTOM)
-
-    parts = []
-    for value in range(0, highest + 1, 1 if highest <= 5 else 2):
-        parts.append(element("line", class_="grid", x1=x(0), x2=x(longest), y1=y(value), y2=y(value)))
-        parts.append(element("text", value, class_="tick", x=x(0) - 7, y=y(value) + 3.5, text_anchor="end"))
-    for value in _ticks(longest):
-        parts.append(element("text", _short(value), class_="tick", x=x(value), y=y(0) + 15, text_anchor="middle"))
-    parts.append(element("text", "own decisions", class_="axis", x=x(longest / 2), y=HEIGHT - 6, text_anchor="middle"))
+    axes = Axes(640, 300, longest, highest, right=20)
+    x, y = axes.x, axes.y
+    parts = [*axes.rows(range(0, highest + 1, 1 if highest <= 5 else 2)), *axes.columns(_ticks(longest), lines=False)]
+    parts.append(axes.below("own decisions"))
+    latest = {}
     for hue, name in enumerate(names):
         own = [point for point in points if point.member == name]
         lives = _lives(own)
@@ -41,7 +32,8 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
             past = "" if life is lives[-1] else " past"
             places = " ".join(f"{x(point.decisions):.1f},{y(point.points.mean):.1f}" for point in life)
             parts.append(element("polyline", class_=f"line hue{hue % HUES}{past}", points=places))
-        parts.append(_band(lives[-1], hue, x, y))
+        parts.append(_band(lives[-1], hue, axes))
+        latest[name] = own[-1].points
         parts += [
             element(
                 "circle",
@@ -53,13 +45,11 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
             )
             for point in lives[-1][-60:]
         ]
-    latest = ", ".join(f"{name} {_last(points, name).points.mean:.2f}" for name in names)
-    label = f"Points of ten against {yardstick} by own decisions; latest: {latest}"
+    last = ", ".join(f"{name} {score.mean:.2f}" for name, score in latest.items())
+    label = f"Points of ten against {yardstick} by own decisions; latest: {last}"
     keys = [
-        element(
-            "li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", with_half(_last(points, name).points))
-        )
-        for hue, name in enumerate(names)
+        element("li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", with_half(score)))
+        for hue, (name, score) in enumerate(latest.items())
     ]
     caption = element(
         "p",
@@ -67,9 +57,8 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
         f"{confidence:.0%} interval.",
         class_="quiet",
     )
-    return joined(
-        (caption, svg(WIDTH, HEIGHT, label, *parts, class_="chart curves"), element("ul", *keys, class_="legend"))
-    )
+    drawn = svg(axes.width, axes.height, label, *parts, class_="chart curves")
+    return joined((caption, drawn, element("ul", *keys, class_="legend")))
 
 
 def _lives(own: list[CurvePoint]) -> list[list[CurvePoint]]:
@@ -82,12 +71,10 @@ def _lives(own: list[CurvePoint]) -> list[list[CurvePoint]]:
     return lives
 
 
-def _band(own: list[CurvePoint], hue: int, x: object, y: object) -> Markup:
-    assert callable(x)
-    assert callable(y)
+def _band(own: list[CurvePoint], hue: int, axes: Axes) -> Markup:
     sure = [point for point in own if not math.isnan(point.points.low)]
-    above = [f"{x(point.decisions):.1f},{y(point.points.high):.1f}" for point in sure]
-    below = [f"{x(point.decisions):.1f},{y(max(point.points.low, 0)):.1f}" for point in reversed(sure)]
+    above = [f"{axes.x(point.decisions):.1f},{axes.y(point.points.high):.1f}" for point in sure]
+    below = [f"{axes.x(point.decisions):.1f},{axes.y(max(point.points.low, 0)):.1f}" for point in reversed(sure)]
     return element("path", class_=f"band hue{hue % HUES}", d=f"M{'L'.join([*above, *below])}Z" if sure else "")
 
 
@@ -95,17 +82,7 @@ def _top(point: CurvePoint) -> float:
     return point.points.mean if math.isnan(point.points.high) else point.points.high
 
 
-def _last(points: Sequence[CurvePoint], name: str) -> CurvePoint:
-    return [point for point in points if point.member == name][-1]
-
-
 def _ticks(longest: int) -> list[int]:
     step = 10 ** int(math.log10(longest))
     step = next(s for s in (step // 5 or 1, step // 2 or 1, step, 2 * step) if longest / s <= 6)
     return list(range(0, longest + 1, step))
-
-
-def _short(value: int) -> str:
-    if value >= 1_000_000:
-        return f"{value / 1_000_000:g}M"
-    return f"{value / 1000:g}k" if value >= 1000 else str(value)

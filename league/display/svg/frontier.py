@@ -12,7 +12,8 @@ from dond_marl.records.transcript import in_words
 from dond_marl.scenarios.sources import pack
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve, split_scores
-from league.display.svg.markup import Markup, element, joined, points, svg
+from league.display.svg.axes import Axes
+from league.display.svg.markup import Markup, element, joined, numbers_table, points, svg
 
 
 class Spot(NamedTuple):
@@ -105,42 +106,14 @@ def ending_text(state: State, seat: int) -> tuple[str, str]:
     return "No deal.", f"{how}, and {why}."
 
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 360, 300, 40, 14, 14, 40
-
-
 def drawing(at: Plane) -> Markup:
     """The plane as a picture: possible splits faint, the frontier joined, the Nash point and the landing marked."""
     you, they = at.names
     across, up = (max(whole, 1) for whole in at.wholes)
-
-    def x(value: float) -> float:
-        return LEFT + value / across * (WIDTH - LEFT - RIGHT)
-
-    def y(value: float) -> float:
-        return HEIGHT - BOTTOM - value / up * (HEIGHT - TOP - BOTTOM)
-
-    axes = []
-    for value in _ticks(across):
-        axes.append(element("line", class_="grid", x1=x(value), x2=x(value), y1=y(0), y2=y(up)))
-        axes.append(element("text", value, class_="tick", x=x(value), y=y(0) + 15, text_anchor="middle"))
-    for value in _ticks(up):
-        axes.append(element("line", class_="grid", x1=x(0), x2=x(across), y1=y(value), y2=y(value)))
-        axes.append(element("text", value, class_="tick", x=x(0) - 7, y=y(value) + 3.5, text_anchor="end"))
-    middle = HEIGHT / 2 - BOTTOM / 2 + TOP / 2
-    axes.append(
-        element("text", f"points for {you}", class_="axis", x=x(across / 2), y=HEIGHT - 6, text_anchor="middle")
-    )
-    axes.append(
-        element(
-            "text",
-            f"points for {they}",
-            class_="axis",
-            x=12,
-            y=middle,
-            text_anchor="middle",
-            transform=f"rotate(-90 12 {middle:g})",
-        )
-    )
+    axes = Axes(360, 300, across, up)
+    x, y = axes.x, axes.y
+    frame = (*axes.columns(_ticks(across)), *axes.rows(_ticks(up)))
+    titles = axes.below(f"points for {you}"), axes.beside(f"points for {they}")
     line = " ".join(f"{x(spot.mine):g},{y(spot.theirs):g}" for spot in at.frontier)
     dots = [
         element(
@@ -157,24 +130,25 @@ def drawing(at: Plane) -> Markup:
     mine, theirs = at.landed
     here = element("circle", class_="landed deal" if at.deal else "landed", cx=x(mine), cy=y(theirs), r=9)
     label = f"{mine} points for {you}, {theirs} for {they}; {verdict(at)}"
-    return svg(
-        WIDTH, HEIGHT, label, *axes, element("polyline", class_="frontier", points=line), *dots, *fair, here,
-        class_="chart plane",
-    )  # fmt: skip
+    best = element("polyline", class_="frontier", points=line)
+    return svg(axes.width, axes.height, label, *frame, *titles, best, *dots, *fair, here, class_="chart plane")
 
 
 def legend(at: Plane) -> Markup:
     """What the marks mean."""
-    marks = (("landed deal" if at.deal else "landed", "this game"), ("best", "the Pareto frontier"))
-    rest_ = (("nash", "the Nash point"), ("spot", "other splits"))
-    keys = [element("li", element("i", class_=f"key {mark}"), text) for mark, text in (*marks, *rest_)]
+    marks = {
+        "landed deal" if at.deal else "landed": "this game",
+        "best": "the Pareto frontier",
+        "nash": "the Nash point",
+        "spot": "other splits",
+    }
+    keys = [element("li", element("i", class_=f"key {mark}"), text) for mark, text in marks.items()]
     return element("ul", *keys, class_="legend")
 
 
 def frontier_table(at: Plane) -> Markup:
     """The frontier in numbers, for those who would rather read."""
     you, they = at.names
-    head = element("tr", *(element("th", name, scope="col") for name in (*(f"{i}s" for i in ITEMS), you, they)))
     rows = [
         element(
             "tr",
@@ -183,8 +157,7 @@ def frontier_table(at: Plane) -> Markup:
         )
         for spot in at.frontier
     ]
-    caption = element("caption", f"Best splits, by what {you} get")
-    return element("table", caption, element("thead", head), element("tbody", *rows), class_="numbers")
+    return numbers_table(f"Best splits, by what {you} get", (*(f"{item}s" for item in ITEMS), you, they), rows)
 
 
 def scores(at: Plane) -> Markup:
@@ -211,6 +184,5 @@ def _ticks(most: int) -> list[int]:
 
 
 def _diamond(x: float, y: float) -> Markup:
-    size = 7
-    path = f"M{x:g} {y - size:g}L{x + size:g} {y:g}L{x:g} {y + size:g}L{x - size:g} {y:g}Z"
+    path = f"M{x:g} {y - 7:g}L{x + 7:g} {y:g}L{x:g} {y + 7:g}L{x - 7:g} {y:g}Z"
     return element("path", class_="nash", d=path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-__all__ = ["Markup", "counted", "element", "joined", "points", "svg"]
+__all__ = ["Markup", "counted", "element", "joined", "numbers_table", "points", "svg"]
 
 _EMPTY = frozenset(("br", "hr", "img", "input", "circle", "line", "path", "polyline", "rect", "use"))
 
@@ -31,6 +31,13 @@ def element(tag: str, /, *inside: object, **attributes: str | float | bool | Non
 def joined(parts: Iterable[object]) -> Markup:
     """Parts side by side, text among them escaped; ``None`` is nothing."""
     return Markup("").join(escape(part) for part in parts if part is not None)
+
+
+def numbers_table(caption: str, heads: Iterable[str | None], rows: Iterable[Markup], class_: str = "numbers") -> Markup:
+    """A table of ``<tr>`` elements below their headings; ``None`` is an empty corner."""
+    cells = (element("td") if head is None else element("th", head, scope="col") for head in heads)
+    head, body = element("thead", element("tr", *cells)), element("tbody", *rows)
+    return element("table", element("caption", caption), head, body, class_=class_)
 
 
 def counted(number: int, noun: str) -> str:

@@ -12,16 +12,15 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
 from dond_marl.yardsticks.metrics import TEN, Estimate
 from league.display.figures import with_half
-from league.display.svg.markup import Markup, element, svg
+from league.display.svg.axes import Axes
+from league.display.svg.markup import Markup, element, numbers_table, svg
 from league.evaluation.matches import Terms
-from league.evaluation.outcomes import Figures, Outcomes, figures, landed, together
-from league.evaluation.outcomes import outcomes_of as outcomes_in
+from league.evaluation.outcomes import Figures, Outcomes, figures, landed, outcomes_of, together
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice
 MOST_REMOTE = 20  # where somebody is asked over the network
 SHOWN = 4  # games of each kind that are told
-BARS = 11  # points of ten, rounded
 
 
 class Match(NamedTuple):
@@ -55,7 +54,7 @@ def meet(
     seats: list[tuple[Outcomes, Outcomes]] = []
     kept: list[tuple[float, GameRecord]] = []
     for order, games in enumerate(terms.games((first, first), second)):
-        outcomes = outcomes_in(games, order), outcomes_in(games, 1 - order)
+        outcomes = outcomes_of(games, order), outcomes_of(games, 1 - order)
         seats.append(outcomes)
         welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
         written = records(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
@@ -97,7 +96,6 @@ def figures_table(match: Match) -> Markup:
         ("gap between the two, per deal", with_half(one.gap)),
         ("acts per game", with_half(one.turns)),
     ]
-    head = element("tr", element("td"), *(element("th", name, scope="col") for name in match.names))
     body = [
         element("tr", element("th", name, scope="row"), element("td", mine), element("td", theirs))
         for name, mine, theirs in rows
@@ -106,39 +104,19 @@ def figures_table(match: Match) -> Markup:
         element("tr", element("th", name, scope="row"), element("td", value, colspan=2, class_="both"))
         for name, value in shared
     ]
-    caption = element(
-        "caption", f"{match.games:,} games on {match.source}, seed {match.seed}; ± is the 95 % interval over scenarios"
-    )
-    return element("table", caption, element("thead", head), element("tbody", *body), class_="numbers wide")
+    caption = f"{match.games:,} games on {match.source}, seed {match.seed}; ± is the 95 % interval over scenarios"
+    return numbers_table(caption, (None, *match.names), body, "numbers wide")
 
 
 def landing_chart(match: Match) -> Markup:
     """Where games ended, in points of ten; a circle's area is how many did there."""
-    size, left, top, inner = 360, 40, 8, 18  # inner: room for circles at the edges
-    span = size - left - top - 2 * inner
-
-    def x(value: float) -> float:
-        return left + inner + value / TEN * span
-
-    def y(value: float) -> float:
-        return size - left - inner - value / TEN * span
-
+    # 18 of each margin are room for circles at the edges.
+    axes = Axes(360, 360, TEN, TEN, left=58, top=26, right=26, bottom=58, from_left=23, from_below=33)
+    x, y = axes.x, axes.y
     places, number = _binned(match.places, match.games_at)
     most = max(int(number.max(initial=1)), 1)
-    lines = []
-    for value in range(0, 11, 2):
-        lines.append(element("line", class_="grid", x1=x(value), x2=x(value), y1=y(0), y2=y(TEN)))
-        lines.append(element("line", class_="grid", x1=x(0), x2=x(TEN), y1=y(value), y2=y(value)))
-        lines.append(element("text", value, class_="tick", x=x(value), y=y(0) + 15 + inner, text_anchor="middle"))
-        lines.append(element("text", value, class_="tick", x=x(0) - 5 - inner, y=y(value) + 3.5, text_anchor="end"))
     first, second = (name if len(name) <= 24 else f"{name[:23]}…" for name in match.names)
-    middle = y(TEN / 2)
-    axes = [
-        element("text", first, class_="axis", x=x(TEN / 2), y=size - 6, text_anchor="middle"),
-        element(
-            "text", second, class_="axis", x=12, y=middle, text_anchor="middle", transform=f"rotate(-90 12 {middle:g})"
-        ),
-    ]
+    frame = (*axes.columns(range(0, 11, 2)), *axes.rows(range(0, 11, 2)), axes.below(first), axes.beside(second))
     circles = [
         element(
             "circle",
@@ -153,7 +131,7 @@ def landing_chart(match: Match) -> Markup:
         )
     ]
     label = f"Where {match.games:,} games ended: points of ten of {match.names[0]} across, of {match.names[1]} up"
-    return svg(size, size, label, *lines, *axes, *circles, class_="chart landing")
+    return svg(axes.width, axes.height, label, *frame, *circles, class_="chart landing")
 
 
 def _binned(places: Doubles, number: Rows) -> tuple[Doubles, Rows]:

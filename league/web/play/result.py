@@ -9,7 +9,7 @@ from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause
 from league.display.session import tally
 from league.display.svg.frontier import drawing, frontier_table, legend, plane_of, scores, verdict
-from league.display.svg.markup import Markup, counted, element, joined
+from league.display.svg.markup import Markup, counted, element, joined, numbers_table
 
 MOST_PIPS = 20
 
@@ -39,7 +39,6 @@ def result(played: Sequence[tuple[GameRecord, int]], partner: str) -> Markup:
 def shares_table(record: GameRecord, seat: int) -> Markup:
     """Who got what, and both lists of values, open on the table."""
     scenario, outcome = record.scenario, record.outcome
-    head = element("tr", element("td"), *(element("th", f"{item}s", scope="col") for item in ITEMS))
     rows = [("on the table", scenario.counts, "")]
     for name, whose, side in (("you", seat, "me"), ("they", 1 - seat, "they")):
         rows.append((f"worth to {'you' if side == 'me' else 'them'}, each", scenario.utilities[whose], side))
@@ -49,8 +48,7 @@ def shares_table(record: GameRecord, seat: int) -> Markup:
         element("tr", element("th", label, scope="row"), *(element("td", n) for n in numbers), class_=side or None)
         for label, numbers, side in rows
     ]
-    caption = element("caption", "Cards on the table")
-    return element("table", caption, element("thead", head), element("tbody", *body), class_="numbers")
+    return numbers_table("Cards on the table", (None, *(f"{item}s" for item in ITEMS)), body)
 
 
 def tally_line(played: Sequence[tuple[GameRecord, int]]) -> Markup | None:
