@@ -1,6 +1,6 @@
 r"""Sit down at the table yourself: negotiate with any partner, in short commands or in sentences.
 
-A game's record is written as soon as it is over: whoever leaves loses no finished one.
+Each game is recorded as soon as it is over, so that you lose no finished game if you leave.
 
 examples:
   dond play --partner expert
@@ -124,7 +124,7 @@ def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecor
         _show_best(screen, sitting, seat, number)
         screen.say(f"recorded in {sitting.book}", wrap=False)
     if games > 1:
-        _, deals, mine, theirs = tally(list(zip(played, seats, strict=True)))
+        deals, mine, theirs = tally(list(zip(played, seats, strict=True)))
         screen.say("")
         screen.say(f"{games} games, {deals} deals: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from dond_marl.game import ITEMS, SEATS, Action, Ending, Outcome, Rules, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
+from league.display.svg.markup import points
 from league.display.typed import Meant, Mistake, Wish, help_line, understood
 from partners.human import View
 
@@ -132,12 +133,12 @@ def described(action: Action, view: View) -> str:
     if act.is_offer:
         left = rest(view.counts, action.oA)
         return (
-            f"{act.name}: you keep {in_words(action.oA)} ({_counted(worth(view.values, action.oA))}), "
+            f"{act.name}: you keep {in_words(action.oA)} ({points(worth(view.values, action.oA))}), "
             f"they get {in_words(left)}"
         )
     if act is act.AGREE and view.theirs is not None:
         left = rest(view.counts, view.theirs)
-        return f"{act.name}: you get {in_words(left)} ({_counted(worth(view.values, left))})"
+        return f"{act.name}: you get {in_words(left)} ({points(worth(view.values, left))})"
     return act.name
 
 
@@ -156,7 +157,7 @@ def ending(state: State, seat: int) -> str:
         how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}
         words = how.get(outcome.ending, "Deal, as time is up and the claims fit")
         mine, theirs = outcome.scores[seat], outcome.scores[1 - seat]
-        return f"{words}: you get {_counted(mine)}, they get {_counted(theirs)}."
+        return f"{words}: you get {points(mine)}, they get {points(theirs)}."
     return f"No deal, 0 points for both: {_why(state, outcome, seat)}."
 
 
@@ -224,7 +225,3 @@ def _items(rows: Sequence[Row], heading: str) -> Table:
 
 def _points(values: Triple, items: Triple | None) -> str:
     return "" if items is None else str(worth(values, items))
-
-
-def _counted(points: int) -> str:
-    return f"{points} point{'' if points == 1 else 's'}"

@@ -22,18 +22,7 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.solve import solve, split_scores
-from league.evaluation.evaluate import (
-    BEST,
-    BOTH,
-    FAIR,
-    FOUND,
-    HUMANS,
-    LARGEST,
-    LAST,
-    NASH,
-    Evaluation,
-    ultimatum_seat,
-)
+from league.evaluation.evaluate import BEST, BOTH, FAIR, FOUND, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
 from league.evaluation.outcomes import Figures, landed, together
 
 if TYPE_CHECKING:
@@ -191,8 +180,8 @@ def _circles(axes: Axes, evaluation: Evaluation) -> int:
     outcomes = together(evaluation.played.seats)
     places, number = landed(outcomes)
     if len(places) > MOST_PLACES:
-        near = outcomes._replace(own=_binned(outcomes.own), left=_binned(outcomes.left))
-        places, number = landed(near)
+        own, left = (np.round(points / BIN) * BIN for points in (outcomes.own, outcomes.left))
+        places, number = landed(outcomes._replace(own=own, left=left))
     most = int(number.max())
     if not outcomes.deal.all():
         axes.annotate("no deal", (0, 0), (22, 0), textcoords="offset points", va="center", fontsize=8.8, color=FAINT)
@@ -258,11 +247,6 @@ def _closed(edge: Doubles) -> Doubles:
     """The frontier with the lines to both axes: less for one seat at the other's most."""
     first, last = edge[0], edge[-1]
     return np.concatenate([[[0.0, first[1]]], edge, [[last[0], 0.0]]])
-
-
-def _binned(points: Doubles) -> Doubles:
-    binned: Doubles = np.round(points / BIN) * BIN
-    return binned
 
 
 def _short(name: str, length: int = 34) -> str:

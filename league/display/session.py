@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from dond_marl.game import Rules
 from dond_marl.randomness import generator
@@ -62,15 +61,6 @@ class Sitting:
         if self.seat is not None:
             return self.seat
         return int(generator(self.seed, "seat of the person", number).integers(2))
-
-
-class Tally(NamedTuple):
-    """The games of a sitting so far."""
-
-    games: int
-    deals: int
-    mine: float  # the person's mean points of ten
-    theirs: float  # the partner's
 
 
 def play_game(
@@ -145,8 +135,8 @@ def points_of_ten(record: GameRecord, seat: int) -> float:
     return record.outcome.scores[seat] * TEN / max(record.scenario.whole(seat), 1)
 
 
-def tally(played: Sequence[tuple[GameRecord, int]]) -> Tally:
-    """Add up one game or more, each with the person's seat."""
+def tally(played: Sequence[tuple[GameRecord, int]]) -> tuple[int, float, float]:
+    """The deals, the person's and the partner's mean points of ten in one game or more, each with the person's seat."""
     mine = sum(points_of_ten(record, seat) for record, seat in played) / len(played)
     theirs = sum(points_of_ten(record, 1 - seat) for record, seat in played) / len(played)
-    return Tally(len(played), sum(record.outcome.deal for record, _ in played), mine, theirs)
+    return sum(record.outcome.deal for record, _ in played), mine, theirs

@@ -86,16 +86,13 @@ def _command(word: str, tail: str, view: View) -> Action | Mistake | None:
         return None
     if not tail and word in ("i", "insist") and view.mine is not None:
         return Action(Act.INSIST, view.mine)
-    numbers = [int(number) for number in re.split(r"[\s,]+", tail.strip(",")) if number] if _only_numbers(tail) else []
+    split = re.split(r"[\s,]+", tail.strip(",")) if _NUMBERS.fullmatch(tail) else []
+    numbers = [int(number) for number in split if number]
     if len(numbers) == len(ITEMS):
         return Action(_OFFERS[word], (numbers[0], numbers[1], numbers[2]))
     if tail and not numbers and word != "p":
         return None
     return Mistake(f"{word} takes three numbers, what you keep of books, hats and balls: {word} 1 0 2")
-
-
-def _only_numbers(tail: str) -> bool:
-    return _NUMBERS.fullmatch(tail) is not None
 
 
 def _sentence(text: str, view: View) -> Action | Mistake:

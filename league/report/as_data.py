@@ -33,7 +33,10 @@ def as_json(report: Report) -> str:
         "title": report.title,
         "told": report.summary,
         "confidence": report.confidence,
-        "sections": {section.key: _section(section) for section in report.sections},
+        "sections": {
+            section.key: {"title": section.title, "notes": section.notes, "blocks": list(map(_block, section.blocks))}
+            for section in report.sections
+        },
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -80,10 +83,6 @@ def _digits(value: float) -> str:
     if math.isnan(value):
         return ""
     return str(int(value)) if value == int(value) and abs(value) >= 100 else f"{value:.6f}"
-
-
-def _section(section: Section) -> dict[str, Any]:
-    return {"title": section.title, "notes": list(section.notes), "blocks": [_block(block) for block in section.blocks]}
 
 
 def _block(block: Block) -> dict[str, Any]:

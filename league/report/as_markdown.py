@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dond_marl.game import ITEMS
 from league.display.figures import UNKNOWN, shown, with_half
-from league.tables.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Section, Table, common_n
+from league.tables.blocks import Block, Curves, Dialogue, Figure, Report, Row, Section, Table, common_n
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # what Markdown, or the HTML in it, gives a meaning to
 
@@ -15,7 +15,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # what Markdown, or the HTML in 
 def markdown(report: Report) -> str:
     """The report as the text of a Markdown file."""
     parts = [f"# {escaped(report.title)}", escaped(report.summary)]
-    parts += [f"- [{section.title}](#{_anchor(section.title)})" for section in report.sections]
+    parts += [f"- [{section.title}](#{section.title.lower().replace(' ', '-')})" for section in report.sections]
     text = "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
     return "\n\n".join([text, *(_section(section) for section in report.sections)]) + "\n"
 
@@ -23,10 +23,6 @@ def markdown(report: Report) -> str:
 def escaped(text: str) -> str:
     """Text that Markdown shows as it stands, on one line."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split("\n"))).replace("\\<", "&lt;").replace("\\&", "&amp;")
-
-
-def _anchor(title: str) -> str:
-    return title.lower().replace(" ", "-")
 
 
 def _section(section: Section) -> str:
@@ -66,16 +62,12 @@ def _matrix(table: Table) -> str:
     """A wide table: columns named by rank, half of each interval, and the range of n."""
     numbers = [cell.n for row in table.rows for cell in row.cells if isinstance(cell, Figure) and cell.n]
     rows = [
-        [f"{rank} {row.label}", *(_with_half(cell) for cell in row.cells)]
+        [f"{rank} {row.label}", *(with_half(*cell) if isinstance(cell, Figure) else UNKNOWN for cell in row.cells)]
         for rank, row in enumerate(table.rows, start=1)
     ]
     heads = [table.label, *(str(rank) for rank in range(1, 1 + len(table.heads)))]
     span = f"n = {min(numbers, default=0):,} to {max(numbers, default=0):,} games a cell; columns by rank."
     return "\n".join([span, "", *_lines(heads, rows)])
-
-
-def _with_half(cell: Cell) -> str:
-    return with_half(*cell) if isinstance(cell, Figure) else UNKNOWN
 
 
 def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

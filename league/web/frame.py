@@ -76,7 +76,8 @@ def prepare() -> None:
 def page(title: str) -> Iterator[None]:
     """The frame of a page; what it shows goes inside."""
     ui.page_title(f"{title} · Deal or no deal")
-    ui.add_head_html(f'<link rel="stylesheet" href="/static/style.css?{_version()}">{THEME}')
+    version = int((STATIC / "style.css").stat().st_mtime)  # changes with the style, so that no browser shows an old one
+    ui.add_head_html(f'<link rel="stylesheet" href="/static/style.css?{version}">{THEME}')
     Tag("a", "To the content", "skip", href="#content")
     with Tag("header", classes="top"):
         with Tag("a", classes="brand", href="/"):
@@ -89,8 +90,3 @@ def page(title: str) -> Iterator[None]:
         theme.on("click", js_handler="() => otherTheme()")
     with Tag("main", classes=f"page {title.lower()}", id="content", tabindex="-1"):
         yield
-
-
-def _version() -> int:
-    """Changes with the style, so that no browser shows an old one."""
-    return int((STATIC / "style.css").stat().st_mtime)

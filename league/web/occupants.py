@@ -62,12 +62,6 @@ def built_in() -> tuple[Candidate, ...]:
     return (*first, *candidates.values())
 
 
-def members_of(run: Path) -> tuple[Candidate, ...]:
-    """Everybody who takes part in a league. Raises :class:`RunViewError`."""
-    with Follower(run) as follower:
-        return tuple(Candidate(name, text, run) for name, text in follower.described())
-
-
 class People:
     """Everybody who may be chosen, by key, and how they are listed by heading."""
 
@@ -79,13 +73,14 @@ class People:
             self.listed["Built in"][candidate.name] = candidate.name
         for number, run in enumerate(runs[:MOST_RUNS]):
             try:
-                members = members_of(run)
+                with Follower(run) as follower:
+                    members = follower.described()
             except MISTAKES:  # it cannot be read, or has not begun: the league page says why
                 continue
             group = self.listed[f"League {run.parent.name}/{run.name}"] = {}
-            for place, candidate in enumerate(members):
-                self.known[f"{number}/{place}"] = candidate
-                group[f"{number}/{place}"] = candidate.name
+            for place, (name, sentence) in enumerate(members):
+                self.known[f"{number}/{place}"] = Candidate(name, sentence, run)
+                group[f"{number}/{place}"] = name
         self.listed["Anybody else"] = {WRITTEN: "as written below"}
 
     def candidate(self, key: str, written: str) -> Candidate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,13 +23,13 @@ from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
 from league.report.replay import orders, played_again
 from league.settings.read import Config
-from league.tables.blocks import Dialogue, Figure, Row, Section, Table, Unit, plain
+from league.tables.blocks import Dialogue, Figure, Row, Section, Table, plain
 from league.tasks.values import Leg
 
 EACH = 3  # games of each kind that are told
 TRIED = 12  # pairs of members of each kind, at most
 BEST, WORST, BROKEN = "Most efficient", "Least efficient deal", "No deal"
-Pair = frozenset[str]  # two members
+Sums: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]  # [1, GROUPS] totals and counts over groups of scenarios
 
 
 class Candidate(NamedTuple):
@@ -42,24 +42,16 @@ class Candidate(NamedTuple):
     leg: Leg
 
 
-class _LookedThrough(NamedTuple):
-    """All games of the ledger, in sums over groups of scenarios."""
-
-    candidates: dict[str, list[Candidate]]  # of each kind: the best of each pair of members, best first
-    sums: dict[str, tuple[np.ndarray, np.ndarray]]  # [1, GROUPS] totals and counts
-    games: int
-
-
 def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
     """The section. Of games with equal figures the longer rank first, then the earlier."""
     try:
-        league = _looked_through(ledger)
+        kinds, sums, number = _looked_through(ledger)
     except ImpossibleScore as bug:
         return Section("games", "Games", (f"A bug of the game or of the measure: {bug}.",))
-    if not league.games:
+    if not number:
         return Section("games", "Games", ("None were played yet.",))
     dialogues, problems = [], []
-    for kind, candidates in league.candidates.items():
+    for kind, candidates in kinds.items():
         shown, problem = _dialogues(kind, candidates, config, ledger, blobs)
         dialogues += shown
         problems += [problem] if problem and not shown else []
@@ -71,12 +63,13 @@ def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
         "longest talks first among equals, no pair of members twice.",
         *dict.fromkeys(problems),
     )
-    return Section("games", "Games", notes, (_all_games(league, config.league.confidence), *dialogues))
+    return Section("games", "Games", notes, (_all_games(number, sums, config.league.confidence), *dialogues))
 
 
-def _looked_through(ledger: Ledger) -> _LookedThrough:
+def _looked_through(ledger: Ledger) -> tuple[dict[str, list[Candidate]], Sums, int]:
+    """Of each kind the best game of each pair of members, best first; what all games come to; and how many they are."""
     members = {member.name: member for member in ledger.members()}
-    kept: dict[str, dict[Pair, Candidate]] = {BEST: {}, WORST: {}, BROKEN: {}}
+    kept: dict[str, dict[frozenset[str], Candidate]] = {BEST: {}, WORST: {}, BROKEN: {}}
     sums = {name: (np.zeros((1, GROUPS)), np.zeros((1, GROUPS))) for name in ("deals", "welfare", "nash", "pareto")}
     number_of_games = 0
     for number in range(ledger.next_round):
@@ -85,24 +78,14 @@ def _looked_through(ledger: Ledger) -> _LookedThrough:
             reached = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
             number_of_games += reached.size
             _add(sums, reached)
-            if len(set(leg.seats)) == 2 and not any(members[name].costly for name in leg.seats):
+            pair = frozenset(leg.seats)
+            if len(pair) == 2 and not any(members[name].costly for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
-                    _keep(kept[kind], Candidate((*merit, -number), number, order, row, leg))
-        kept = {kind: _first(of_kind) for kind, of_kind in kept.items()}  # what cannot be shown is let go of
-    return _LookedThrough({kind: list(of_kind.values()) for kind, of_kind in kept.items()}, sums, number_of_games)
-
-
-def _keep(kept: dict[Pair, Candidate], new: Candidate) -> None:
-    """The better one of each pair of members."""
-    pair = frozenset(new.leg.seats)
-    if pair not in kept or new.merit > kept[pair].merit:
-        kept[pair] = new
-
-
-def _first(kept: dict[Pair, Candidate]) -> dict[Pair, Candidate]:
-    """As many as are tried, the best first."""
-    ordered = sorted(kept.items(), key=lambda item: item[1].merit, reverse=True)
-    return dict(ordered[:TRIED])
+                    new = Candidate((*merit, -number), number, order, row, leg)
+                    kept[kind][pair] = max(kept[kind].get(pair, new), new, key=lambda candidate: candidate.merit)
+        for kind, of_kind in kept.items():  # what cannot be shown is let go of
+            kept[kind] = dict(sorted(of_kind.items(), key=lambda item: item[1].merit, reverse=True)[:TRIED])
+    return {kind: list(of_kind.values()) for kind, of_kind in kept.items()}, sums, number_of_games
 
 
 def _extremes(reached: Efficiency, leg: Leg) -> Iterator[tuple[str, int, tuple[float, ...]]]:
@@ -121,7 +104,7 @@ def _extremes(reached: Efficiency, leg: Leg) -> Iterator[tuple[str, int, tuple[f
             yield kind, row, tuple(keys[:, row].tolist())
 
 
-def _add(sums: dict[str, tuple[np.ndarray, np.ndarray]], reached: Efficiency) -> None:
+def _add(sums: Sums, reached: Efficiency) -> None:
     everywhere = np.ones(reached.size, dtype=bool)
     for name, values, among in (
         ("deals", reached.deal, everywhere),
@@ -133,7 +116,7 @@ def _add(sums: dict[str, tuple[np.ndarray, np.ndarray]], reached: Efficiency) ->
             total += more
 
 
-def _all_games(league: _LookedThrough, confidence: float) -> Table:
+def _all_games(number: int, sums: Sums, confidence: float) -> Table:
     labels = {
         "deals": "share of games with a deal",
         "welfare": "welfare efficiency",
@@ -141,9 +124,9 @@ def _all_games(league: _LookedThrough, confidence: float) -> Table:
         "pareto": "share of deals that are Pareto-optimal",
     }
     rows = tuple(
-        Row(label, (Figure(mean_of_cells(*league.sums[name], confidence), "share"),)) for name, label in labels.items()
+        Row(label, (Figure(mean_of_cells(*sums[name], confidence), "share"),)) for name, label in labels.items()
     )
-    return Table(f"All {league.games:,} games of the league", ("value",), rows, label="figure")
+    return Table(f"All {number:,} games of the league", ("value",), rows, label="figure")
 
 
 def _dialogues(
@@ -170,12 +153,11 @@ def _dialogue(heading: str, record: GameRecord, candidate: Candidate, ledger: Le
     own = ledger.scenarios(candidate.round).rows(slice(candidate.row, candidate.row + 1))
     scores, deal = np.array([record.outcome.scores], dtype=np.int16), np.array([record.outcome.deal])
     reached = efficiency(own, scores, deal)
-    measures: dict[str, tuple[float, Unit]] = {
-        f"points of ten of {SEATS[0]}": (float(reached.points[0, 0]), "points"),
-        f"points of ten of {SEATS[1]}": (float(reached.points[0, 1]), "points"),
-        "welfare efficiency": (float(reached.welfare[0]), "share"),
-        "Nash efficiency": (float(reached.nash[0]), "share"),
-    }
+    measures = (
+        *((f"points of ten of {SEATS[seat]}", plain(reached.points[0, seat], n=1)) for seat in (0, 1)),
+        ("welfare efficiency", plain(reached.welfare[0], "share", 1)),
+        ("Nash efficiency", plain(reached.nash[0], "share", 1)),
+    )
     game = steps(record)
     acts = tuple(
         (step.number % 2, said(step), act_in_words(step.action, step.state)) for step in game if step.action is not None
@@ -183,7 +165,7 @@ def _dialogue(heading: str, record: GameRecord, candidate: Candidate, ledger: Le
     return Dialogue(
         f"{heading}, of round {candidate.round + 1}",
         record,
-        tuple((name, plain(value, unit, 1)) for name, (value, unit) in measures.items()),
+        measures,
         acts,
         transcript_lines(game[-1].state)[-1],
         verdict(plane_of(record, 0, candidate.leg.seats)),

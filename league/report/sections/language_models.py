@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -40,13 +39,6 @@ CLASSES = {
 }
 
 
-class _Counted(NamedTuple):
-    """The ledger's counts of a member."""
-
-    decisions: int
-    fallbacks: int
-
-
 def language_models(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
     """The section; one line where the league has no language model."""
     models = [member for member in ledger.members() if _is_model(member)]
@@ -64,28 +56,28 @@ def language_models(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
         *whispers,
     ]
     for member in models:
-        more_tables, more_notes = _of_file(member, config, ledger, blobs, counted[member.name].fallbacks)
+        more_tables, more_notes = _of_file(member, config, ledger, blobs, counted[member.name][1])
         tables += more_tables
         notes += more_notes
     return Section("models", TITLE, tuple(notes), (*tables, *failed))
 
 
-def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, _Counted]:
-    counted = {member.name: _Counted(0, 0) for member in models}
+def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, list[int]]:
+    """The decisions of each model, and how many of them a fallback played."""
+    counted = {member.name: [0, 0] for member in models}
     for number in range(ledger.next_round):
         for leg in ledger.legs(number):
             for seat in (0, 1):
                 if (so_far := counted.get(leg.seats[seat])) is not None:
-                    decisions = int(((leg.facts["turns"].astype(np.int64) + 1 - seat) // 2).sum())
-                    fallbacks = int(leg.facts["fallbacks"][:, seat].sum(dtype=np.int64))
-                    counted[leg.seats[seat]] = _Counted(so_far.decisions + decisions, so_far.fallbacks + fallbacks)
+                    so_far[0] += int(((leg.facts["turns"].astype(np.int64) + 1 - seat) // 2).sum())
+                    so_far[1] += int(leg.facts["fallbacks"][:, seat].sum(dtype=np.int64))
     return counted
 
 
-def _decisions(counted: dict[str, _Counted], confidence: float) -> Table:
+def _decisions(counted: dict[str, list[int]], confidence: float) -> Table:
     rows = tuple(
-        Row(name, (_count(own.decisions), _count(own.fallbacks), _share(own.fallbacks, own.decisions, confidence)))
-        for name, own in counted.items()
+        Row(name, (_count(decisions), _count(fallbacks), _share(fallbacks, decisions, confidence)))
+        for name, (decisions, fallbacks) in counted.items()
     )
     return Table("Decisions", ("decisions", "fallbacks", "share of fallbacks"), rows)
 

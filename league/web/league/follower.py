@@ -170,7 +170,10 @@ class Follower:
             YARDSTICK,
             self._ledger.members(),
             self._ledger.states(history.round - 1),
-            _stages(config, history.stages),
+            tuple(
+                Stage(describe(config, stage), history.stages.count(at), at == (history.stages or [0])[-1])
+                for at, stage in enumerate(config.curriculum)
+            ),
             tuple(self._decisions),
         )
 
@@ -221,9 +224,7 @@ def named_run(path: Path) -> Path:
     return path
 
 
-@lru_cache(maxsize=64)
-def _parsed(text: str, label: str) -> Config:
-    return parse(text, label)
+_parsed = lru_cache(maxsize=64)(parse)
 
 
 def sentence(member: Member, state: LearnerState | None) -> str:
@@ -241,11 +242,3 @@ def _both_seats(mean: Doubles) -> Doubles:
     number = played.sum(axis=1)
     total = np.where(played, mean, 0.0).sum(axis=1)
     return np.where(number > 0, total / np.maximum(number, 1), math.nan)
-
-
-def _stages(config: Config, played: list[int]) -> tuple[Stage, ...]:
-    now = played[-1] if played else 0
-    return tuple(
-        Stage(describe(config, stage), played.count(place), place == now)
-        for place, stage in enumerate(config.curriculum)
-    )

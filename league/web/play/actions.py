@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from dond_marl.game import Act, Action, Triple
+from dond_marl.game import Act, Action, Triple, rest
 from league.display.game import described
 from league.display.typed import LONGEST, Meant, Mistake, Wish, help_line, understood
 from league.web.elements import Tag, button
 from league.web.play.live_game import Hint
-from league.web.play.view import Choice, action_of, choices, hint_text, is_final, rule_against
+from league.web.play.view import action_of, choices, hint_text, is_final, rule_against
 from partners.human import View
 
 ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)
@@ -70,10 +70,17 @@ class Actions:
     def show(self, kept: Triple) -> None:
         """Show what each act would mean with ``kept`` on the person's side."""
         self._kept, self._armed = kept, None
-        if self._view is None:
+        view = self._view
+        if view is None:
             return
-        for choice in choices(self._view, kept):
-            self._show_choice(choice)
+        fits = view.theirs is not None and rest(view.counts, view.theirs) == kept
+        first = Act.AGREE if fits and rule_against(view, Act.AGREE, kept) is None else Act.PROPOSE
+        for act, label, detail, legal in choices(view, kept):
+            tag, name, note = self._buttons[act]
+            name.say(label)
+            note.say(detail)
+            tag.classes(add="primary" if act is first else None, remove=None if act is first else "primary")
+            tag.set(disabled=not legal)
 
     def press(self, act: Act) -> None:
         """Play ``act``, or say which rule forbids it; what may end the game without a deal is asked for twice."""
@@ -99,20 +106,6 @@ class Actions:
             label, detail = Tag("b"), Tag("small")
             Tag("kbd", KEYS[act].upper(), aria_hidden="true")
         return tag, label, detail
-
-    def _show_choice(self, choice: Choice) -> None:
-        tag, label, detail = self._buttons[choice.act]
-        assert self._view is not None
-        label.say(choice.label)
-        detail.say(choice.detail)
-        offered = rule_against(self._view, Act.AGREE, self._kept) is None
-        theirs = self._view.theirs
-        same = theirs is not None and all(
-            a + b == c for a, b, c in zip(theirs, self._kept, self._view.counts, strict=True)
-        )
-        first = Act.AGREE if offered and same else Act.PROPOSE
-        tag.classes(add="primary" if choice.act is first else None, remove=None if choice.act is first else "primary")
-        tag.set(disabled=not choice.legal)
 
     def _read(self, line: str) -> None:
         view = self._view

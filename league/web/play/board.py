@@ -8,7 +8,7 @@ from dond_marl.game import Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from league.display.svg.markup import points
 from league.web.elements import Tag, button
-from league.web.play.view import Lane, lanes, whole
+from league.web.play.view import Lane, lanes
 from partners.human import View
 
 
@@ -61,7 +61,6 @@ class Board:
         self._on_change()
 
     def freeze(self, frozen: bool) -> None:
-        """Disable every item, or enable it again."""
         for token in (token for tokens in self._tokens for token in tokens):
             token.set(disabled=frozen)
 
@@ -94,7 +93,7 @@ class Board:
                 label = f"{lane.item} {place + 1} of {lane.number}, worth {points(lane.value)} to you: keep it"
                 token.classes(add="mine" if ours else None, remove=None if ours else "mine")
                 token.set(aria_pressed="true" if ours else "false", aria_label=label)
-        own, most = worth(view.values, kept), whole(view)
+        own, most = worth(view.values, kept), worth(view.values, view.counts)
         self._theirs.say(in_words(rest(view.counts, kept)))
         self._ours.say(in_words(kept))
         self._worth.say(f"{own} of {points(most)}")

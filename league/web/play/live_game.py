@@ -100,15 +100,12 @@ class LiveGame:
         except OccupantError as error:
             self._hear(Broken(str(error)))
             return
-        self._hear(Ended(record, self._unwritten(record)))
-
-    def _unwritten(self, record: GameRecord) -> str | None:
-        """Write the game down; why it could not be, if so."""
+        unwritten = None
         try:
             write_down(record, self.sitting.book)
         except OSError as error:
-            return f"{self.sitting.book}: {error.strerror}; the game is not recorded"
-        return None
+            unwritten = f"{self.sitting.book}: {error.strerror}; the game is not recorded"
+        self._hear(Ended(record, unwritten))
 
 
 def best_response_score(game: LiveGame) -> int | None:

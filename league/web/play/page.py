@@ -53,7 +53,6 @@ class PlayPage:
         return SetupForm(self._people, self._begin)
 
     async def _begin(self, wish: Wish) -> None:
-        """Begin a sitting with the chosen partner."""
         self._setup.complain("")
         loop = asyncio.get_running_loop()
         try:
@@ -222,7 +221,6 @@ class PlayPage:
         show(self._pips, pips(state, self._game.seat if self._game else 0))
 
     def _leave_table(self) -> None:
-        """Back to the choice of a partner."""
         self._leave()
         self._place.clear()
         with self._place:

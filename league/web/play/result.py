@@ -55,10 +55,8 @@ def tally_line(played: Sequence[tuple[GameRecord, int]]) -> Markup | None:
     """The sitting so far, once there is more than one game."""
     if len(played) < 2:
         return None
-    games, deals, mine, theirs = tally(played)
-    text = (
-        f"{games} games together, {counted(deals, 'deal')}: you {mine:.1f}, they {theirs:.1f} points of ten on average."
-    )
+    deals, mine, theirs = tally(played)
+    text = f"{len(played)} games together, {counted(deals, 'deal')}: you {mine:.1f}, they {theirs:.1f} points of ten on average."
     return element("p", text, class_="tally")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dond_marl.game import Rules
@@ -116,33 +117,21 @@ class SetupForm:
             Tag("summary", "Somebody else")
             select("Everybody", {"": "—", **self._people.listed}, "", self._choose)
             self._sentence = Tag("p", "", "quiet")
-            text_input(
-                "In your own words",
-                "",
-                self._write,
-                placeholder="boulware(exponent=2)",
-                spellcheck="false",
-            )
+            text_input("In your own words", "", self._write, placeholder="boulware(exponent=2)", spellcheck="false")
 
     def _rest(self) -> None:
-        wish = self.wish
+        wish, chosen = self.wish, lambda name: partial(setattr, self.wish, name)
         with Tag("div", classes="fields"):
-            select("Who opens", SEATS, wish.seat, lambda value: setattr(wish, "seat", value))
-            select("Items and values", source_choices(), wish.source, lambda value: setattr(wish, "source", value))
+            select("Who opens", SEATS, wish.seat, chosen("seat"))
+            select("Items and values", source_choices(), wish.source, chosen("source"))
             modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES}
-            select("Advice", modes, wish.hints, lambda value: setattr(wish, "hints", value))
+            select("Advice", modes, wish.hints, chosen("hints"))
         with Tag("details", classes="more"):
             Tag("summary", "Rules and chance")
             with Tag("div", classes="fields"):
-                select("Saying no", DISAGREE, wish.disagree, lambda value: setattr(wish, "disagree", value))
-                text_input("Acts in all", wish.max_turns, lambda v: setattr(wish, "max_turns", v), inputmode="numeric")
-                text_input(
-                    "Seed",
-                    "",
-                    lambda value: setattr(wish, "seed", value),
-                    inputmode="numeric",
-                    placeholder="another one each time",
-                )
+                select("Saying no", DISAGREE, wish.disagree, chosen("disagree"))
+                text_input("Acts in all", wish.max_turns, chosen("max_turns"), inputmode="numeric")
+                text_input("Seed", "", chosen("seed"), inputmode="numeric", placeholder="another one each time")
 
     def _choose(self, key: str) -> None:
         if not self._people.knows(key):

@@ -65,11 +65,6 @@ def headline(view: View) -> str:
     return "Your turn. Tap items to sort them, then propose."
 
 
-def whole(view: View) -> int:
-    """What everything on the table is worth to the person."""
-    return worth(view.values, view.counts)
-
-
 def choices(view: View, kept: Triple) -> tuple[Choice, ...]:
     """Every act, in the order of the act numbers; ``kept`` is what lies on the person's side."""
     ends = view.state.rules.disagree == "ends"

@@ -66,11 +66,6 @@ def best_line(best: Action | str, step: Step) -> str:
     return f"{act_in_words(best, step.state)}{', as was said' if same else ''}"
 
 
-def place_text(step: Step, last: int) -> str:
-    """Where in the game a step is."""
-    return "The end" if step.action is None else f"Act {step.number + 1} of {last}"
-
-
 def _view(state: State, seat: int, name: str) -> Markup:
     scenario = state.scenario
     values, counts = scenario.utilities[seat], scenario.counts

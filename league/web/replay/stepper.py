@@ -15,7 +15,7 @@ from league.display.svg.markup import Markup, element, joined
 from league.web.elements import Tag, button, html, select, show
 from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, seat, whisper
 from league.web.play.setup_form import HINT_WORDS
-from league.web.replay.step import best_line, conversation, hint_line, place_text, private_views, thoughts
+from league.web.replay.step import best_line, conversation, hint_line, private_views, thoughts
 from league.web.replay.view import advice, best_answer, policy, prior_of, seat_names, title
 
 OWN = ""  # the key of the player's own policy
@@ -76,7 +76,7 @@ class Stepper:
         self._now = min(max(to, 0), len(self._steps) - 1)
         step = self._steps[self._now]
         at_end = step.action is None
-        self._place.say(place_text(step, len(self._record.actions)))
+        self._place.say("The end" if at_end else f"Act {step.number + 1} of {len(self._record.actions)}")
         for tag in (self._first, self._back):
             tag.set(disabled=self._now == 0)
         for tag in (self._on, self._last):
