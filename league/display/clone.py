@@ -54,12 +54,8 @@ def print_report(console: Console, report: Report, lessons: Lessons) -> None:
     line(console, f"calibration of the act: expected error {likeness.calibration_error:.1%}")
     table = _table("probability", "positions", "mean", "said")
     for bucket in filter(lambda bucket: bucket.n, likeness.reliability):
-        table.add_row(
-            f"{bucket.low:.1f} to {bucket.high:.1f}",
-            f"{bucket.n:,}",
-            f"{bucket.confidence:.1%}",
-            f"{bucket.accuracy:.1%}",
-        )
+        span = f"{bucket.low:.1f} to {bucket.high:.1f}"
+        table.add_row(span, f"{bucket.n:,}", f"{bucket.confidence:.1%}", f"{bucket.accuracy:.1%}")
     console.print(table)
     line(console, "play on the held-out scenarios, where DISAGREE ends the game: own points of ten")
     table = _table("against", "greedy", "sampled")

@@ -1,11 +1,8 @@
 """The bargaining plane: the member's points against its partner's, where games landed and what there was to reach.
 
-Every game is one of the circles, whose area grows with the number of games that ended there. All other marks are means
-over games, and so is the frontier: the mean over scenarios of what the best splits give when a point of the member's
-is worth so and so many of the partner's. No way of playing has its mean beyond it, and the utilitarian point lies on
-it, where both weigh the same. (A single game may land beyond it: some scenarios hold more than others.)
-
-Matplotlib is an optional extra and has its home here; it is loaded only when a figure is drawn.
+A circle's area grows with the number of games that ended there. All other marks are means over games, and so is the
+frontier: no way of playing has its mean beyond it, though a single game may land there. Matplotlib, an optional extra,
+is loaded only when a figure is drawn.
 """
 
 from __future__ import annotations

@@ -117,15 +117,13 @@ def _column(head: str, cells: Sequence[Cell]) -> _Column:
     symmetric = all(_symmetric(cell) for cell in cells if isinstance(cell, Figure))
     spell = with_half if symmetric else with_ends
     full = [spell(*cell) if isinstance(cell, Figure) else cell or UNKNOWN for cell in cells]
-    bare = [_without_interval(cell) or text for cell, text in zip(cells, full, strict=True)]
+    bare = [
+        text
+        if not isinstance(cell, Figure) or math.isnan(cell.estimate.mean)
+        else spelled(cell.estimate.mean, cell.unit)
+        for cell, text in zip(cells, full, strict=True)
+    ]
     return _Column(head, full, bare, any(isinstance(cell, str) for cell in cells))
-
-
-def _without_interval(cell: Cell) -> str:
-    """The mean alone; empty where only its interval is known."""
-    if not isinstance(cell, Figure) or math.isnan(cell.estimate.mean):
-        return ""
-    return spelled(cell.estimate.mean, cell.unit)
 
 
 def _symmetric(figure: Figure) -> bool:

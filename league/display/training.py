@@ -83,20 +83,17 @@ class TrainWatcher:
 def status(training: Training) -> str:
     """Decisions, score and agreement of the latest practice, pace and time left, in one line."""
     score, total = training.score, training.config.training.num_train_steps
-    shown = "" if score is None else f"{score.points:.2f} points of ten{_share(training)}, {score.deals:.1%} deals · "
-    if score is not None and training.config.training.reward != OWN:
-        shown = f"paid {score.paid:.2f} by {training.config.training.reward} · {shown}"
+    shown = ""
+    if score is not None:
+        response = training.references.response  # points of the best response, nan where it is not known at once
+        share = "" if math.isnan(response) else f" ({score.points / response:.1%} of a best response)"
+        shown = f"{score.points:.2f} points of ten{share}, {score.deals:.1%} deals · "
+        if training.config.training.reward != OWN:
+            shown = f"paid {score.paid:.2f} by {training.config.training.reward} · {shown}"
     return (
         f"{training.learner.decisions:,}/{total:,} decisions · {shown}"
         f"{training.decisions_per_second:,.0f} decisions/s · {duration(training.seconds_left)} left"
     )
-
-
-def _share(training: Training) -> str:
-    """The practiced points as a share of a best response's, where that is known at once."""
-    if training.score is None or math.isnan(training.references.response):
-        return ""
-    return f" ({training.score.points / training.references.response:.1%} of a best response)"
 
 
 def _dial(training: Training) -> str:

@@ -37,7 +37,6 @@ class Figure(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether there is a number, or at least an interval."""
         return not math.isnan(self.estimate.mean) or not math.isnan(self.estimate.low)
 
     @property
@@ -147,13 +146,10 @@ def common_n(table: Table) -> int | None:
 def in_columns(rows: Sequence[Mapping[str, Cell]], labels: Sequence[str]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
     """Headings and rows out of one mapping per row, without the columns in which nothing is known."""
     heads = list(dict.fromkeys(head for row in rows for head in row))
-    kept = [head for head in heads if any(_filled(row.get(head)) for row in rows)]
+    columns = {head: [row.get(head) for row in rows] for head in heads}
+    kept = [head for head in heads if any(c.known if isinstance(c, Figure) else c for c in columns[head])]
     aligned = [Row(label, tuple(row.get(head) for head in kept)) for label, row in zip(labels, rows, strict=True)]
     return tuple(kept), tuple(aligned)
-
-
-def _filled(cell: Cell) -> bool:
-    return cell.known if isinstance(cell, Figure) else bool(cell)
 
 
 def inert(printed: Printed) -> Printed:

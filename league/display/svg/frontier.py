@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.game import ITEMS, Ending, Outcome, Scenario, State, Triple, rest
+from dond_marl.game import ITEMS, Ending, State, Triple, rest
 from dond_marl.records.record import GameRecord
 from dond_marl.records.transcript import in_words
 from dond_marl.scenarios.sources import pack
@@ -51,8 +51,10 @@ class Plane(NamedTuple):
         )
 
 
-def plane(scenario: Scenario, outcome: Outcome, seat: int, names: tuple[str, str] = ("you", "them")) -> Plane:
-    """The plane of the game for the viewer in ``seat``."""
+def plane_of(game: GameRecord | State, seat: int, names: tuple[str, str] = ("you", "them")) -> Plane:
+    """The plane of a finished game for the viewer in ``seat``."""
+    scenario, outcome = game.scenario, game.outcome
+    assert outcome is not None
     solved = solve(pack([scenario]))
     scores, splits = split_scores(solved.scenarios, solved.max_count)
     spots: dict[tuple[int, int], Spot] = {}
@@ -65,11 +67,6 @@ def plane(scenario: Scenario, outcome: Outcome, seat: int, names: tuple[str, str
     landed = outcome.scores[seat], outcome.scores[1 - seat]
     wholes = scenario.whole(seat), scenario.whole(1 - seat)
     return Plane(tuple(sorted(spots.values())), wholes, landed, outcome.deal, names)
-
-
-def plane_of(record: GameRecord, seat: int, names: tuple[str, str] = ("you", "them")) -> Plane:
-    """The plane of a recorded game."""
-    return plane(record.scenario, record.outcome, seat, names)
 
 
 def verdict(at: Plane) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord
@@ -32,10 +33,10 @@ class ArenaPage:
                 for place, which in enumerate(("One", "The other")):
                     self._chooser(place, which)
             with Tag("div", classes="fields"):
-                select("Items and values", source_choices(), self._source, lambda v: setattr(self, "_source", v))
+                select("Items and values", source_choices(), self._source, partial(setattr, self, "_source"))
                 sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
-                select("How many", sizes, self._size, lambda v: setattr(self, "_size", v))
-                text_input("Seed", self._seed, lambda v: setattr(self, "_seed", v), inputmode="numeric")
+                select("How many", sizes, self._size, partial(setattr, self, "_size"))
+                text_input("Seed", self._seed, partial(setattr, self, "_seed"), inputmode="numeric")
             self._go = Tag("button", "Let them meet", "button primary large", type="submit")
             self._problem = Tag("p", "", "problem", role="alert")
         form.on("submit.prevent", lambda _: self._meet(), args=[])
@@ -44,13 +45,8 @@ class ArenaPage:
     def _chooser(self, place: int, which: str) -> None:
         with Tag("div", classes="who-plays"):
             select(which, self._people.listed, self._keys[place], lambda key: self._choose(place, key))
-            text_input(
-                f"{which}, written",
-                "",
-                lambda text: self._write(place, text),
-                placeholder="boulware(exponent=2)",
-                spellcheck="false",
-            )
+            example = {"placeholder": "boulware(exponent=2)", "spellcheck": "false"}
+            text_input(f"{which}, written", "", lambda text: self._write(place, text), **example)
 
     def _choose(self, place: int, key: str) -> None:
         if self._people.knows(key):
@@ -104,17 +100,14 @@ class ArenaPage:
             with Tag("section", classes="panel"):
                 Tag("h2", "Look at one")
                 with Tag("div", classes="two-lists"):
-                    self._games("Most of what there was", match.best)
-                    self._games("Least of it", match.worst)
+                    for heading, games in (("Most of what there was", match.best), ("Least of it", match.worst)):
+                        with Tag("div"):
+                            Tag("h3", heading)
+                            with Tag("ul", classes="games"):
+                                for record in games:
+                                    with Tag("li"):
+                                        button(title(record), partial(self._look_at, record), "link")
                 self._shown = Tag("div", classes="looked-at")
-
-    def _games(self, heading: str, games: tuple[GameRecord, ...]) -> None:
-        with Tag("div"):
-            Tag("h3", heading)
-            with Tag("ul", classes="games"):
-                for record in games:
-                    with Tag("li"):
-                        button(title(record), lambda record=record: self._look_at(record), "link")
 
     def _look_at(self, record: GameRecord) -> None:
         self._shown.clear()

@@ -217,11 +217,8 @@ class Leagues:
 def named_run(path: Path) -> Path:
     """The folder of a run that was named: itself, or the newest under it."""
     path = path.expanduser()
-    if not (path / LEDGER).is_file():
-        inside = [run for run in runs_in(path) if (run / LEDGER).is_file()]
-        if inside:
-            return max(inside, key=lambda run: int(run.name))
-    return path
+    inside = [] if (path / LEDGER).is_file() else [run for run in runs_in(path) if (run / LEDGER).is_file()]
+    return max(inside, key=lambda run: int(run.name), default=path)
 
 
 _parsed = lru_cache(maxsize=64)(parse)

@@ -55,33 +55,25 @@ def ladder(picture: Picture) -> Markup:
     for rank, row in enumerate(picture.standings, start=1):
         member = members.get(row.member)
         role = ROLES.get(member.role, "") if member else ""
-        rows.append(
-            element(
-                "tr",
-                element("td", rank, class_="rank"),
-                element(
-                    "th",
-                    element("span", row.member, class_="name"),
-                    element("small", role, class_=f"role {member.role if member else ''}") if role else None,
-                    scope="row",
-                ),
-                element("td", with_half(row.points), class_="strong"),
-                element("td", whisker(row.points, low, high), class_="whisker"),
-                element("td", spelled(row.of_response.mean, "share")),
-                element("td", spelled(row.of_nash.mean, "share")),
-                element("td", spelled(row.left)),
-                element("td", spelled(row.deals, "share")),
-            )
+        note = element("small", role, class_=f"role {member.role}") if member and role else None
+        shares = row.of_response.mean, row.of_nash.mean
+        cells = (
+            element("td", rank, class_="rank"),
+            element("th", element("span", row.member, class_="name"), note, scope="row"),
+            element("td", with_half(row.points), class_="strong"),
+            element("td", whisker(row.points, low, high), class_="whisker"),
+            *(element("td", spelled(share, "share")) for share in shares),
+            element("td", spelled(row.left)),
+            element("td", spelled(row.deals, "share")),
         )
+        rows.append(element("tr", *cells))
     widest = max((row.points.n for row in picture.standings), default=0)
-    note = element(
-        "p",
+    about = (
         f"Mean own points of ten over all others in both seats, no deal being 0; {widest:,} games a member; ± and "
-        f"whiskers: {picture.confidence:.0%} interval over scenarios.",
-        class_="quiet",
+        f"whiskers: {picture.confidence:.0%} interval over scenarios."
     )
     table = element("table", element("thead", head), element("tbody", *rows), class_="numbers ladder")
-    return joined((note, table))
+    return joined((element("p", about, class_="quiet"), table))
 
 
 def curves(picture: Picture) -> Markup:
@@ -92,14 +84,8 @@ def curves(picture: Picture) -> Markup:
 def heat_map(picture: Picture) -> Markup:
     """What each row's member scores against each column's; both in the ladder's order."""
     first: tuple[Standing, ...] = picture.standings[:MOST_CELLS]
-    head = element(
-        "tr",
-        element("td"),
-        *(
-            element("th", element("span", rank, title=row.member), scope="col")
-            for rank, row in enumerate(first, start=1)
-        ),
-    )
+    ranks = (element("span", rank, title=row.member) for rank, row in enumerate(first, start=1))
+    head = element("tr", element("td"), *(element("th", rank, scope="col") for rank in ranks))
     rows = []
     for rank, row in enumerate(first, start=1):
         cells = []
@@ -121,28 +107,25 @@ def heat_map(picture: Picture) -> Markup:
 def lineage(picture: Picture) -> Markup:
     """Every learner with its snapshots, and who stands fixed."""
     scores = {row.member: row.points.mean for row in picture.standings}
-    born = [member for member in picture.members if member.parent is not None]
     families = []
     for learner in (member for member in picture.members if member.live):
-        children = [member for member in born if member.parent == learner.name]
         state = picture.states.get(learner.name)
-        lives = getattr(state, "life", 0)
-        again = f", started over {counted(lives, 'time')}" if lives else ""
+        again = f", started over {counted(state.life, 'time')}" if state is not None and state.life else ""
         steps = [
             element(
                 "li",
                 element("b", child.name, class_="name"),
                 element("small", f"after round {child.born}, scores {spelled(scores.get(child.name, math.nan))}"),
             )
-            for child in children
+            for child in picture.members
+            if child.parent == learner.name
         ]
         text = f"{sentence(learner, state)}{again}; scores {spelled(scores.get(learner.name, math.nan))}"
         now = element("li", element("b", learner.name, class_="name"), element("small", text), class_="now")
         families.append(element("ol", *steps, now, class_="family"))
     others = []
     for split, heading in SPLITS.items():
-        names = [member.name for member in picture.members if member.role == "fixed" and member.split == split]
-        if names:
+        if names := [member.name for member in picture.members if member.role == "fixed" and member.split == split]:
             others.append(element("p", f"{heading}: ", ", ".join(names), ".", class_="quiet"))
     return joined((*families, *others))
 

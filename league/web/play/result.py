@@ -56,7 +56,8 @@ def tally_line(played: Sequence[tuple[GameRecord, int]]) -> Markup | None:
     if len(played) < 2:
         return None
     deals, mine, theirs = tally(played)
-    text = f"{len(played)} games together, {counted(deals, 'deal')}: you {mine:.1f}, they {theirs:.1f} points of ten on average."
+    total = f"{len(played)} games together, {counted(deals, 'deal')}"
+    text = f"{total}: you {mine:.1f}, they {theirs:.1f} points of ten on average."
     return element("p", text, class_="tally")
 
 

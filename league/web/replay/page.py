@@ -36,8 +36,7 @@ class ReplayPage:
             Tag("p", "No game has been recorded here yet. Play one, and it will be here.", "panel empty")
 
     def _open(self, key: str) -> None:
-        path = self._files.get(key)
-        if path is None:
+        if (path := self._files.get(key)) is None:
             return
         self._chooser.clear()
         self._place.clear()
@@ -60,8 +59,7 @@ class ReplayPage:
         self._show(newest)
 
     def _show(self, key: str) -> None:
-        record = self._games.get(key)
-        if record is None:
+        if (record := self._games.get(key)) is None:
             return
         self._place.clear()
         with self._place:

@@ -391,7 +391,7 @@ def test_who_asks_somebody_who_costs_something_costs_something(spec, costly):
 
 def test_members_that_cost_something_play_few_matches_and_those_that_tell_most():
     config = league_of(
-        "members: [heuristic, {kind: human, interface: 'league.play_screen:Terminal'}, random]\n"
+        "members: [heuristic, {kind: human, interface: 'league.display.game:Terminal'}, random]\n"
         "league: {costly: 1, block_size: 2}\nlearners: [{name: main, matchmaking: uniform among all}]"
     )
     history, scenarios = History(members_of(config), 0.5), few(2)

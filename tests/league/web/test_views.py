@@ -26,7 +26,7 @@ from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.display.dialogue import steps
 from league.display.session import Sitting
-from league.display.svg.frontier import drawing, ending_text, plane, verdict
+from league.display.svg.frontier import drawing, ending_text, plane_of, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
@@ -138,7 +138,7 @@ def test_lines_say_whose_they_are_and_what_they_come_to_for_the_person():
 
 
 def test_the_plane_holds_every_pair_of_scores_once_and_knows_the_best_of_them():
-    at = plane(SCENARIO, DEAL.outcome, 0)
+    at = plane_of(DEAL, 0)
     pairs = {
         (worth((4, 1, 2), (a, b, c)), worth((0, 4, 1), rest((1, 2, 2), (a, b, c))))
         for a in range(2) for b in range(3) for c in range(3)
@@ -152,7 +152,7 @@ def test_the_plane_holds_every_pair_of_scores_once_and_knows_the_best_of_them():
 
 
 def test_both_seats_see_the_same_plane_mirrored():
-    own, other = (plane(SCENARIO, DEAL.outcome, seat) for seat in (0, 1))
+    own, other = (plane_of(DEAL, seat) for seat in (0, 1))
     assert {(s.mine, s.theirs, s.best, s.nash) for s in own.spots} == {
         (s.theirs, s.mine, s.best, s.nash) for s in other.spots
     }
@@ -160,11 +160,9 @@ def test_both_seats_see_the_same_plane_mirrored():
 
 def test_what_was_left_on_the_table_is_told():
     waste = told(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE))  # 7 to 5
-    assert verdict(plane(SCENARIO, waste.outcome, 0)) == (
-        "Points were left on the table: 8 for you and 8 for them was possible."
-    )
+    assert verdict(plane_of(waste, 0)) == ("Points were left on the table: 8 for you and 8 for them was possible.")
     nothing = told(Action(Act.DISAGREE))
-    assert "A fair deal was there: 1 book, 2 balls for you" in verdict(plane(SCENARIO, nothing.outcome, 0))
+    assert "A fair deal was there: 1 book, 2 balls for you" in verdict(plane_of(nothing, 0))
 
 
 def test_endings_are_told_from_where_the_person_sits():
@@ -190,7 +188,7 @@ def test_a_result_draws_the_frontier_and_adds_up_the_sitting():
 def test_the_drawing_of_a_pool_that_is_worth_nothing_to_somebody_is_a_drawing():
     poor = Scenario((1, 1, 1), ((0, 0, 0), (1, 1, 1)))
     state = apply(State(poor), Action(Act.DISAGREE))
-    assert "nan" not in drawing(plane(poor, state.outcome, 0))
+    assert "nan" not in drawing(plane_of(state, 0))
 
 
 # A game in the background
