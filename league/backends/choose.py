@@ -42,7 +42,6 @@ class InProcess(Backend):
     def run(
         self, tasks: Sequence[Task], place: Place, *, deadline: float | None = None, tick: Tick = nothing
     ) -> Iterator[Result]:
-        """The results of ``tasks``, each played when it is asked for; ``tick`` comes before each and in practices."""
         del deadline
         for task in tasks:
             tick()

@@ -12,11 +12,8 @@ from league.tasks.values import MatchTask, Place, Result, Task, play
 
 
 def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:
-    """Play a task here, in one torch thread; PyTorch is loaded only where somebody learns or is a network.
-
-    ``tick`` is called now and then in the middle of a practice, which takes seconds; a match takes milliseconds.
-    """
-    if "torch" in sys.modules:
+    """Play a task here, in one torch thread; ``tick`` is called now and then in a practice, which takes seconds."""
+    if "torch" in sys.modules:  # loaded only where somebody learns or is a network
         sys.modules["torch"].set_num_threads(1)
     if isinstance(task, MatchTask):
         return play(task, place)
@@ -25,41 +22,31 @@ def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:
     return train(task, place, tick)
 
 
-def longest_first(tasks: Sequence[Task]) -> list[int]:
-    """The numbers of ``tasks`` in the order to begin them: practice takes much longer than a match and goes first."""
-    return sorted(range(len(tasks)), key=lambda number: isinstance(tasks[number], MatchTask))
-
-
-def stays_home(task: Task) -> bool:
-    """Whether it is played in the league's own process, with the only terminal, budget and copy of a local model."""
-    return any(seat.member.costly for seat in task.asked)
-
-
 class Flight:
     """The tasks of one run by number: what waits and what is done. A task that is played twice gives the same."""
 
     def __init__(self, tasks: Sequence[Task], place: Place, deadline: float | None) -> None:
         self.tasks, self.place, self.deadline = tasks, place, deadline
-        self.at_home = deque(number for number, task in enumerate(tasks) if stays_home(task))
-        stays = set(self.at_home)
-        self.waiting = deque(number for number in longest_first(tasks) if number not in stays)
+        costly = [any(seat.member.costly for seat in task.asked) for task in tasks]
+        # Played in the league's own process, with the only terminal, budget and copy of a local model.
+        self.at_home = deque(number for number, costs in enumerate(costly) if costs)
+        elsewhere = [number for number, costs in enumerate(costly) if not costs]
+        # Practice takes much longer than a match and goes first.
+        self.waiting = deque(sorted(elsewhere, key=lambda number: isinstance(tasks[number], MatchTask)))
         self.done: dict[int, Result] = {}  # and not yet yielded
 
 
 class Crew(Protocol):
     """Whoever plays tasks of a flight elsewhere."""
 
-    def hand_out(self, flight: Flight) -> None:
-        """Take waiting tasks, as many as there is room for; does not block."""
-        ...
+    # Take waiting tasks, as many as there is room for; does not block.
+    def hand_out(self, flight: Flight) -> None: ...
 
-    def collect(self, flight: Flight) -> None:
-        """Record what is done, and put back what is lost; waits a little if nothing has happened."""
-        ...
+    # Record what is done, and put back what is lost; waits a little if nothing has happened.
+    def collect(self, flight: Flight) -> None: ...
 
-    def drop(self) -> None:
-        """Give up the tasks in progress."""
-        ...
+    # Give up the tasks in progress.
+    def drop(self) -> None: ...
 
 
 def in_order(crew: Crew, flight: Flight, tick: Tick) -> Iterator[Result]:

@@ -14,7 +14,7 @@ from multiprocessing.connection import wait
 from league.backends.contract import Backend, BackendError, Tick, nothing
 from league.backends.perform import Flight, in_order
 from league.backends.supervision import Death, Worker
-from league.backends.worker import Began, Raised
+from league.backends.worker import Began
 from league.tasks.blame import clock
 from league.tasks.values import Place, Result, Task
 
@@ -45,7 +45,6 @@ class ProcessBackend(Backend):
         return in_order(self, Flight(tasks, place, deadline), tick)
 
     def close(self) -> None:
-        """Kill every worker."""
         while self._workers:
             self._workers.pop().kill()
 
@@ -77,16 +76,15 @@ class ProcessBackend(Backend):
                     self._lost(worker, number, flight)
                 elif not isinstance(message, Began):
                     worker.number = None
-                    if isinstance(message, Raised):
-                        raise message.error
-                    flight.done[number] = message.result
+                    if isinstance(message, Exception):
+                        raise message
+                    flight.done[number] = message
             elif not alive:  # but a process that it started holds the link open
                 self._lost(worker, number, flight)
             else:
                 self._hurry(worker, number, flight)
 
     def drop(self) -> None:
-        """Kill whoever is busy."""
         for worker in [worker for worker in self._workers if worker.number is not None]:
             self._remove(worker)
         self._deaths.clear()
@@ -97,15 +95,14 @@ class ProcessBackend(Backend):
 
     def _lost(self, worker: Worker, number: int, flight: Flight) -> None:
         """A worker died over its task: another one tries, until it is clear who is at fault."""
-        death = worker.bury()
-        self._workers.remove(worker)
         deaths = self._deaths.setdefault(number, [])
-        deaths.append(death)
+        deaths.append(worker.bury())
+        self._workers.remove(worker)
         member = at_fault(deaths, str(flight.tasks[number]))
         if member is None:
             flight.waiting.appendleft(number)
         else:
-            flight.done[number] = flight.tasks[number].forfeited(member, death.cause)
+            flight.done[number] = flight.tasks[number].forfeited(member, deaths[-1].cause)
 
     def _hurry(self, worker: Worker, number: int, flight: Flight) -> None:
         """Kill a worker that is late, if it is clear who is at fault."""

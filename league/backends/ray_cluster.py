@@ -46,9 +46,7 @@ class RayBackend(Backend):
     ``workers``: actors, by default one for every CPU of the cluster; ``warn`` is told what may change figures.
     """
 
-    def __init__(
-        self, workers: int | None = None, address: str | None = None, warn: Callable[[str], None] | None = None
-    ) -> None:
+    def __init__(self, workers: int | None, address: str | None, warn: Callable[[str], None]) -> None:
         self._ray = load_ray()
         self._ours = not self._ray.is_initialized()
         if self._ours:
@@ -125,14 +123,12 @@ class RayBackend(Backend):
                 self._compare(reply)
 
     def drop(self) -> None:
-        """Kill whoever is busy."""
         for actor in [actor for actor in self._actors if actor.number is not None]:
             self._ray.kill(actor.handle)
             self._actors.remove(actor)
         self._lost.clear()
 
     def _where(self, name: str, place: Place) -> Any:
-        """Ray's reference to the content of a blob, which is put there when it is first needed."""
         if name not in self._contents:
             self._contents[name] = self._ray.put(read_content(place.blobs, name))
         return self._contents[name]
@@ -158,7 +154,4 @@ class RayBackend(Backend):
         """Warn, once for each kind of node, that its results may differ in the last digits."""
         if theirs != machine() and theirs not in self._warned:
             self._warned.add(theirs)
-            if self._warn is not None:
-                self._warn(
-                    f"a node differs from this machine, its last digits may too: {theirs} there, {machine()} here"
-                )
+            self._warn(f"a node differs from this machine, its last digits may too: {theirs} there, {machine()} here")

@@ -39,6 +39,8 @@ def load_ray() -> ModuleType:
 
 def join(ray: ModuleType, workers: int | None, address: str | None) -> None:
     """Join the cluster at ``address``, or start one of this machine alone. Raises :class:`BackendError`."""
+    if address is not None:
+        check_reachable(address)
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
     logging.getLogger("ray").setLevel(logging.ERROR)  # it warns at length that its ports are guarded by a token
     handler = signal.getsignal(signal.SIGTERM)
@@ -54,10 +56,7 @@ def join(ray: ModuleType, workers: int | None, address: str | None) -> None:
                 **quiet,
             )
         else:
-            check_reachable(address)
             ray.init(address, runtime_env={"py_modules": [str(ROOT / name) for name in PACKAGES]}, **quiet)
-    except BackendError:
-        raise
     except (OSError, RuntimeError, ValueError) as error:
         problem = f"Ray cannot be used at {address or 'this machine'}: {one_line(error)}"
         raise BackendError(

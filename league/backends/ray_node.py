@@ -32,7 +32,6 @@ class NodeWorker:
         self._kept: OrderedDict[str, None] = OrderedDict()  # names of blobs, the longest unused first
 
     def machine(self) -> str:
-        """What the results of this node may depend on, as JSON."""
         return machine()
 
     def play(self, task: Task, weights: dict[str, Any], deadline: float | None) -> Result:
@@ -59,7 +58,6 @@ class NodeWorker:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the folders of actors that were killed."""
     for left in folder.glob(f"{PREFIX}*-*"):
         pid = left.name.removeprefix(PREFIX).partition("-")[0]
         with contextlib.suppress(ValueError, PermissionError):

@@ -55,11 +55,6 @@ class Worker:
         theirs.close()
 
     @property
-    def pid(self) -> int:
-        """The id of the process and of its session."""
-        return self._process.pid
-
-    @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
@@ -86,7 +81,7 @@ class Worker:
     def kill(self) -> None:
         """End it now, and whatever it has started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS denies a signal to a group of the dead
-            os.killpg(self.pid, signal.SIGKILL)
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self.link.close()
 

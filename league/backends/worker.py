@@ -29,26 +29,11 @@ class Began(NamedTuple):
     """The task is taken up: what it needs has been imported."""
 
 
-class Played(NamedTuple):
-    """The task was played."""
-
-    result: Result
-
-
-class Raised(NamedTuple):
-    """The task raised an error that is no member's fault."""
-
-    error: Exception
-
-
-Message = Began | Played | Raised
+Message = Began | Result | Exception  # an error that is no member's fault
 
 
 def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
-    """Be a worker of process ``parent``.
-
-    The descriptors are open files: a socket to the parent, and the page on which it reads who is being asked.
-    """
+    """Be a worker of ``parent``. The descriptors are open files: a socket to it, and the page that it reads."""
     _leave_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and stops its workers
     page = blame.publish(page_descriptor)
@@ -64,18 +49,18 @@ def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
     os._exit(0)  # without running what members have registered to run at exit
 
 
-def _answer(task: Task, place: Place, page: blame.Page) -> Message:
+def _answer(task: Task, place: Place, page: blame.Page) -> Result | Exception:
     """The result, or the error that was raised instead.
 
     What would end a process that plays without workers ends this one; a fresh one tries again, and the page says whose
     code was running.
     """
     try:
-        return Played(perform(task, place))
+        return perform(task, place)
     except MemoryError as error:
         page.give_up(one_line(error))
     except Exception as error:  # noqa: BLE001  # it is raised again, in the parent
-        return Raised(_portable(error))
+        return _portable(error)
     except BaseException as error:  # noqa: BLE001  # a member may raise KeyboardInterrupt: nobody else does here
         page.give_up(one_line(error))
     os._exit(GAVE_UP)

@@ -90,8 +90,7 @@ def matches(specs: Sequence[str | Seated], size: int = 16, first: int = 0) -> li
 
 def match(one: Seated, other: Seated, size: int = 16, number: int = 0) -> MatchTask:
     return MatchTask(
-        round=3, number=number, members=(one, other), block=Block(48, size), env=ENV, seed=SEED, probability=1.0,
-        reason="a test",
+        round=3, number=number, members=(one, other), block=Block(48, size), env=ENV, seed=SEED, reason="a test",
     )  # fmt: skip
 
 

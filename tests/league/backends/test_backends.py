@@ -344,7 +344,10 @@ def test_the_backends_that_need_nothing_are_opened_as_they_are_set():
 
 
 def test_without_ray_its_backend_says_what_to_install():
-    code = "import sys; sys.modules['ray'] = None; from league.backends.ray_cluster import RayBackend; RayBackend()"
+    code = (
+        "import sys; sys.modules['ray'] = None; from league.backends.ray_cluster import RayBackend; "
+        "RayBackend(None, None, print)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert "BackendError: the backend ray needs Ray: pip install 'dond-marl[ray]'" in done.stderr
 

@@ -64,7 +64,7 @@ def all_gone(folder: Path) -> bool:
 def test_ray_on_this_machine_gives_the_results_of_this_process_and_leaves_nothing(tmp_path, place, broken):
     tasks, handler = round_of(place), signal.getsignal(signal.SIGTERM)
     breaks = [match(seat("tough"), seat(f"broken(how={how})"), number=9) for how in ("leave", "sleep")]
-    with RayBackend(2) as backend:
+    with RayBackend(2, None, print) as backend:
         assert signal.getsignal(signal.SIGTERM) == handler  # Ray takes it, which would end a league without a word
         for _ in range(2):
             assert [told(result) for result in backend.run(tasks, place, deadline=LONG)] == in_process(tasks, place)
@@ -84,7 +84,7 @@ def test_a_node_removed_in_the_middle_of_a_round_costs_a_retry_and_changes_nothi
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 100 << 20})
     try:
         node = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
-        with RayBackend(address=cluster.address) as backend:
+        with RayBackend(None, cluster.address, print) as backend:
             assert [told(result) for result in backend.run(tasks, place, deadline=LONG)] == in_process(tasks, place)
             nodes = {entry["NodeID"] for entry in ray.nodes() if entry["Alive"]}
             assert len(nodes) == 2 and len(backend._actors) == 2
@@ -134,7 +134,7 @@ def test_no_worker_outlives_a_driver_that_is_killed(tmp_path, broken):
         "from tests.league.backends.backend_tasks import match, seat\n"
         "from pathlib import Path\n"
         "tasks = [match(seat('tough'), seat('broken(how=deaf)'))] * 2\n"
-        f"list(RayBackend(2).run(tasks, Place(Path({str(tmp_path)!r}))))\n"
+        f"list(RayBackend(2, None, print).run(tasks, Place(Path({str(tmp_path)!r}))))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "site")])}
     process = subprocess.Popen([sys.executable, script], env=environment)
