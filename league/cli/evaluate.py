@@ -1,6 +1,6 @@
-r"""Measure a member against a partner, and against the best that anybody can do: exact where it is known.
+r"""Measure how well a member does with a partner, and how close that is to the best response, exact where known.
 
-With --run, the main members of a league against its held-out members, in self-play, and what others can take from them.
+With --run, measure the main members of a league: against its held-out members, in self-play, and their exploitability.
 
 examples:
   dond evaluate --member expert --against heuristic
@@ -30,10 +30,12 @@ from dond_marl.yardsticks.efficiency import ImpossibleScore
 from league.cli.shell import FILE, MAX_TURNS, SEED, Command, Number, WritableFile, console_for_people, say, whole
 from league.display.evaluation import print_evaluation, print_final, print_probe
 from league.display.plane import check_drawable, draw
-from league.evaluation.as_json import write_final, write_final_table, write_pair, write_pair_table
+from league.evaluation.as_json import final_document, final_rows, write_pair, write_pair_table
 from league.evaluation.evaluate import HELDOUT, evaluate, human_figures
-from league.evaluation.of_run import evaluate_folder
+from league.evaluation.of_run import evaluate_run
 from league.evaluation.probe import probe as probe_pair
+from league.ledger.run_directory import named_run
+from league.standings.as_csv import write_csv, write_json
 
 MOST = 1_000_000  # scenarios in one evaluation
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
@@ -80,12 +82,14 @@ def _league(
 ) -> None:
     console = console_for_people()
     with console.status("") as status:  # shown on a terminal only
-        final = evaluate_folder(run, sampling=sampling, confidence=confidence, sample=sample, tell=status.update)
+        final = evaluate_run(
+            named_run(run), sampling=sampling, confidence=confidence, sample=sample, tell=status.update
+        )
     print_final(console, final)
     if json is not None:
-        write_final(json, final)
+        write_json(json, final_document(final))
     if csv is not None:
-        write_final_table(csv, final)
+        write_csv(csv, final_rows(final))
 
 
 def _pair(
@@ -115,14 +119,7 @@ def _pair(
     try:
         with console.status("") as status:  # shown on a terminal only
             evaluation = evaluate(
-                member,
-                against,
-                source,
-                rules,
-                sample=sample,
-                seed=seed or 0,
-                confidence=confidence,
-                tell=status.update,
+                member, against, source, rules, sample=sample, seed=seed or 0, confidence=confidence, tell=status.update
             )
     except ImpossibleScore as error:
         raise RunFailure(f"a bug of the game or of the measure: {error}") from error

@@ -54,11 +54,11 @@ def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None
 
 
 def _probe(probed: Probe) -> dict[str, Any]:
-    information, informed = probed.information, probed.informed
+    informed = probed.informed
     return {
         "value_of_a_response": [[value.low, value.high] for value in probed.hidden],
         "value_told": None if informed is None else [[value.low, value.high] for value in informed],
-        "value_of_information": None if information is None else [list(bounds) for bounds in information],
+        "value_of_information": probed.information and [list(bounds) for bounds in probed.information],
         "self_play": [each.self_play for each in probed.exploited],
         "value_of_a_response_to_the_member": [[each.response.low, each.response.high] for each in probed.exploited],
         "exploitability": [list(each.gain) for each in probed.exploited],
@@ -100,30 +100,17 @@ def final_document(final: FinalEvaluation) -> dict[str, Any]:
     }
 
 
-def write_final(path: Path, final: FinalEvaluation) -> None:
-    """:func:`final_document` as a JSON file."""
-    write_json(path, final_document(final))
-
-
-def write_final_table(path: Path, final: FinalEvaluation) -> None:
-    """Every figure of the final evaluation as CSV."""
-    write_csv(path, list(_final_rows(final)))
-
-
 def write_final_files(directory: Path, final: FinalEvaluation) -> list[str]:
     """``evaluation.json`` and ``evaluation.csv`` in a run's folder; their names."""
-    write_final(directory / FINAL_FILE, final)
-    write_final_table(directory / FINAL_TABLE, final)
+    write_json(directory / FINAL_FILE, final_document(final))
+    write_csv(directory / FINAL_TABLE, final_rows(final))
     return [FINAL_FILE, FINAL_TABLE]
 
 
 def _member(member: MemberEvaluation) -> dict[str, Any]:
     near = member.proximity
     return {
-        "proximity": {
-            "interquartile_mean": bounded(*near.middle),
-            "over_partners_too": bounded(*near.of_partners),
-        },
+        "proximity": {"interquartile_mean": bounded(*near.middle), "over_partners_too": bounded(*near.of_partners)},
         "agreement": {name: bounded(*rated) for name, rated in member.agreement._asdict().items()},
         "welfare_efficiency": {name: bounded(*rated) for name, rated in member.welfare._asdict().items()},
         "against": {
@@ -174,7 +161,8 @@ def _with_people(evaluation: Evaluation, human: HumanLine) -> dict[str, Mapping[
     return {**{line.name: line.figures for line in evaluation.lines}, HUMANS: human_figures(human)}
 
 
-def _final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
+def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
+    """Every figure of the final evaluation as rows of CSV, the header first."""
     yield ["member", "against", "figure", "seat", "value", "low", "high"]
     for member in final.members:
         name, near = member.member, member.proximity

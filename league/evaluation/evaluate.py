@@ -131,7 +131,7 @@ def evaluate(
         notes.append(f"no best response to {opponent} is played: {unknown}")
     tell(f"the value of a best response to {opponent}")
     try:
-        candidates = _candidates({name: player}, partner, reply)
+        candidates = _candidates(name, player, partner, reply)
         opens, answers = (reply_value(reply, partner, source, rules, seat, candidates[seat]) for seat in (0, 1))
         values = opens, answers
     except ValueError as unknown:
@@ -184,28 +184,21 @@ def play_seats(
     return seats[0], seats[1]
 
 
-def _candidates(
-    member: Mapping[str, Partner], partner: Partner, reply: Reply | None
-) -> tuple[dict[str, Partner], dict[str, Partner]]:
+def _candidates(name: str, player: Partner, partner: Partner, reply: Reply | None) -> list[dict[str, Partner]]:
     """Partners to play, by seat, for a lower bound of a best response's value; none where games cost something."""
-    everybody = (*member.values(), partner)
-    if any(costs_to_ask(player.traits) for player in everybody):
-        return {}, {}
-    known = {**member, **{name: seat_occupant(name) for name in scripted()}}
-    first, second = ({} if reply is None else {FOUND: reply.players[seat]} for seat in (0, 1))
-    return {**known, **first}, {**known, **second}
+    if costs_to_ask(player.traits) or costs_to_ask(partner.traits):
+        return [{}, {}]
+    known = {name: player, **{name: seat_occupant(name) for name in scripted()}}
+    return [known, known] if reply is None else [{**known, FOUND: found} for found in reply.players]
 
 
 def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[Line, ...]:
     """A line for each solution of bargaining theory: the outcomes if every game ended there."""
     solutions = solve(scenarios)
     known, last = marks(solutions), ultimatum_seat(rules)
-    concepts = {
-        NASH: solutions.nash,
-        FAIR: solutions.egalitarian,
-        LARGEST: solutions.utilitarian,
-        **({} if last is None else {LAST: solutions.ultimatum[last]}),
-    }
+    concepts = {NASH: solutions.nash, FAIR: solutions.egalitarian, LARGEST: solutions.utilitarian}
+    if last is not None:
+        concepts[LAST] = solutions.ultimatum[last]
     return tuple(
         line_of(name, (outcomes_at(at, solutions, known, 0), outcomes_at(at, solutions, known, 1)), confidence)
         for name, at in concepts.items()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.game import SEATS, Rules
+from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner, costs_to_ask
@@ -45,10 +45,6 @@ class Exploited(NamedTuple):
     exploiter: str
     gain: tuple[Estimate, Estimate]  # by its seat: its points less the member's own against itself there
     drop: tuple[Estimate, Estimate]  # by the member's seat: its points against the opponents less those left here
-
-    @property
-    def mean_gain(self) -> float:
-        return (self.gain[0].mean + self.gain[1].mean) / 2
 
 
 class MemberEvaluation(NamedTuple):
@@ -198,7 +194,8 @@ def _evaluated(
     notes: list[str],
 ) -> MemberEvaluation:
     own, reference = [each.played.seats for each in meetings], [each.reference.seats for each in meetings]
-    alone = _self_play(terms, name, player)
+    opens = play_seats(terms, name, (player, player), name, player)[0]
+    alone = opens, opens._replace(own=opens.left, left=opens.own)  # one game per scenario, seen from each seat
     exploited = []
     for hunter, exploiter in hunters.items():
         try:
@@ -213,15 +210,9 @@ def _evaluated(
         beside("deal", own, reference, seed=terms.seed, confidence=terms.confidence),
         beside("welfare", own, reference, seed=terms.seed, confidence=terms.confidence),
         line_of(name, alone, terms.confidence),
-        tuple(sorted(exploited, key=lambda each: -each.mean_gain)),
+        tuple(sorted(exploited, key=lambda each: -(each.gain[0].mean + each.gain[1].mean))),
         _exploitability(terms, player) if exploitability else None,
     )
-
-
-def _self_play(terms: Terms, name: str, player: Partner) -> Games:
-    """One game per scenario, seen from each seat."""
-    opens = play_seats(terms, name, (player, player), name, player)[0]
-    return opens, opens._replace(own=opens.left, left=opens.own)
 
 
 def _exploited(hunter: str, taken: Games, alone: Games, own: list[Games], confidence: float) -> Exploited:
@@ -243,23 +234,11 @@ def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Expl
     try:
         reply = best_reply(player, terms.source, terms.rules)
         alone = self_play_values(player, terms.source, terms.rules)
-        first, second = (
-            Exploitability(
-                reply_value(
-                    reply,
-                    player,
-                    terms.source,
-                    terms.rules,
-                    seat,
-                    {"itself": player, FOUND: reply.players[seat]},
-                ),
-                alone[seat],
-            )
-            for seat in range(len(SEATS))
-        )
+        tried = [{"itself": player, FOUND: found} for found in reply.players]
+        values = [reply_value(reply, player, terms.source, terms.rules, seat, tried[seat]) for seat in (0, 1)]
     except ValueError:  # it remembers, its odds are not known, or the distribution is out of reach
         return None
-    return first, second
+    return Exploitability(values[0], alone[0]), Exploitability(values[1], alone[1])
 
 
 def _seated(occupants: Mapping[str, Spec | Partner]) -> dict[str, Partner]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from pathlib import Path
 
 from dond_marl.errors import InputError
-from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import HELDOUT
 from league.evaluation.final import FinalEvaluation, final_evaluation
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import named_run
+from league.ledger.run_directory import RunDirectory
 from league.settings.read import Config
 from league.settings.rosters import zoo
 from league.tasks.values import Member, Place, Seated, seated
@@ -26,21 +24,26 @@ class NothingToEvaluate(InputError):
 
 
 def evaluate_run(
-    config: Config,
-    ledger: Ledger,
-    place: Place,
+    directory: RunDirectory,
+    config: Config | None = None,
     *,
     sampling: bool = False,
     confidence: float | None = None,
     sample: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FinalEvaluation:
-    """Evaluate the main members as they stand in a ledger, which may be that of a league in progress.
+    """Evaluate the main members of a run, which may be in progress, as they stand in its ledger.
 
     They play their likeliest acts, or as they practiced where ``sampling``. Opponents are the members of the split
-    ``heldout`` or, where there is none, every scripted occupant. Raises :class:`NothingToEvaluate`.
+    ``heldout`` or, where there is none, every scripted occupant; scenarios are the held-out part of the run's source,
+    all of it where it has none. The settings are the run's own unless a ``config`` is given. Raises
+    :class:`NothingToEvaluate` and what opening the ledger raises.
     """
-    members, states = ledger.members(), ledger.states()
+    with Ledger(directory.ledger) as ledger:
+        if not ledger.begun:
+            raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
+        config, members, states = config or ledger.config(), ledger.members(), ledger.states()
+    place = Place(directory.blobs)
 
     def partner(member: Member) -> Partner:
         blob = states[member.name].blob if member.live else member.blob
@@ -58,7 +61,7 @@ def evaluate_run(
     evaluation = final_evaluation(
         mains,
         held or {name: name for name in zoo()},
-        heldout_source(config),
+        env.model_copy(update={"split": HELDOUT.get(env.scenarios, env.split)}).open_source(),
         env.rules(),
         exploiters=exploiters,
         trained=trained,
@@ -69,39 +72,8 @@ def evaluate_run(
         tell=tell,
     )
     how = "as it practiced, sampling its acts" if sampling else "its likeliest acts"
-    notes = [f"a network plays {how}", *_rewards(config, mains)]
+    notes = (f"a network plays {how}", *_rewards(config, mains))
     return evaluation._replace(notes=(*notes, *evaluation.notes))
-
-
-def evaluate_folder(
-    folder: Path,
-    *,
-    sampling: bool = False,
-    confidence: float | None = None,
-    sample: int | None = None,
-    tell: Callable[[str], None] = lambda _: None,
-) -> FinalEvaluation:
-    """The same for the run in a folder. Raises what opening it raises."""
-    directory = named_run(folder)
-    with Ledger(directory.ledger) as ledger:
-        if not ledger.begun:
-            raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
-        return evaluate_run(
-            ledger.config(),
-            ledger,
-            Place(directory.blobs),
-            sampling=sampling,
-            confidence=confidence,
-            sample=sample,
-            tell=tell,
-        )
-
-
-def heldout_source(config: Config) -> ScenarioSource:
-    """The held-out part of the run's source; all of it where it has none."""
-    env = config.env
-    split = HELDOUT.get(env.scenarios, env.split)
-    return env.model_copy(update={"split": split}).open_source()
 
 
 def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:

@@ -53,7 +53,9 @@ def run_league(
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)
         write_whole(directory.path / "config.yaml", ledger.notes()["config"])
-        _tell_unused(config, watcher)
+        for key in UNUSED:
+            if getattr(config.env, key) != getattr(EnvConfig(), key):
+                watcher.warned(f"env.{key} says who or what faces a single agent; a league does not use it")
         history = history_of(ledger, config)
         try:
             _play_rounds(config, directory, ledger, history, watcher, backend)
@@ -80,7 +82,7 @@ def _end(
     from league.evaluation.as_json import write_final_files  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
 
-    final = evaluate_run(config, ledger, Place(directory.blobs), tell=watcher.finishing)
+    final = evaluate_run(directory, config, tell=watcher.finishing)
     write_final_files(directory.path, final)
     return findings, final
 
@@ -118,12 +120,6 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
             f"from an uninterrupted run's"
         )
     return config
-
-
-def _tell_unused(config: Config, watcher: Watcher) -> None:
-    for key in UNUSED:
-        if getattr(config.env, key) != getattr(EnvConfig(), key):
-            watcher.warned(f"env.{key} says who or what faces a single agent; a league does not use it")
 
 
 def _drawn_from(config: Config) -> str:

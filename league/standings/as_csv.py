@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -27,7 +27,7 @@ RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE = "ratings.csv", "meta_game.csv", 
 LEAST_SHARE = 0.005  # of a mixture: members and pairs of members below it are not listed
 
 
-def write_csv(path: Path, rows: Sequence[Sequence[str]]) -> None:
+def write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
     """Rows of text, the header first."""
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
@@ -90,8 +90,8 @@ def write_curves(path: Path, curves: Sequence[CurvePoint]) -> None:
 
 def write_findings(directory: Path, findings: Findings) -> list[str]:
     """``ratings.csv``, ``meta_game.csv`` and ``meta_game.json`` in a run's folder; their names."""
-    write_csv(directory / RATINGS_FILE, list(ratings_rows(findings)))
-    write_csv(directory / META_GAME_TABLE, list(_meta_game_rows(findings)))
+    write_csv(directory / RATINGS_FILE, ratings_rows(findings))
+    write_csv(directory / META_GAME_TABLE, _meta_game_rows(findings))
     write_json(directory / META_GAME_FILE, meta_game_document(findings))
     return [RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE]
 

@@ -32,7 +32,9 @@ PRIOR = "lewis"
 
 def known_responses(config: Config) -> Responses:
     """The stored values by member; none unless the config plays ``lewis``, the default rules and hidden values."""
-    stored = _stored() if _ordinary(config) else {}
+    env = config.env
+    ordinary = source_of(env).prior == PRIOR and env.rules() == Rules() and not env.reveal_partner_utilities
+    stored = _stored() if ordinary else {}
     return {member.name: stored[member.spec] for member in config.members if member.spec in stored}
 
 
@@ -71,13 +73,11 @@ def exact_responses(spec: str, source: ScenarioSource, rules: Rules) -> tuple[fl
     if source.table is None or not exact_by_answers(partner, rules):
         return None
     try:
-        first, second = (
-            best_response_value(partner, prior_contexts(source, seat), seat, rules, prior=source.prior)
-            for seat in (0, 1)
-        )
+        contexts = (prior_contexts(source, seat) for seat in (0, 1))
+        values = [best_response_value(partner, c, s, rules, prior=source.prior) for s, c in enumerate(contexts)]
     except OutOfReach:
         return None
-    return first, second
+    return values[0], values[1]
 
 
 def store(target: Path = STORED) -> dict[str, tuple[float, float]]:
@@ -101,8 +101,3 @@ def store(target: Path = STORED) -> dict[str, tuple[float, float]]:
 def _stored() -> dict[str, tuple[float, float]]:
     document = json.loads(STORED.read_text(encoding="utf-8"))
     return {name: (float(first), float(second)) for name, (first, second) in document["points_of_ten"].items()}
-
-
-def _ordinary(config: Config) -> bool:
-    env = config.env
-    return source_of(env).prior == PRIOR and env.rules() == Rules() and not env.reveal_partner_utilities

@@ -23,23 +23,21 @@ class CurvePoint(NamedTuple):
     points: Estimate  # of ten, mean of both seats
 
 
-def learning_curves(ledger: Ledger, confidence: float, against: str = YARDSTICK) -> list[CurvePoint]:
-    """Every learner's score against ``against``, round by round; rounds without a meeting are left out."""
+def learning_curves(ledger: Ledger, confidence: float) -> list[CurvePoint]:
+    """Every learner's score against the yardstick, round by round; rounds without a meeting are left out."""
     learners = [member.name for member in ledger.members() if member.live]
     rounds = range(ledger.next_round) if learners else ()
-    return [point for number in rounds for point in round_curves(ledger, number, learners, confidence, against)]
+    return [point for number in rounds for point in round_curves(ledger, number, learners, confidence)]
 
 
-def round_curves(
-    ledger: Ledger, number: int, learners: Sequence[str], confidence: float, against: str = YARDSTICK
-) -> list[CurvePoint]:
-    """The points of one committed round, for the learners that met ``against`` in it."""
+def round_curves(ledger: Ledger, number: int, learners: Sequence[str], confidence: float) -> list[CurvePoint]:
+    """The points of one committed round, for the learners that met the yardstick in it."""
     scenarios = ledger.scenarios(number)
     groups, before = scenario_groups(scenarios), ledger.states(number - 1)
-    met = points_of(scenarios, (leg for leg in ledger.legs(number) if against in leg.seats))
+    met = points_of(scenarios, (leg for leg in ledger.legs(number) if YARDSTICK in leg.seats))
     curves = []
     for name in learners:
-        pairs = ((name, against), (against, name)) if name != against else ()
+        pairs = ((name, YARDSTICK), (YARDSTICK, name)) if name != YARDSTICK else ()
         own = [met[pair][:, seat] for seat, pair in enumerate(pairs) if pair in met]
         if own:
             points = mean_over_scenarios(np.stack(own), groups, confidence)

@@ -81,11 +81,13 @@ def duplicate_rating(
             skill[member] = model.rating()
         draws.forget(live)
         for entrants, shares, groups in played:
-            ranks = _ranks(shares.mean(axis=1))
+            ranks = np.unique(-np.round(shares.mean(axis=1), RESOLUTION), return_inverse=True)[1]  # 0: best
             teams = model.rate([[skill[entrant]] for entrant in entrants], ranks=ranks.astype(float).tolist())
             for entrant, (after,) in zip(entrants, teams, strict=True):
                 skill[entrant], seen[entrant] = after, True
-            draws.race(entrants, _means(shares, weights[:, groups]))
+            weighed = weights[:, groups]
+            means = weighed @ shares.T / weighed.sum(axis=1, keepdims=True)  # [R, k]
+            draws.race(entrants, np.round(means, RESOLUTION))
             occupied[groups] = True
     value, drawn = (np.where(seen, mu, np.nan) for mu in ([rating.mu for rating in skill], draws.mean))
     return with_interval(value, drawn, confidence, enough=int(occupied.sum()) > 1)
@@ -126,18 +128,6 @@ class Skills:
         self.mean[:, places] = np.take_along_axis(moved, back, axis=1)
         sure = variance * np.maximum(shrunk, model.kappa)
         self._variance[:, places] = np.take_along_axis(sure, back, axis=1)
-
-
-def _means(shares: Table, weights: Table) -> Table:
-    """Mean match points ``[R, k]`` with scenarios weighed by ``weights[R, K]``."""
-    means: Table = np.round(weights @ shares.T / weights.sum(axis=1, keepdims=True), RESOLUTION)
-    return means
-
-
-def _ranks(results: Table) -> NDArray[np.int64]:
-    """Ranks ``[k]`` from 0 for the best; equal results share a rank."""
-    ranks: NDArray[np.int64] = np.unique(-np.round(results, RESOLUTION), return_inverse=True)[1]
-    return ranks
 
 
 def _ties(ordered: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,7 +9,7 @@ are predicted as in :func:`league.standings.payoffs.complete`. N = members that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -79,8 +79,11 @@ def findings_of(
     ledger: Ledger, cross: CrossPlay, *, seed: int, confidence: float, replicates: int | None = None
 ) -> Findings | None:
     """The findings of a ledger and of its fold; ``None`` where nothing was played."""
-    live = [member.name for member in ledger.members() if member.live]
-    rounds = _sessions(ledger, cross)
+    live, place = [member.name for member in ledger.members() if member.live], cross.place
+    rounds = (  # one at a time
+        sessions(ledger.scenarios(number), (leg for leg in ledger.legs(number) if place.keys() >= {*leg.seats}), place)
+        for number in range(ledger.next_round)
+    )
     return findings(cross, rounds, live, seed=seed, confidence=confidence, replicates=replicates)
 
 
@@ -127,12 +130,11 @@ def findings(
         rates.append(rated(table[part]))
         draws.append(_solved(filled(table[part]), solved.looked_at))
     take, give = (with_doubt(value[row], [rate[row] for rate in rates]) for row in (0, 1))
-    place = {name: number for number, name in enumerate(cross.members)}
     duplicates = duplicate_rating(
         rounds,
         len(cross.members),
         generator(seed, "duplicates"),
-        live=[place[name] for name in live if name in place],
+        live=[cross.place[name] for name in live if name in cross.place],
         replicates=replicates,
         confidence=confidence,
     )
@@ -182,11 +184,3 @@ def _solution(name: str, joint: Joint, draws: Sequence[Joint], with_doubt: WithD
         figure(lambda joint: joint.mixtures),
         joint.chances,
     )
-
-
-def _sessions(ledger: Ledger, cross: CrossPlay) -> Iterator[list[Session]]:
-    """The duplicate tournaments of every round, one round at a time."""
-    place = {name: number for number, name in enumerate(cross.members)}
-    for number in range(ledger.next_round):
-        legs = (leg for leg in ledger.legs(number) if leg.seats[0] in place and leg.seats[1] in place)
-        yield sessions(ledger.scenarios(number), legs, place)

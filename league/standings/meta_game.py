@@ -90,13 +90,10 @@ class Equilibria:
     def best(self, weights: tuple[float, float]) -> Joint:
         """The CCE that maximizes the weighted sum of both seats' values."""
         if weights not in self._best:
-            self._best[weights] = self._solved(weights)
+            value = (weights[0] * self.game.first + weights[1] * self.game.second).ravel()
+            scale = max(float(np.abs(value).max()), NOISE)
+            self._best[weights] = self._joint(least(self.deviations, -value / scale, self._bound(), self.pairs))
         return self._best[weights]
-
-    def _solved(self, weights: tuple[float, float]) -> Joint:
-        value = (weights[0] * self.game.first + weights[1] * self.game.second).ravel()
-        scale = max(float(np.abs(value).max()), NOISE)
-        return self._joint(least(self.deviations, -value / scale, self._bound(), self.pairs))
 
     def _bound(self) -> Table:
         """No gain at all; some distribution over the known pairs keeps to that, or to it within rounding."""

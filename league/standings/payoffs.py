@@ -54,7 +54,9 @@ def shrink(payoffs: Payoffs) -> Shrunk:
 
 def bounds(shrunk: Shrunk, confidence: float) -> tuple[Table, Table]:
     """Lower and upper bounds of every cell, two ``[N, 2, N]`` in 0..10; ``confidence`` is two-sided, in (0, 1)."""
-    margin = _normal_quantile(0.5 + confidence / 2) * shrunk.spread
+    from scipy.special import ndtri  # slow to import, and only needed here
+
+    margin = float(ndtri(0.5 + confidence / 2)) * shrunk.spread
     return np.clip(shrunk.mean - margin, 0.0, TEN), np.clip(shrunk.mean + margin, 0.0, TEN)
 
 
@@ -97,9 +99,3 @@ def _learned_strength(payoffs: Payoffs, prediction: Table, pooled: float) -> flo
     if between <= 0:
         return STRENGTHS[1]
     return min(max(pooled / between, STRENGTHS[0]), STRENGTHS[1])
-
-
-def _normal_quantile(probability: float) -> float:
-    from scipy.special import ndtri  # slow to import, and only needed here
-
-    return float(ndtri(probability))

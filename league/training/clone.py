@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,22 +67,10 @@ def lessons(config: TrainConfig) -> Lessons:
 def teach(
     config: TrainConfig, positions: Lessons, tell: Callable[[Epoch], None] = lambda _: None
 ) -> tuple[PolicyNetwork, list[Epoch]]:
-    """Clone the people's play: the network and its epochs, a function of the settings and the data alone.
-
-    ``tell`` hears of every epoch.
-    """
+    """Clone the people's play, a function of the settings and the data alone; ``tell`` hears of every epoch."""
     chosen = config.training
     torch.set_num_threads(chosen.threads)
-    settings = CloneSettings(
-        chosen.lr,
-        chosen.epochs,
-        chosen.minibatch,
-        chosen.patience,
-        chosen.anneal,
-        chosen.balance,
-        chosen.vf,
-        chosen.grad_norm,
-    )
+    settings = CloneSettings(**{field.name: getattr(chosen, field.name) for field in fields(CloneSettings)})
     network = PolicyNetwork(chosen.shape(config.env, hints=False), seed=chosen.seed).to(chosen.device)
     epochs = []
 
@@ -133,8 +122,7 @@ def target(config: TrainConfig) -> Path:
 
 def plain(value: object) -> Any:
     """A report as plain JSON values, rounded to four digits; ``nan`` becomes null."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: plain(each) for name, each in value._asdict().items()}
+    value = value._asdict() if hasattr(value, "_asdict") else value
     if isinstance(value, dict):
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
@@ -147,11 +135,7 @@ def plain(value: object) -> Any:
 def _strength(network: PolicyNetwork, max_turns: int, greedy: bool, tell: Callable[[str], None]) -> Strength:
     terms, expert = heldout_terms(Rules(max_turns), SEED), Clone(network, greedy=greedy)
     how = "greedy" if greedy else "sampled"
-
-    def playing(opponent: str) -> None:
-        tell(f"{how} play against {opponent}")
-
-    played = scores(expert, zoo(), terms, playing)
+    played = scores(expert, zoo(), terms, lambda opponent: tell(f"{how} play against {opponent}"))
     if not greedy:  # the best response would be played once more for the same points
         return Strength(played, {})
     evaluation = evaluate(expert, HEURISTIC, terms.source, terms.rules, seed=SEED, tell=tell)

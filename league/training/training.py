@@ -42,19 +42,15 @@ class Watcher(Protocol):
 
     def warned(self, message: str) -> None:
         """A warning for the user; the training goes on."""
-        ...
 
     def opened(self, training: Training, directory: Path) -> None:
         """A training begins or goes on."""
-        ...
 
     def updated(self, training: Training) -> bool:
         """One more update is done; ``False`` asks for a stop, before which a checkpoint is saved."""
-        ...
 
     def saved(self, path: Path) -> None:
         """A checkpoint is on disk."""
-        ...
 
 
 @dataclass

@@ -18,8 +18,9 @@ from league.display.evaluation import print_final
 from league.evaluation.as_json import final_document, write_final_files
 from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BY_ODDS, EXACT, final_evaluation
-from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
+from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger
+from league.ledger.run_directory import named_run
 from tests.command import dond, run_dond
 from tests.killing import run
 
@@ -190,7 +191,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def evaluated(folder):
-    return evaluate_folder(folder, sample=40)
+    return evaluate_run(named_run(folder), sample=40)
 
 
 def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evaluated):
@@ -207,14 +208,14 @@ def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evalua
 
 
 def test_the_same_run_is_evaluated_to_the_same_figures_however_it_was_named(folder, evaluated):
-    again = evaluate_folder(folder.parent, sample=40)
+    again = evaluate_run(named_run(folder.parent), sample=40)
     assert json.dumps(final_document(again)) == json.dumps(final_document(evaluated))
 
 
 def test_an_evaluation_writes_nothing_into_a_ledger(folder):
     with Ledger(folder / "ledger.sqlite") as ledger:
         before = ledger.fingerprint()
-    evaluate_folder(folder, sample=4, sampling=True)
+    evaluate_run(named_run(folder), sample=4, sampling=True)
     with Ledger(folder / "ledger.sqlite") as ledger:
         assert ledger.fingerprint() == before
 
@@ -283,4 +284,4 @@ def test_a_league_in_which_nobody_learns_has_nobody_to_evaluate(tmp_path):
     )
     assert run("--config", tmp_path / "settings.yaml").returncode == 0
     with pytest.raises(NothingToEvaluate, match="no main member"):
-        evaluate_folder(tmp_path)
+        evaluate_run(named_run(tmp_path))

@@ -25,9 +25,9 @@ from dond_marl.yardsticks.metrics import Estimate
 from league.cli.main import main
 from league.cli.report import FORMATS
 from league.display.figures import shown
-from league.evaluation.of_run import NothingToEvaluate, evaluate_folder
+from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
-from league.ledger.run_directory import RunError
+from league.ledger.run_directory import RunError, named_run
 from league.report.as_html import drawn
 from league.report.collect import collect
 from league.tables.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, inert, plain
@@ -505,7 +505,7 @@ def test_what_cannot_be_read_is_told_as_the_evaluation_tells_it(played, tmp_path
         error = capsys.readouterr().err.strip()
         assert words in error
         with pytest.raises((RunError, LedgerError, NothingToEvaluate)) as told:
-            evaluate_folder(folder)
+            evaluate_run(named_run(folder))
         assert error == str(told.value)
     assert main(["report", "--run", str(played), "--out", str(tmp_path / "nowhere" / "report.html")]) == 2
     assert "name one in a folder that exists" in capsys.readouterr().err
