@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.scenarios.sources import open_source
-from dond_marl.yardsticks.metrics import Estimate, mean_of
+from dond_marl.yardsticks.metrics import mean_of
 from league.display.figures import spelled
 from league.display.tables import line
 from league.evaluation.evaluate import BOTH
-from league.evaluation.final import MemberEvaluation, final_evaluation
+from league.evaluation.final import final_evaluation
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import new_run
 from league.rounds.runner import run_league
@@ -40,14 +40,6 @@ class Trial(NamedTuple):
     alone: tuple[float, float]  # in self-play: share of deals, and welfare
 
 
-class Difference(NamedTuple):
-    """How many more points one league's main earns than another's."""
-
-    first: str
-    second: str
-    points: Estimate  # of ten, over the seeds that both have
-
-
 def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
     """Run a league and measure its first learner. Raises what a league raises."""
     directory = new_run(folder)
@@ -62,23 +54,23 @@ def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
     opponents = {member.name: member.spec for member in config.heldout}
     rules = config.env.rules()
     (evaluation,) = final_evaluation({learner.name: main}, opponents, source, rules, exploitability=False).members
-    return _trial(name, config, state.decisions, evaluation)
-
-
-def differences(trials: Sequence[Trial], confidence: float = 0.95) -> list[Difference]:
-    """Of the first league to every other, seed by seed, with Student's interval."""
-    names = list(dict.fromkeys(trial.league for trial in trials))
-    points = {(trial.league, trial.seed): trial.points for trial in trials}
-    rows = []
-    for other in names[1:]:
-        both = [seed for league, seed in points if league == other and (names[0], seed) in points]
-        gaps = [points[names[0], seed] - points[other, seed] for seed in both]
-        rows.append(Difference(names[0], other, mean_of(gaps, confidence)))
-    return rows
+    against_heldout = [meeting.played.figures[BOTH] for meeting in evaluation.meetings]
+    alone = evaluation.self_play.figures[BOTH]
+    return Trial(
+        league=name,
+        seed=config.league.seed,
+        reward=learner.reward,
+        decisions=state.decisions,
+        points=float(np.mean([figures.points.mean for figures in against_heldout])),
+        proximity=float(evaluation.proximity.middle.value),
+        deals=float(evaluation.agreement.own.value),
+        welfare=float(evaluation.welfare.own.value),
+        alone=(alone.deals.mean, alone.welfare.mean),
+    )
 
 
 def print_trials(console: Console, trials: Sequence[Trial]) -> None:
-    """The trials and their differences as tables."""
+    """A table of the trials, and how much more the first league earns than each other, with Student's interval."""
     table = Table(box=None, pad_edge=False)
     for heading in ("league", "reward"):
         table.add_column(heading, overflow="fold")
@@ -89,28 +81,16 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
         columns = Text(trial.league), Text(trial.reward), str(trial.seed), f"{trial.decisions:,}"
         table.add_row(*columns, spelled(trial.points), *shares)
     console.print(table)
-    for first, second, gap in differences(trials):
+    first, *others = dict.fromkeys(trial.league for trial in trials)
+    points = {(trial.league, trial.seed): trial.points for trial in trials}
+    for other in others:
+        seeds = [seed for league, seed in points if league == other and (first, seed) in points]
+        gap = mean_of([points[first, seed] - points[other, seed] for seed in seeds], 0.95)
         interval = "" if math.isnan(gap.low) else f" (95% interval over seeds {gap.low:+.2f} to {gap.high:+.2f})"
-        console.print(Text(f"{first} earns {gap.mean:+.2f} points of ten more than {second}{interval}"))
+        console.print(Text(f"{first} earns {gap.mean:+.2f} points of ten more than {other}{interval}"))
     note = (
         "points of ten of the first learner against the held-out members on the 392 held-out scenarios, both seats; of "
         "response: interquartile mean of its shares of the strongest known response's points; deals and welfare there, "
         "then in self-play."
     )
     line(console, note)
-
-
-def _trial(name: str, config: Config, decisions: int, evaluation: MemberEvaluation) -> Trial:
-    against_heldout = [meeting.played.figures[BOTH] for meeting in evaluation.meetings]
-    alone = evaluation.self_play.figures[BOTH]
-    return Trial(
-        league=name,
-        seed=config.league.seed,
-        reward=config.learners[0].reward,
-        decisions=decisions,
-        points=float(np.mean([figures.points.mean for figures in against_heldout])),
-        proximity=float(evaluation.proximity.middle.value),
-        deals=float(evaluation.agreement.own.value),
-        welfare=float(evaluation.welfare.own.value),
-        alone=(alone.deals.mean, alone.welfare.mean),
-    )

@@ -7,7 +7,7 @@ scenarios that the student never saw.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -47,7 +47,6 @@ class GamesConfig(Section):
         return self
 
     def games(self) -> Games:
-        """For the recipe; raises where the scenarios have no such split."""
         split = check_split(self.scenarios, self.split)
         return Games(self.against or ITSELF, self.strays, self.scenarios, split, self.number)
 
@@ -72,10 +71,6 @@ class StudentConfig(Section):
         return self
 
 
-def _config(games: Games) -> GamesConfig:
-    return GamesConfig.model_validate({**asdict(games), "against": None if games.against == ITSELF else games.against})
-
-
 def _rows(value: object) -> object:
     if not isinstance(value, list | tuple) or not value:
         raise wrong("games must be a list with at least one entry")
@@ -87,7 +82,10 @@ class DistillConfig(Section):
 
     teacher: Occupant = _RECIPE.teacher
     games: Annotated[tuple[GamesConfig, ...], BeforeValidator(_rows)] = Field(
-        default=tuple(_config(games) for games in GAMES),
+        default=tuple(
+            GamesConfig(**{**asdict(games), "against": None if games.against == ITSELF else games.against})
+            for games in GAMES
+        ),
         description="a list of games, each with against: and what else differs from the defaults",
     )
     history_cap: int | None = Field(
@@ -164,9 +162,7 @@ class _Shadow:
 
     teacher: Partner
     student: Partner
-
-    def __post_init__(self) -> None:
-        self.alike: list[np.ndarray] = []  # [2, B] each: the same act, and the same decision
+    alike: list[np.ndarray] = field(default_factory=list)  # [2, B] each: the same act, and the same decision
 
     @property
     def traits(self) -> Traits:

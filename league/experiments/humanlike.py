@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dond_marl.dialogues.positions import Positions, human_positions
+from dond_marl.dialogues.positions import human_positions
 from dond_marl.errors import InputError
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.likeness import Likeness, distance, likeness
 from league.evaluation.matches import Scores, heldout_terms, scores
 from league.ledger.run_directory import new_run
-from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
 from league.training.training import Watcher, train
 from partners.network.network import PolicyNetwork
@@ -68,21 +67,31 @@ def variants(config: TrainConfig, pulls: Sequence[float]) -> Iterator[tuple[str,
 def rows(
     config: TrainConfig,
     pulls: Sequence[float],
-    data_dir: str | Path | None,
+    data_dir: Path | None,
     watcher: Watcher,
-    opponents: Sequence[str] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    opponents: Sequence[str],
+    tell: Callable[[str], None],
 ) -> Iterator[Row]:
     """The rows of the table, first that of what the trainings start from.
 
-    ``opponents`` are the zoo unless they are named; ``tell`` is called with what is being done.
+    All play ``opponents``; ``tell`` is called with what is being done.
 
     Raises :class:`dond_marl.scenarios.data.DataError`, :class:`partners.learning.first_weights.FirstWeightsError`, and
     ``KeyboardInterrupt`` once the watcher has asked for a stop.
     """
     unseen = human_positions("test", config.env.rules(), data_dir)
     people = config.training.first_network(config.env, hints=False, seed=0)
-    yield _row("people", None, 0, people, people, unseen, config, opponents, tell)
+    terms = heldout_terms(config.env.rules(), SEED)
+
+    def row(name: str, run: str | None, decisions: int, network: PolicyNetwork) -> Row:
+        like, nats = likeness(network, unseen), distance(network, people, unseen)
+        played = []
+        for greedy in (True, False):
+            tell(f"{name}: {'greedy' if greedy else 'sampled'} play on the held-out scenarios")
+            played.append(scores(NetworkPartner(network, greedy=greedy), opponents, terms))
+        return Row(name, run, decisions, played[0], played[1], like, nats)
+
+    yield row("people", None, 0, people)
     for name, settings in variants(config, pulls):
         tell(f"training: {name}")
         directory = new_run(Path(config.logging.output_dir).expanduser())
@@ -90,26 +99,4 @@ def rows(
         if not finished:
             raise KeyboardInterrupt
         learner = training.learner
-        network = learner.network.to("cpu")
-        yield _row(name, str(directory.path), learner.decisions, network, people, unseen, config, opponents, tell)
-
-
-def _row(
-    name: str,
-    run: str | None,
-    decisions: int,
-    network: PolicyNetwork,
-    people: PolicyNetwork,
-    unseen: Positions,
-    config: TrainConfig,
-    opponents: Sequence[str] | None,
-    tell: Callable[[str], None],
-) -> Row:
-    terms, names = heldout_terms(config.env.rules(), SEED), zoo() if opponents is None else opponents
-
-    def played(greedy: bool) -> Scores:
-        tell(f"{name}: {'greedy' if greedy else 'sampled'} play on the held-out scenarios")
-        return scores(NetworkPartner(network, greedy=greedy), names, terms)
-
-    like, nats = likeness(network, unseen), distance(network, people, unseen)
-    return Row(name, run, decisions, played(True), played(False), like, nats)
+        yield row(name, str(directory.path), learner.decisions, learner.network.to("cpu"))

@@ -8,7 +8,6 @@ examples:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -25,16 +24,10 @@ class Compare(Command):
     """Takes ``--seeds 1 2 3``, which click knows as ``--seeds 1 --seeds 2 --seeds 3`` alone."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, list(_repeated(args)))
-
-
-def _repeated(words: Sequence[str]) -> Iterator[str]:
-    listing = False
-    for place, word in enumerate(words):
-        listing = word == "--seeds" or (listing and word.isdigit())
-        if listing and word.isdigit() and words[place - 1] != "--seeds":
-            yield "--seeds"
-        yield word
+        words: list[str] = []
+        for word in args:
+            words += ["--seeds", word] if word.isdigit() and words[-2:-1] == ["--seeds"] else [word]
+        return super().parse_args(ctx, words)
 
 
 class Quiet(PlainWatcher):

@@ -1,4 +1,4 @@
-"""Train the same learner with no hints, random, expert and language-model hints; say what they are worth.
+"""Measure what hints are worth: the same learner with none, and with random, expert and language-model hints.
 
 examples:
   dond experiment hints --config configs/hint_experiment.yaml
@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
+from rich.markdown import Markdown
 
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
@@ -49,20 +48,9 @@ def command(config_path: Path, overrides: tuple[str, ...], plot: Path | None) ->
         for path in (directory.path / FIGURE, *([plot] if plot is not None else [])):
             path.parent.mkdir(parents=True, exist_ok=True)
             draw(path, experiment)
-    _print(console_for_people(), text)
+    console_for_people().print(Markdown(text))
     say(
         f"shares of what the exact best response to {config.env.partner} earns ({experiment.best:.2f} points of ten) "
         f"on {experiment.label}, greedy play, mean and 95% interval over {config.experiment.seeds} seeds"
         f"{config.hints.privileged_note}\nrun folder {directory.path}: {FIGURE}, {TABLE}, {MARKS}, {SETTINGS}"
     )
-
-
-def _print(console: Console, text: str) -> None:
-    """A table of Markdown, on a terminal."""
-    heads, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines())
-    table = Table(box=None, pad_edge=False)
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place else "left")
-    for line in lines:
-        table.add_row(*line)
-    console.print(table)

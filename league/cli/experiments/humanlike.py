@@ -1,4 +1,4 @@
-"""Strong and like people: the same training from scratch, from people's play, and pulled toward it, in one table.
+"""Compare strength and likeness to people: training from scratch, from people's play, and pulled toward it.
 
 It needs the supervised expert (dond train --algo bc) and the published dialogues.
 
@@ -23,6 +23,7 @@ from league.display.figures import with_half
 from league.display.training import TrainWatcher
 from league.experiments.humanlike import HumanlikeError, Row, check, rows
 from league.settings.read import load_config
+from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
 from league.training.clone import plain
 from partners.network.checkpoint import CheckpointError
@@ -34,7 +35,7 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
 @click.command(cls=Command, help=__doc__, interrupted=UNTIL_NOW, run_errors=(CheckpointError,))
 @config_option("humanlike.yaml", default="configs/humanlike.yaml", help="settings as of dond train (humanlike.yaml)")
 @set_option
-@click.option("--kl", "pulls", type=float, multiple=True, help="a pull; may be repeated (training.kl)")
+@click.option("--kl", "pulls", type=float, multiple=True, help="strength of the pull; may be repeated (training.kl)")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
 @click.option("--against", multiple=True, metavar="OCCUPANT", help="whom they play; may be repeated (the zoo)")
@@ -53,7 +54,7 @@ def command(
     if any(not 0 < pull <= 1000 for pull in pulls):
         raise HumanlikeError(f"a pull is a number above 0, up to 1000: training.kl or --kl; got {[*pulls]}")
     with TrainWatcher(console) as watcher:
-        policies = list(rows(config, pulls, data_dir, watcher, list(against) or None, say))
+        policies = list(rows(config, pulls, data_dir, watcher, against or zoo(), say))
     _print(console, policies, config, ", ".join(against) or "the zoo")
     if json_path is not None:
         write_whole(json_path, json.dumps([plain(row) for row in policies], indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""How a league behaves on 1 to 1,000 workers: what its parts cost here, measured, and who waits for whom, simulated.
+"""Simulate a league on 1 to 1,000 workers, from what its parts cost on this machine.
 
 examples:
   dond experiment scaling --config configs/league.yaml
@@ -21,7 +21,7 @@ from dond_marl.errors import InputError
 from dond_marl.records.files import write_whole
 from league.cli.shell import FILE, Command, Number, config_option, console_for_people, say, set_option
 from league.display.plane import check_drawable
-from league.experiments.scaling.report import WORKERS, Sized, draw, print_loads, simulated
+from league.experiments.scaling.report import WORKERS, draw, print_loads, simulated
 from league.experiments.scaling.simulation import Costs, Shape
 from league.settings.read import Config, load_config
 
@@ -32,8 +32,16 @@ MOST = Number(int, lambda workers: workers >= 1, "an integer above 0, workers")
 @click.command(cls=Command, help=__doc__)
 @config_option("league.yaml", required=True)
 @set_option
-@click.option("--costs", "costs_path", type=FILE, metavar="FILE", help="what --json wrote before, not measured again")
-@click.option("--most", type=MOST, default=WORKERS[-1], metavar="N", help=f"workers ({WORKERS[-1]})")
+@click.option(
+    "--costs",
+    "costs_path",
+    type=FILE,
+    metavar="FILE",
+    help="take the costs that --json wrote instead of measuring them",
+)
+@click.option(
+    "--most", type=MOST, default=WORKERS[-1], metavar="N", help=f"the most workers to simulate ({WORKERS[-1]})"
+)
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="costs and loads, every figure")
 @click.option("--plot", type=FILE, metavar="FILE", help="a figure, as .png, .svg or .pdf")
 @click.option("--check", is_flag=True, help="run the league on 1 and 2 workers, and compare")
@@ -56,8 +64,8 @@ def command(
         check_drawable(plot)
     costs, shape = _measured(config) if costs_path is None else _stored(costs_path)
     with console.status("") as status:  # shown on a terminal only
-        sized = Sized(config.league.opponents, config.league.pairs)
-        loads = simulated(costs, shape, sized, [n for n in WORKERS if n <= most], tell=status.update)
+        matches = config.league.opponents, config.league.pairs
+        loads = simulated(costs, shape, matches, [n for n in WORKERS if n <= most], status.update)
     print_loads(console, costs, shape, loads)
     if json_path is not None:
         document = {
@@ -98,10 +106,10 @@ def _check(config: Config, costs: Costs, shape: Shape) -> None:
     from league.experiments.scaling.check import compared
 
     say("\nseconds a round, on worker processes of this machine: on the clock, and computed by all workers")
-    for row in compared(config, costs, shape):
-        off = row.simulated.over(row.real)
+    for workers, computed, real in compared(config, costs, shape):
+        off = computed.over(real)
         say(
-            f"{row.workers} workers: on the clock simulated {row.simulated.clock:.2f}, real {row.real.clock:.2f} "
-            f"({off.clock:+.0%}); computed simulated {row.simulated.computed:.2f}, real {row.real.computed:.2f} "
+            f"{workers} workers: on the clock simulated {computed.clock:.2f}, real {real.clock:.2f} "
+            f"({off.clock:+.0%}); computed simulated {computed.computed:.2f}, real {real.computed:.2f} "
             f"({off.computed:+.0%})"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import Estimate, mean_of
 from league.display.figures import spelled, with_half
 from league.experiments.hints.experiment import Arm, Experiment, Mark
+from league.standings.as_csv import write_csv
 
 CONFIDENCE = 0.95
 
@@ -41,8 +41,7 @@ class Row(NamedTuple):
 
 def curve(experiment: Experiment, arm: Arm, value: Callable[[Mark], float]) -> Curve:
     """One figure of an arm over its own decisions; its seeds were measured equally often."""
-    learners = _learners(experiment, arm)
-    steps = list(zip(*learners, strict=True))
+    steps = list(zip(*_learners(experiment, arm), strict=True))
     decisions = np.array([np.mean([mark.decisions for mark in marks]) for marks in steps])
     return Curve(decisions, [mean_of([value(mark) for mark in marks], CONFIDENCE) for marks in steps])
 
@@ -68,11 +67,9 @@ def first_reached(marks: Sequence[Mark], share: float) -> float | None:
 
 def write_marks(path: Path, experiment: Experiment) -> None:
     """Every measurement as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["mode", "dropout", "seed", "decisions", "told", "alone", "told_deals", "alone_deals"])
-        for arm, *figures in experiment.marks:
-            writer.writerow([arm.mode, f"{arm.dropout:g}", *(f"{figure:.6g}" for figure in figures)])
+    heads = ["mode", "dropout", "seed", "decisions", "told", "alone", "told_deals", "alone_deals"]
+    marks = ([arm.mode, f"{arm.dropout:g}", *(f"{figure:.6g}" for figure in rest)] for arm, *rest in experiment.marks)
+    write_csv(path, [heads, *marks])
 
 
 def markdown(experiment: Experiment, shares: Sequence[float]) -> str:

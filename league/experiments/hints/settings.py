@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from league.settings.sections import EnvConfig, PathText, Section, wrong
 from league.settings.training import HintMode, HintsConfig, TrainingConfig
 
 
-def _as_tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 class ExperimentSection(Section):
     """Which hinters are compared, how often learners are measured, and the shares whose cost is reported."""
 
-    modes: Annotated[tuple[HintMode, ...], BeforeValidator(_as_tuple)] = Field(
-        default=("none", "random", "expert", "llm"), description="a list of none, random, expert, llm"
+    modes: tuple[HintMode, ...] = Field(
+        default=("none", "random", "expert", "llm"), strict=False, description="a list of none, random, expert, llm"
     )
-    dropouts: Annotated[tuple[float, ...], BeforeValidator(_as_tuple)] = Field(
-        default=(0.0, 0.5), description="a list of numbers in 0..1: shares of hints withheld while learning"
+    dropouts: tuple[float, ...] = Field(
+        default=(0.0, 0.5),
+        strict=False,
+        description="a list of numbers in 0..1: shares of hints withheld while learning",
     )
     seeds: int = Field(default=5, ge=1, le=1000)
     every: int = Field(default=5_000, ge=1, description="own decisions between measurements")
-    shares: Annotated[tuple[float, ...], BeforeValidator(_as_tuple)] = Field(
-        default=(0.7, 0.8, 0.9), description="a list of numbers in 0..1, of the exact best response"
+    shares: tuple[float, ...] = Field(
+        default=(0.7, 0.8, 0.9), strict=False, description="a list of numbers in 0..1, of the exact best response"
     )
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from league.rounds.runner import run_league
 from league.settings.read import Config
 from league.settings.sections import BackendConfig
 
+WORKERS = (1, 2)
 FIRST = 1  # rounds that are not counted: workers start, and everybody is seated
 FEWEST = 3  # rounds of a league that can be compared
 
@@ -34,14 +35,6 @@ class Spent(NamedTuple):
         return Spent(self.clock / other.clock - 1, self.computed / other.computed - 1)
 
 
-class Compared(NamedTuple):
-    """A league on so many workers, simulated and for real; other load on the machine adds to the wall clock alone."""
-
-    workers: int
-    simulated: Spent
-    real: Spent
-
-
 class _Clock(PlainWatcher):
     """Remembers when each round was committed, and prints nothing."""
 
@@ -53,11 +46,13 @@ class _Clock(PlainWatcher):
         self.at.append(Spent(time.perf_counter(), _computed()))
 
 
-def compared(config: Config, costs: Costs, shape: Shape, workers: Sequence[int] = (1, 2)) -> list[Compared]:
-    """Run the league on each number of worker processes. Raises what a league raises."""
+def compared(config: Config, costs: Costs, shape: Shape) -> Iterator[tuple[int, Spent, Spent]]:
+    """The number of worker processes, what a round of the league takes by the simulation, and for real.
+
+    Other load on the machine adds to the wall clock alone. Raises what a league raises.
+    """
     league = config.league.model_copy(update={"evaluate": False, "rounds": max(config.league.rounds, FEWEST)})
-    rows = []
-    for number in workers:
+    for number in WORKERS:
         with tempfile.TemporaryDirectory() as folder:
             clock = _Clock()
             backend = BackendConfig(kind="process", workers=number)
@@ -65,8 +60,7 @@ def compared(config: Config, costs: Costs, shape: Shape, workers: Sequence[int] 
         first, last, rounds = clock.at[FIRST - 1], clock.at[-2], len(clock.at) - 1 - FIRST  # the last only measures
         real = Spent((last.clock - first.clock) / rounds, (last.computed - first.computed) / rounds)
         load = simulate(costs, shape, number)
-        rows.append(Compared(number, Spent(load.seconds, load.busy * number * load.seconds), real))
-    return rows
+        yield number, Spent(load.seconds, load.busy * number * load.seconds), real
 
 
 def _computed() -> float:

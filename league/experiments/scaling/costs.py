@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -51,7 +50,6 @@ MEETINGS = 512  # members of the league that these are of, and opponents of a pr
 FEW = 16  # scenarios of a match whose points do not matter
 REPEATS = 3  # of what is quick; the shortest counts
 TRIPS = 200  # of a task to another process and back
-Timed = TypeVar("Timed")
 
 
 def measured(config: Config, tell: Callable[[str], None] = lambda _: None) -> tuple[Costs, Shape]:
@@ -102,13 +100,13 @@ def measured(config: Config, tell: Callable[[str], None] = lambda _: None) -> tu
     return costs, shape
 
 
-def _shortest(work: Callable[[], Timed]) -> float:
+def _shortest(work: Callable[[], object]) -> float:
     """Seconds; the first time, which loads and caches, does not count."""
     work()
     return min(_seconds(work) for _ in range(REPEATS))
 
 
-def _seconds(work: Callable[[], Timed], clock: Callable[[], float] = time.process_time) -> float:
+def _seconds(work: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
     """Seconds of this process alone, or by a clock on the wall where something is waited for."""
     began = clock()
     work()
@@ -214,14 +212,13 @@ def _handing(result: MatchResult) -> float:
     """Seconds that a task takes to another process and its result back, besides the work."""
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawned) as pool:
-        pool.submit(_echo, result).result()
-        trips = partial(_echoed, pool, result)
+
+        def trips() -> None:
+            for _ in range(TRIPS):
+                pool.submit(_echo, result).result()
+
+        trips()
         return min(_seconds(trips, time.perf_counter) for _ in range(REPEATS)) / TRIPS
-
-
-def _echoed(pool: ProcessPoolExecutor, result: MatchResult) -> None:
-    for _ in range(TRIPS):
-        pool.submit(_echo, result).result()
 
 
 def _echo(result: MatchResult) -> MatchResult:

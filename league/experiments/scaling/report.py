@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -36,26 +35,15 @@ HEADS = (
 )  # fmt: skip
 
 
-class Sized(NamedTuple):
-    """How a league grows with the workers."""
-
-    opponents: int  # matches of a learner a round
-    pairs: int  # other matches a round
-
-
 def simulated(
-    costs: Costs,
-    shape: Shape,
-    sized: Sized,
-    workers: Sequence[int] = WORKERS,
-    tell: Callable[[str], None] = lambda _: None,
+    costs: Costs, shape: Shape, matches: tuple[int, int], workers: Sequence[int], tell: Callable[[str], None]
 ) -> dict[str, list[Load]]:
-    """The loads of the three leagues by the number of workers."""
+    """The loads of the three leagues by the number of workers; ``matches`` of a round: a learner's, and others."""
     loads: dict[str, list[Load]] = {KEPT: [], GROWN: [], CHANGED: []}
     for number in workers:
         tell(f"{number} workers")
         rounds = ROUNDS if number <= MANY else FEWER_ROUNDS
-        larger = grown(costs, shape, sized, number)
+        larger = grown(costs, shape, matches, number)
         loads[KEPT].append(simulate(costs, shape, number, rounds=rounds))
         loads[GROWN].append(simulate(costs, larger, number, rounds=rounds))
         fewer = larger._replace(
@@ -72,7 +60,7 @@ def simulated(
     return loads
 
 
-def grown(costs: Costs, shape: Shape, sized: Sized, workers: int) -> Shape:
+def grown(costs: Costs, shape: Shape, matches: tuple[int, int], workers: int) -> Shape:
     """A league with a learner for every worker, besides the members that do not learn.
 
     All make the same number of decisions a second, however long practice takes.
@@ -83,7 +71,7 @@ def grown(costs: Costs, shape: Shape, sized: Sized, workers: int) -> Shape:
         learners=workers,
         decisions=tuple(round(rate * seconds) for seconds in costs.practice),
         members=members,
-        matches=workers * min(sized.opponents, members) + sized.pairs,
+        matches=workers * min(matches[0], members) + matches[1],
         opponents=members,
         met=workers,
     )

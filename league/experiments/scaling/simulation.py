@@ -51,6 +51,11 @@ class Shape(NamedTuple):
     opponents: int  # of one practice
     met: int  # of them, those that learn: their weights are new every round
 
+    @property
+    def decisions_of_all(self) -> int:
+        """Own decisions of one round of practice of every learner."""
+        return sum(self.decisions[learner % len(self.decisions)] for learner in range(self.learners))
+
 
 class Load(NamedTuple):
     """What a simulated league came to."""
@@ -94,39 +99,30 @@ def written(costs: Costs, shape: Shape) -> float:
 
 def alone(costs: Costs, shape: Shape) -> float:
     """Own decisions per second of one core that does nothing but practice, all learners in turn."""
-    learners = range(shape.learners)
-    decisions = sum(shape.decisions[learner % len(shape.decisions)] for learner in learners)
-    return decisions / sum(costs.practice[learner % len(costs.practice)] for learner in learners)
+    seconds = sum(costs.practice[learner % len(costs.practice)] for learner in range(shape.learners))
+    return shape.decisions_of_all / seconds
 
 
 def simulate(
-    costs: Costs,
-    shape: Shape,
-    workers: int,
-    *,
-    lag: int = 1,
-    together: int = 1,
-    network: float = NETWORK,
-    rounds: int = ROUNDS,
+    costs: Costs, shape: Shape, workers: int, *, lag: int = 1, together: int = 1, rounds: int = ROUNDS
 ) -> Load:
     """A league of ``rounds`` rounds on so many workers, ``together`` matches being one task.
 
     The same arguments give the same figures.
     """
-    return _League(costs, shape, workers, lag, together, network, rounds).run()
+    assert rounds > SETTLING
+    return _League(costs, shape, workers, lag, together, rounds).run()
 
 
 class _League:
     """The clockwork: the head, its link, the workers, and who waits for whom."""
 
-    def __init__(
-        self, costs: Costs, shape: Shape, workers: int, lag: int, together: int, network: float, rounds: int
-    ) -> None:
+    def __init__(self, costs: Costs, shape: Shape, workers: int, lag: int, together: int, rounds: int) -> None:
         import simpy  # only needed here
 
         self.costs, self.shape, self.workers, self.lag, self.rounds = costs, shape, workers, lag, rounds
         self.together = together
-        self.fetch = costs.weights_bytes / network
+        self.fetch = costs.weights_bytes / NETWORK
         self.clock = simpy.Environment()
         self.head, self.link = simpy.Resource(self.clock), simpy.Resource(self.clock)
         self.tasks: simpy.Store = simpy.Store(self.clock)
@@ -144,32 +140,24 @@ class _League:
             self.clock.process(self._round(number))
         for _ in range(self.workers):
             self.clock.process(self._worker())
-        settled = min(SETTLING, self.rounds - 1) - 1
-        before = dict.fromkeys(self.spent, 0.0)
-        if settled >= 0:
-            self.clock.run(until=self.committed[settled])
-            before = dict(self.spent)
-            self.stale.clear()
-        began = self.clock.now
+        self.clock.run(until=self.committed[SETTLING - 1])
+        began, before = self.clock.now, dict(self.spent)
+        self.stale.clear()
         self.clock.run(until=self.committed[-1])
-        seconds, counted = self.clock.now - began, self.rounds - 1 - settled
-        decisions = sum(self.shape.decisions[k % len(self.shape.decisions)] for k in range(self.shape.learners))
+        seconds, counted = self.clock.now - began, self.rounds - SETTLING
         share = {name: (spent - before[name]) / seconds for name, spent in self.spent.items()}
+        share["busy"] /= self.workers
         legs = 2 * self.shape.matches * counted / seconds
         return Load(
             workers=self.workers,
             seconds=seconds / counted,
-            decisions=decisions * counted / seconds,
+            decisions=self.shape.decisions_of_all * counted / seconds,
             games=self.shape.matches * self.shape.games * counted / seconds,
-            busy=share["busy"] / self.workers,
             head=share["planning"] + share["handing"] + share["writing"],
-            planning=share["planning"],
-            handing=share["handing"],
-            writing=share["writing"],
-            network=share["network"],
             stale=float(np.mean(self.stale)) if self.stale else 0.0,
             rows=legs,
             ledger_bytes=legs * self.costs.leg_bytes,
+            **share,
         )
 
     def _round(self, number: int) -> Process:

@@ -126,9 +126,9 @@ def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], part
             NAMES[row.source],
             with_half(row.played[row.style], "share"),
             f"{min(row.rates):.0%} to {max(row.rates):.0%}",
-            _right(row.practiced),
+            "-" if row.practiced is None else spelled(row.practiced.accuracy, "share"),
             "-" if row.practiced is None else spelled(row.practiced.kappa),
-            _right(row.labelled),
+            "-" if row.labelled is None else spelled(row.labelled.accuracy, "share"),
             with_half(row.played["points"]),
             with_half(row.played["joint"]),
             with_half(row.played["deals"], "share"),
@@ -136,32 +136,28 @@ def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], part
             end_section=row.source == SOURCES[-1],
         )
     console.print(table)
-    for note in (*_means(rows), *_notes(config)):
+    for note in _means(rows):
         line(console, note)
+    line(
+        console,
+        "in the style: share of games, by the definition that the learners paid by the style itself have; ± is a 95 % "
+        f"interval over scenarios, seeds the least and the most of {config.comparison.seeds} learners. labels right: "
+        "what a learner was paid while it practiced, against the definition; held-out: the same in the games of this "
+        "table. Points are of ten per game, of learners that were paid for something else, except in the first row of "
+        "a style.",
+    )
+    if config.comparison.judge.startswith("local_judge"):
+        line(console, LOCAL)
 
 
 def _means(rows: Sequence[Row]) -> Iterable[str]:
     """Over all styles: the comparison in a line each."""
-    for source in SOURCES:
+    for source in dict.fromkeys(row.source for row in rows):
         mine = [row for row in rows if row.source == source]
-        if not mine:
-            continue
         rate = float(np.mean([row.played[row.style].mean for row in mine]))
         known = [row.practiced.accuracy for row in mine if row.practiced is not None]
         labels = f", {np.mean(known):.1%} of labels right in practice" if known else ""
         yield f"mean over styles, paid by {NAMES[source]}: {rate:.1%} of games in the style{labels}"
-
-
-def _notes(config: StylesConfig) -> Iterable[str]:
-    yield (
-        f"in the style: share of games, by the definition that the learners paid by the style itself have; ± is a 95 % "
-        f"interval over scenarios, seeds the least and the most of {config.comparison.seeds} learners. labels right: "
-        f"what a learner was paid while it practiced, against the definition; held-out: the same in the games of this "
-        f"table. Points are of ten per game, of learners that were paid for something else, except in the first row of "
-        f"a style."
-    )
-    if config.comparison.judge.startswith("local_judge"):
-        yield LOCAL
 
 
 def figures(
@@ -222,7 +218,3 @@ def _table(title: str, headings: Sequence[str]) -> Table:
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place < 2 else "right", no_wrap=place < 2)
     return table
-
-
-def _right(agreement: Agreement | None) -> str:
-    return "-" if agreement is None else spelled(agreement.accuracy, "share")

@@ -150,7 +150,7 @@ def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) ->
     terms, table = terms._replace(revealed=config.env.reveal_partner_utilities), terms.scenarios
     groups = scenario_groups(table)
     sums, counts = np.zeros((len(FIGURES), 2, GROUPS)), np.zeros((2, GROUPS))
-    labelled = None if trial.style is None else Agreement()
+    watched = None if trial.style is None else Watched(reward, trial.style)
     for seat, games in enumerate(terms.games((member, member), partner, index=(0,))):
         earned = points_of_ten(games.scores, table.wholes)
         figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
@@ -158,8 +158,6 @@ def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) ->
             np.stack([*figures, *(shows(style, games)[:, seat] for style in Style)]), groups
         )
         counts[seat] = games_of_group[0]
-        if trial.style is not None and labelled is not None:
-            watched = Watched(reward, trial.style)
+        if watched is not None:
             watched.for_seat(seat)(games, earned, table)
-            labelled = labelled.plus(watched.seen)
-    return Played(sums, counts), labelled
+    return Played(sums, counts), None if watched is None else watched.seen

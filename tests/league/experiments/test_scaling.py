@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from league.experiments.scaling.costs import measured
-from league.experiments.scaling.report import CHANGED, GROWN, KEPT, Sized, grown, simulated
-from league.experiments.scaling.simulation import Costs, Shape, alone, planned, simulate, written
+from league.experiments.scaling.report import CHANGED, GROWN, KEPT, grown, simulated
+from league.experiments.scaling.simulation import NETWORK, Costs, Shape, alone, planned, simulate, written
 from league.settings.read import Config, parse
 from tests.command import dond, run_dond
 
@@ -76,9 +76,9 @@ def test_handing_out_planning_and_writing_are_counted_by_what_there_is():
 
 def test_weights_that_are_new_come_over_one_link_and_once_a_round():
     # Two learners, two workers, a second for each blob: both practices need both blobs. The link carries one at a time.
-    costs = COSTS._replace(weights_bytes=10, plan=(0.0, 0.0, 0.0), commit=(0.0, 0.0, 0.0))
+    costs = COSTS._replace(weights_bytes=int(NETWORK), plan=(0.0, 0.0, 0.0), commit=(0.0, 0.0, 0.0))
     shape = SHAPE._replace(learners=2, met=2, matches=2)
-    load = simulate(costs, shape, 2, network=10.0)
+    load = simulate(costs, shape, 2)
     assert load.network * load.seconds == pytest.approx(4)  # matches need nothing more
     assert load.seconds == pytest.approx(2 + 2 + 2)  # the first's blobs, the second's, whose practice is the last task
     loading = simulate(costs._replace(weights_bytes=0, load=1.0), shape, 2)
@@ -104,15 +104,15 @@ def test_no_league_is_faster_than_its_cores_and_no_share_above_one(workers, lear
 
 
 def test_a_league_that_grows_has_a_learner_for_each_worker():
-    shape = grown(COSTS, SHAPE._replace(members=20, learners=4), Sized(64, 10), 8)
+    shape = grown(COSTS, SHAPE._replace(members=20, learners=4), (64, 10), 8)
     assert (shape.learners, shape.members, shape.opponents, shape.met) == (8, 16 + 32, 48, 8)
     assert shape.matches == 8 * 48 + 10
-    assert grown(COSTS, SHAPE, Sized(64, 10), 100).matches == 6410
+    assert grown(COSTS, SHAPE, (64, 10), 100).matches == 6410
 
 
 def test_the_league_that_keeps_its_size_stops_at_its_slowest_task_and_the_changed_one_goes_on():
     costs = COSTS._replace(hand_out=0.002, plan=(0.001, 2e-6, 1e-7), commit=(0.005, 2e-5, 0.0), matches=(0.01,))
-    loads = simulated(costs, SHAPE, Sized(16, 16), (1, 16, 64))
+    loads = simulated(costs, SHAPE, (16, 16), (1, 16, 64), lambda _: None)
     assert set(loads) == {KEPT, GROWN, CHANGED}
     kept, larger, changed = ([load.decisions for load in loads[name]] for name in (KEPT, GROWN, CHANGED))
     assert kept[1] == pytest.approx(kept[2]) and larger[2] > 10 * larger[0]
