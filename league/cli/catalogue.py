@@ -1,7 +1,7 @@
-"""Who can sit in a seat: every occupant with its sentence, parameters and their defaults, traits and source.
+"""List everybody who can sit in a seat: a sentence, parameters with their defaults, traits and source of each.
 
-Nobody is made and no weights are read: a factory's docstring and signature say it all. Third-party occupants, entered
-through the group "dond_marl.partners", are listed as the built-in ones are.
+All of it comes from docstrings and signatures; no weights are read. Occupants of other packages, registered in the
+entry-point group "dond_marl.partners", are listed too.
 
 examples:
   dond catalogue
@@ -14,8 +14,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple, get_type_hints
 
 import click
@@ -46,23 +46,13 @@ TRAITS = {  # in words: with the trait, and without it
 }
 
 
-class Parameter(NamedTuple):
-    """One parameter of an occupant; ``default`` is written as in a spec, ``None`` where one must be given."""
-
-    name: str
-    default: str | None
-
-    def __str__(self) -> str:
-        return f"{self.name}=..." if self.default is None else f"{self.name}={self.default}"
-
-
 class Entry(NamedTuple):
     """One occupant."""
 
     name: str
     sentence: str
     source: str
-    parameters: tuple[Parameter, ...]
+    parameters: dict[str, str | None]  # defaults by name, written as in a spec; None where one must be given
     traits: Traits | None  # None where they depend on the parameters
     module: str
     text: str  # all that its docstring says
@@ -92,7 +82,7 @@ def entry_of(name: str, factory: Factory) -> Entry:
         name,
         first,
         source[1] if source else "",
-        tuple(_parameters(factory)),
+        _parameters(factory),
         _traits(name, factory),
         factory.__module__,
         "\n\n".join(plain(part) for part in text.split("\n\n")),
@@ -150,11 +140,8 @@ def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
         for paragraph in entry.text.split("\n\n"):
             yield _indented(f"{paragraph}\n")
         table = Table(box=None, pad_edge=False, show_header=False)
-        for parameter in entry.parameters:
-            must = parameter.default is None
-            table.add_row(
-                Text(parameter.name, "cyan"), Text("must be given" if must else f"default {parameter.default}")
-            )
+        for name, default in entry.parameters.items():
+            table.add_row(Text(name, "cyan"), Text("must be given" if default is None else f"default {default}"))
         if entry.parameters:
             yield Padding(table, (0, 0, 1, 2), expand=False)
         yield _indented(f"from {entry.module}", "dim")
@@ -181,33 +168,34 @@ def _indented(text: str, style: str = "") -> Padding:
     return Padding(Text(text, style), (0, 0, 0, 2), expand=False)
 
 
-def _written(parameters: Sequence[Parameter]) -> str:
+def _written(parameters: Mapping[str, str | None]) -> str:
     more = len(parameters) - MANY
-    return ", ".join(map(str, parameters[:MANY])) + (f" and {more} more" if more > 0 else "")
+    words = [f"{name}={'...' if default is None else default}" for name, default in parameters.items()]
+    return ", ".join(words[:MANY]) + (f" and {more} more" if more > 0 else "")
 
 
-def _parameters(factory: Factory) -> Iterator[Parameter]:
-    for parameter in inspect.signature(factory).parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            yield Parameter(f"**{parameter.name}", None)
-        else:
-            yield Parameter(parameter.name, None if parameter.default is parameter.empty else repr(parameter.default))
+def _parameters(factory: Factory) -> dict[str, str | None]:
+    return {
+        f"**{name}" if parameter.kind is parameter.VAR_KEYWORD else name: (
+            None if parameter.default is parameter.empty else repr(parameter.default)
+        )
+        for name, parameter in inspect.signature(factory).parameters.items()
+    }
 
 
 def _traits(name: str, factory: Factory) -> Traits | None:
     """What the factory's class declares; of a function, the class that its annotation says it returns."""
     occupant: Any = factory if isinstance(factory, type) else get_type_hints(factory).get("return")
-    declared = inspect.getattr_static(occupant, "traits", DECLARED.get(name))
+    declared = inspect.getattr_static(occupant, "traits", None)
     return declared if isinstance(declared, Traits) else DECLARED.get(name)
 
 
 def _document(entry: Entry) -> dict[str, Any]:
-    traits = entry.traits
     return {
         "name": entry.name,
         "sentence": entry.sentence,
         "source": entry.source,
-        "traits": None if traits is None else {field.name: getattr(traits, field.name) for field in fields(traits)},
-        "parameters": [parameter._asdict() for parameter in entry.parameters],
+        "traits": None if entry.traits is None else asdict(entry.traits),
+        "parameters": [{"name": name, "default": default} for name, default in entry.parameters.items()],
         "module": entry.module,
     }

@@ -1,4 +1,4 @@
-"""The published dialogues and files of games: download, convert, replay, and what people did in them."""
+"""Work with the published dialogues and with files of games: download, measure, convert, replay."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def command() -> None:
 
 @command.command(cls=Command, interrupted="files that were not complete have been removed")
 @click.option(
-    "--data-dir", type=FILE, default=DEFAULT_DATA_DIR, metavar="FOLDER", help=f"for them ({DEFAULT_DATA_DIR})"
+    "--data-dir", type=FILE, default=DEFAULT_DATA_DIR, metavar="FOLDER", help=f"where to put them ({DEFAULT_DATA_DIR})"
 )
 @click.option("--url", default=BASE_URL, help=f"where the files lie ({BASE_URL})")
 def fetch(data_dir: Path, url: str) -> None:
@@ -48,12 +48,14 @@ def fetch(data_dir: Path, url: str) -> None:
 
 
 @command.command(cls=Command, run_errors=(DataError, LabelError))
-@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (the figures of the package)")
+@click.option(
+    "--data-dir", type=FILE, metavar="FOLDER", help="of the published files (none: the figures in the package)"
+)
 @click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="annotate only this")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
 @click.option("--store", "keep", is_flag=True, help="keep the human line in the package")
 def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | None, keep: bool) -> None:
-    """How people bargain: the human line from the published dialogues, and how well the annotator reads their words.
+    """Measure how people bargain in the published dialogues, and how well the annotator reads their words.
 
     examples:
       dond data humans                            # the figures kept in the package; needs no data
@@ -79,7 +81,7 @@ def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | Non
 
 @command.group(cls=Group)
 def transcripts() -> None:
-    r"""Games as JSON lines: import people's talks and OpenSpiel's instances, replay a file, show its games in words.
+    r"""Keep games as JSON lines: import people's talks, play OpenSpiel's instances, replay a file, show it in words.
 
     examples:
       dond data transcripts dialogues --data-dir data --split test --out talks.jsonl
@@ -94,15 +96,23 @@ def transcripts() -> None:
 @click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="only this file")
 @out_option
 def dialogues(data_dir: Path | None, splits: tuple[str, ...], out: Path) -> None:
-    """Write people's talks: those that are exact games, and the others with the reason why they are not."""
+    """Write people's dialogues as games; one that is no exact game is marked with the reason."""
     _write(out, (game for split in splits or DIALOGUE_SPLITS for game in games(split, data_dir)))
 
 
 @transcripts.command(cls=Command)
-@click.option("--file", type=FILE, help="its file of instances (the installed package's)")
-@click.option("--max-count", type=int, default=4, help="items of one type; 5 plays all (4)")
-@click.option("--play", nargs=2, default=("heuristic", "heuristic"), metavar="OCCUPANT OCCUPANT", help="the two")
-@click.option("--seed", type=Number(int, lambda seed: seed >= 0, "an integer of at least 0"), default=0, help="(0)")
+@click.option("--file", type=FILE, help="OpenSpiel's file of instances (the installed package's)")
+@click.option("--max-count", type=int, default=4, help="most items of one type; 5 plays all instances (4)")
+@click.option(
+    "--play",
+    nargs=2,
+    default=("heuristic", "heuristic"),
+    metavar="OCCUPANT OCCUPANT",
+    help="who plays (heuristic twice)",
+)
+@click.option(
+    "--seed", type=Number(int, lambda seed: seed >= 0, "an integer of at least 0"), default=0, help="of all chance (0)"
+)
 @out_option
 def openspiel(file: Path | None, max_count: int, play: tuple[str, str], seed: int, out: Path) -> None:
     """Play the instances of OpenSpiel's bargaining, with each of the two occupants opening once."""

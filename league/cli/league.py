@@ -1,4 +1,4 @@
-"""Run a league: who meets whom, round by round, to a cross-play table and a ladder with intervals.
+r"""Run a league: members meet round by round; at the end stand a cross-play table and a ladder with intervals.
 
 "dond league explain" says why the matches of a round were played.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import get_args
@@ -127,14 +128,9 @@ def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig 
     console = console_for_people()
     # A live view would draw over a person's prompt. A run that is taken up again has its settings in its ledger.
     asks = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
-    if console.is_terminal and not asks:
-        with LiveWatcher(console) as watcher:
-            _heed_signals(watcher)
-            outcome = run_league(config, directory, watcher, backend)
-    else:
-        plain = PlainWatcher(console)
-        _heed_signals(plain)
-        outcome = run_league(config, directory, plain, backend)
+    with LiveWatcher(console) if console.is_terminal and not asks else nullcontext(PlainWatcher(console)) as watcher:
+        _heed_signals(watcher)
+        outcome = run_league(config, directory, watcher, backend)
     print_results(console, outcome, directory.path)
 
 

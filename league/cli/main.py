@@ -1,7 +1,7 @@
-"""Negotiate, train and let negotiators meet in a league: Deal or No Deal over dialogue acts.
+"""Negotiate Deal or No Deal over dialogue acts: play, train negotiators, and let them meet in a league.
 
-Every command has --help with examples. What goes wrong is told in a sentence that says what to do.
-A config such as league.yaml or configs/league.yaml that does not exist here means the shipped one.
+Every command has --help with examples. A mistake is answered with a sentence that says what to do.
+If a config such as league.yaml or configs/league.yaml does not exist here, the shipped one is used.
 
 examples:
   dond league --config configs/league.yaml      # who meets whom, to a ladder
@@ -28,7 +28,7 @@ COMMANDS = ("league", "train", "evaluate", "play", "web", "report", "catalogue",
 
 experiment = Group(
     "experiment",
-    help="Comparisons that the results page reports: styles, hints, small language models, people, leagues.",
+    help="Run the experiments behind the results page: styles, hints, small language models, people, leagues.",
     files={name: f"league.cli.experiments.{name}" for name in EXPERIMENTS},
 )
 

@@ -1,4 +1,4 @@
-"""Write a report on a league's run: one file that holds everything and asks for nothing, to be read, kept or sent.
+"""Write a report on a league's run: one self-contained file to read, keep or send.
 
 examples:
   dond report --run runs/league                           # the newest run: report.html in its folder

@@ -127,9 +127,6 @@ def whole(low: int, high: int) -> Number:
 class WritableFile(click.Path):
     """A file that can be written or replaced, in a folder that exists; ``-`` where the command allows it."""
 
-    def __init__(self, *, allow_dash: bool = False) -> None:
-        super().__init__(path_type=Path, allow_dash=allow_dash)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(value).expanduser()
         if not (self.allow_dash and str(value) == "-") and (path.is_dir() or not os.access(path.parent, os.W_OK)):
@@ -139,9 +136,6 @@ class WritableFile(click.Path):
 
 class ConfigFile(click.Path):
     """A file of settings: that of the path, otherwise the shipped one of its name."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
 
     def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Path:
         return preset(Path(value))

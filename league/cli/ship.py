@@ -1,4 +1,4 @@
-"""Write what the package brings along anew, from a checkout: the trained expert, the ladders' best responses."""
+"""Renew files that the package ships, from a checkout: the trained expert, the ladders' best responses."""
 
 from __future__ import annotations
 

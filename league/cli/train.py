@@ -1,4 +1,4 @@
-r"""Train one policy by PPO or REINFORCE against a partner, with or without hints, or by what people said (bc).
+r"""Train one policy: by PPO or REINFORCE against a partner, with or without hints, or by cloning people (bc).
 
 examples:
   dond train --algo ppo --hint none --config configs/ppo_config.yaml
@@ -12,7 +12,6 @@ examples:
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from league.display.training import TrainWatcher, print_score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, named_run, new_run, newest_run
 from league.settings.read import dump, load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
+from league.standings.as_csv import write_csv
 from league.tasks.hinters import make_ready, schedule_of
 from league.training.clone import examine, lessons, plain, save, target, teach
 from league.training.progress_log import CSV_NAME
@@ -115,7 +115,8 @@ def _clone(config: TrainConfig) -> None:
             f"{taught.others.size:,} others say when to stop; run folder {directory.path}"
         )
         network, epochs = teach(config, taught, lambda epoch: say(status(epoch)))
-        _write_epochs(directory.path / CSV_NAME, epochs)
+        rows = [[f"{value:.6g}" if isinstance(value, float) else str(value) for value in epoch] for epoch in epochs]
+        write_csv(directory.path / CSV_NAME, [Epoch._fields, *rows])
         with console.status("") as status_line:  # shown on a terminal only
             report = examine(network, taught, status_line.update)
         write_whole(directory.path / REPORT, json.dumps(plain(report), indent=1) + "\n")
@@ -123,10 +124,3 @@ def _clone(config: TrainConfig) -> None:
         save(target(config), network, config, epochs, report)
     print_report(console, report, taught)
     say(f"the expert: {target(config)}, which expert(kind=supervised) reads; run folder {directory.path}")
-
-
-def _write_epochs(path: Path, epochs: list[Epoch]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(Epoch._fields)
-        rows.writerows([f"{value:.6g}" if isinstance(value, float) else value for value in epoch] for epoch in epochs)

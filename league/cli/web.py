@@ -1,4 +1,4 @@
-"""Open the local web page: play any occupant, follow a league, replay games, let two occupants meet.
+"""Open the local web page: play against any occupant, follow a league, replay games, let two occupants meet.
 
 examples:
   dond web                               # or: make play
@@ -26,12 +26,12 @@ PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds i
 
 @click.command(cls=Command, help=__doc__)
 @click.option("--run", type=FILE, metavar="DIR", help="a league to follow, running or over")
-@click.option("--runs", type=FILE, default=RUNS, metavar="DIR", help="under which leagues lie (runs)")
+@click.option("--runs", type=FILE, default=RUNS, metavar="DIR", help="the folder that holds your leagues (runs)")
 @click.option("--record", type=FILE, default=RECORDS, metavar="FILE", help=f"your games are added here ({RECORDS})")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
-@click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any (8080 if it is free, else any)")
+@click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
 @click.option("--pause", type=PAUSE, default=0.7, metavar="S", help="seconds that a partner thinks (0.7)")
-@click.option("--no-browser", is_flag=True, help="open none")
+@click.option("--no-browser", is_flag=True, help="do not open a browser")
 def command(
     run: Path | None,
     runs: Path,

@@ -12,12 +12,12 @@ from rich.console import Console
 from dond_marl import occupants
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
-from league.cli.catalogue import DECLARED, Entry, Parameter, entries, entry_of, full, overview, plain
+from league.cli.catalogue import DECLARED, Entry, entries, entry_of, full, overview, plain
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
-NEEDS_NOTHING = [entry.name for entry in entries() if all(p.default is not None for p in entry.parameters)]
+NEEDS_NOTHING = [entry.name for entry in entries() if all(default is not None for default in entry.parameters.values())]
 
 
 def rendered(parts, width: int, color: str | None = None) -> str:
@@ -39,11 +39,7 @@ def test_a_worked_entry():
     entry = entry_of("heuristic", Heuristic)
     assert entry.sentence.startswith("Accepts an offer worth enough of its whole value")
     assert entry.source == "this project's specification, the default partner"
-    assert entry.parameters == (
-        Parameter("accept_ratio", "0.55"),
-        Parameter("insist_ratio", "0.5"),
-        Parameter("demand", "1.0"),
-    )
+    assert entry.parameters == {"accept_ratio": "0.55", "insist_ratio": "0.5", "demand": "1.0"}
     assert entry.traits == Traits(deterministic=True, memoryless=True)
     assert entry.in_words == "deterministic, no memory" and entry.module == "partners.scripted.heuristic"
 
@@ -82,8 +78,7 @@ def test_in_full_everything_is_told(width):
     by_name = {entry.name: entry for entry in entries()}
     text = rendered(full([by_name["llm"], by_name["boulware"]]), width)
     assert max(map(len, text.splitlines())) <= width
-    for parameter in by_name["llm"].parameters:
-        assert parameter.name in text
+    assert all(name in text for name in by_name["llm"].parameters)
     assert "default 4.0" in text and "from partners.scripted.time_based" in text
 
 
@@ -93,7 +88,7 @@ def test_color_is_used_where_there_is_color():
 
 
 def test_names_and_text_from_somebody_else_are_printed_inert():
-    entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", (), None, "m", "Says [bold]this[/bold].")
+    entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", {}, None, "m", "Says [bold]this[/bold].")
     for parts in (overview([entry], 60), overview([entry], 160), full([entry])):
         text = rendered(parts, 160)
         assert "[red]x[/red]" in text and "[bold]this[/bold]" in text
