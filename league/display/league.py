@@ -48,19 +48,16 @@ class PlainWatcher:
         self._say(f"  {message}")
 
     def tick(self) -> None:
-        """Stop here if somebody asked for it."""
         if self.stop_asked:
             raise KeyboardInterrupt
 
     def played(self, _progress: Progress, result: MatchResult) -> None:
-        """Print only what went wrong."""
         self.tick()
         if result.failed is not None:
             names = " and ".join(member.name for member in result.task.members)
             self._say(f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow")
 
     def trained(self, _progress: Progress, result: TrainResult) -> None:
-        """Print how a learner did against all that it met."""
         name, state = result.task.learner.name, result.state
         if result.failed is not None:
             self._say(f"warning: the practice of {name} failed: {result.cause}", "yellow")

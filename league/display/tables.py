@@ -117,12 +117,10 @@ def _column(head: str, cells: Sequence[Cell]) -> _Column:
     symmetric = all(_symmetric(cell) for cell in cells if isinstance(cell, Figure))
     spell = with_half if symmetric else with_ends
     full = [spell(*cell) if isinstance(cell, Figure) else cell or UNKNOWN for cell in cells]
-    bare = [
-        text
-        if not isinstance(cell, Figure) or math.isnan(cell.estimate.mean)
-        else spelled(cell.estimate.mean, cell.unit)
-        for cell, text in zip(cells, full, strict=True)
-    ]
+    bare = list(full)
+    for place, cell in enumerate(cells):
+        if isinstance(cell, Figure) and not math.isnan(cell.estimate.mean):
+            bare[place] = spelled(cell.estimate.mean, cell.unit)
     return _Column(head, full, bare, any(isinstance(cell, str) for cell in cells))
 
 

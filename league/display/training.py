@@ -63,7 +63,6 @@ class TrainWatcher:
         self._printed = learner.decisions
 
     def updated(self, training: Training) -> bool:
-        """Move the bar, or say a line now and then."""
         total = training.config.training.num_train_steps
         self._bars.update(self._task, completed=training.learner.decisions, total=total, description=status(training))
         if self._live is None and (training.learner.decisions - self._printed >= total / LINES or training.done):

@@ -24,7 +24,7 @@ RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, 
 
 
 def of_findings(findings: Findings, cross: CrossPlay) -> Section:
-    """The same section from the findings themselves, as their files would hold them."""
+    """The section from the findings themselves, as their files would hold them."""
     header, *rows = ratings_rows(findings)
     return meta_game([dict(zip(header, row, strict=True)) for row in rows], meta_game_document(findings), cross)
 

@@ -34,31 +34,22 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
             parts.append(element("polyline", class_=f"line hue{hue % HUES}{past}", points=places))
         parts.append(_band(lives[-1], hue, axes))
         latest[name] = own[-1].points
-        parts += [
-            element(
-                "circle",
-                element("title", f"{name}, round {point.round + 1}: {point.points.mean:.2f}, n = {point.points.n:,}"),
-                class_=f"dot hue{hue % HUES}",
-                cx=x(point.decisions),
-                cy=y(point.points.mean),
-                r=3,
-            )
-            for point in lives[-1][-60:]
-        ]
+        for point in lives[-1][-60:]:
+            about = f"{name}, round {point.round + 1}: {point.points.mean:.2f}, n = {point.points.n:,}"
+            place = {"cx": x(point.decisions), "cy": y(point.points.mean)}
+            parts.append(element("circle", element("title", about), class_=f"dot hue{hue % HUES}", **place, r=3))
     last = ", ".join(f"{name} {score.mean:.2f}" for name, score in latest.items())
     label = f"Points of ten against {yardstick} by own decisions; latest: {last}"
     keys = [
         element("li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", with_half(score)))
         for hue, (name, score) in enumerate(latest.items())
     ]
-    caption = element(
-        "p",
+    caption = (
         f"Points of ten against {yardstick}, mean of both seats, as each was when a round began; bands: "
-        f"{confidence:.0%} interval.",
-        class_="quiet",
+        f"{confidence:.0%} interval."
     )
     drawn = svg(axes.width, axes.height, label, *parts, class_="chart curves")
-    return joined((caption, drawn, element("ul", *keys, class_="legend")))
+    return joined((element("p", caption, class_="quiet"), drawn, element("ul", *keys, class_="legend")))
 
 
 def _lives(own: list[CurvePoint]) -> list[list[CurvePoint]]:

@@ -162,15 +162,12 @@ def scores(at: Plane) -> Markup:
     bars = []
     for name, side, score, whole in zip(at.names, ("me", "they"), at.landed, at.wholes, strict=True):
         filled = element("i", style=f"width:{100 * score / max(whole, 1):.0f}%")
-        bars.append(
-            element(
-                "div",
-                element("span", {"you": "You", "them": "They"}.get(name, name), class_="who"),
-                element("span", filled, class_="bar"),
-                element("span", element("b", score), element("small", f" of {points(whole)}")),
-                class_=f"score {side}",
-            )
+        parts = (
+            element("span", {"you": "You", "them": "They"}.get(name, name), class_="who"),
+            element("span", filled, class_="bar"),
+            element("span", element("b", score), element("small", f" of {points(whole)}")),
         )
+        bars.append(element("div", *parts, class_=f"score {side}"))
     return joined(bars)
 
 

@@ -29,8 +29,8 @@ def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> S
         going = "with the league" if over else "still on"
         ended = f"after round {ends[place][0] + 1}" if place in ends else going if played else ""
         why = ends[place][1].reason if place in ends else ""
-        count = plain(len(played), "count")
-        rows.append(Row(stage.name, (describe(config, stage).partition(": ")[2], when, count, ended, why)))
+        cells = (describe(config, stage).partition(": ")[2], when, plain(len(played), "count"), ended, why)
+        rows.append(Row(stage.name, cells))
     heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
     return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
 
@@ -41,18 +41,17 @@ def lineage(
     """Every learner with its snapshots, and the decisions about them."""
     if not states:
         return Section("lineage", "Lineage", ("None: nobody learns in this league.",))
-    points = {row.member: row.points for row in standings}
+    scores = {row.member: Figure(row.points) for row in standings}
     reasons = {f"{made.subject}@{at + 1}": made.reason for at, made in decisions if made.kind == "snapshot"}
     rows = []
     for learner in (member for member in members if member.live):
         state = states[learner.name]
         again = f"started over {state.life} time{'' if state.life == 1 else 's'}" if state.life else ""
-        own = Figure(points[learner.name]) if learner.name in points else None
-        cells = (learner.role.replace("_", " "), "", plain(state.decisions, "count"), own, again)
+        cells = (learner.role.replace("_", " "), "", plain(state.decisions, "count"), scores.get(learner.name), again)
         rows.append(Row(learner.name, cells))
         for child in (member for member in members if member.parent == learner.name):
-            scored = Figure(points[child.name]) if child.name in points else None
-            born = (f"snapshot of {learner.name}", f"after round {child.born}", None, scored, reasons.get(child.name))
+            score, why = scores.get(child.name), reasons.get(child.name)
+            born = (f"snapshot of {learner.name}", f"after round {child.born}", None, score, why)
             rows.append(Row(child.name, born))
     heads = ("who it is", "born", "own decisions", "points of ten", "why")
     tables = [Table("Learners, each followed by its snapshots", heads, tuple(rows))]

@@ -29,13 +29,11 @@ def provenance(
         *(Row(name, (version,)) for name, version in _versions(notes.get("machine", "{}"))),
     ]
     seconds, overhead = ledger.clock()
-    cost = (
-        Row("seconds of all rounds", (plain(seconds, "seconds"),)),
-        Row("of them planning, folding and writing", (plain(overhead, "seconds"),)),
-    )
+    cost = {"seconds of all rounds": seconds, "of them planning, folding and writing": overhead}
+    rows_of_cost = tuple(Row(label, (plain(value, "seconds"),)) for label, value in cost.items())
     tables = (
         Table("Where the figures are from", ("value",), tuple(rows), label="what", kind="facts"),
-        Table("How long it took", ("value",), cost, label="what", kind="facts"),
+        Table("How long it took", ("value",), rows_of_cost, label="what", kind="facts"),
     )
     settings = Text("Settings, without where things lie and how many play at a time", meta["settings"])
     note = "The same settings and seed come to the same rows; the seals are a chain of hashes over them, one per round."

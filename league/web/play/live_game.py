@@ -81,7 +81,6 @@ class LiveGame:
         self._actions.put(action)
 
     def leave(self) -> None:
-        """The person has gone: nothing is recorded."""
         self._actions.put(None)
 
     def ask(self, view: View, hint: Hint | None) -> Action:

@@ -100,7 +100,6 @@ class PlayPage:
         self._section.on("keydown", lambda event: self._key(str(event.args)), js_handler=SHORTCUTS)
 
     async def _follow(self, game: LiveGame, events: asyncio.Queue[Event]) -> None:
-        """Show the game's events, one after the other, until it is over or left."""
         while self._game is game:
             event = await events.get()
             if self._game is not game:

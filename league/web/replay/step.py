@@ -26,15 +26,12 @@ def conversation(all_steps: Sequence[Step], now: int, names: tuple[str, str]) ->
         if step.action is None:
             continue
         seat, latest = step.state.mover, step.number == now
-        lines.append(
-            element(
-                "li",
-                element("span", f"{step.number + 1}. {names[seat]}", class_="who"),
-                element("p", said(step)),
-                element("small", _comes_to(step)) if step.action.act_type.is_offer else None,
-                class_=f"{SIDES[seat]}{' latest' if latest else ''}",
-            )
+        parts = (
+            element("span", f"{step.number + 1}. {names[seat]}", class_="who"),
+            element("p", said(step)),
+            element("small", _comes_to(step)) if step.action.act_type.is_offer else None,
         )
+        lines.append(element("li", *parts, class_=f"{SIDES[seat]}{' latest' if latest else ''}"))
     return element("ol", *lines, class_="lines")
 
 
