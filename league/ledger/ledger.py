@@ -82,7 +82,7 @@ class Ledger:
         for result in played.matches:
             task = result.task
             first, second = (seat.name for seat in task.members)
-            meetings.append((number, task.number, first, second, task.probability, task.reason))
+            meetings.append((number, task.number, first, second, 1.0, task.reason))
             legs += [
                 (number, task.number, order, *leg.seats, leg.facts.tobytes()) for order, leg in enumerate(result.legs)
             ]
@@ -117,8 +117,7 @@ class Ledger:
     @property
     def next_round(self) -> int:
         """The first round that is not committed."""
-        number: int = self._one("SELECT coalesce(max(round) + 1, 0) FROM rounds")
-        return number
+        return int(self._one("SELECT coalesce(max(round) + 1, 0) FROM rounds"))
 
     def meta(self) -> dict[str, str]:
         """What the rows are a function of: settings and source."""
@@ -162,15 +161,12 @@ class Ledger:
 
     def stage(self, number: int) -> int:
         """Which stage a committed round practiced."""
-        place: int = self._one("SELECT stage FROM rounds WHERE round = ?", number)
-        return place
+        return int(self._one("SELECT stage FROM rounds WHERE round = ?", number))
 
     def decisions(self, number: int) -> list[Decision]:
         """What was decided when a committed round was over."""
-        query = "SELECT kind, subject, taken, reason FROM decisions WHERE round = ? ORDER BY place"
-        return [
-            Decision(kind, subject, bool(taken), reason) for kind, subject, taken, reason in self._rows(query, number)
-        ]
+        rows = self._rows("SELECT kind, subject, taken, reason FROM decisions WHERE round = ? ORDER BY place", number)
+        return [Decision(kind, subject, bool(taken), reason) for kind, subject, taken, reason in rows]
 
     def meetings(self, number: int) -> Iterator[tuple[int, str, str, str, float, str]]:
         """Who met whom in a committed round: task, its kind, member, opponent, probability and reason."""
@@ -186,17 +182,15 @@ class Ledger:
 
     def failures(self) -> list[tuple[int, str, str]]:
         """Every match or practice that failed: its round, the member at fault, and in what words."""
-        query = (
-            "SELECT round, failed, coalesce(cause, '') FROM tasks LEFT JOIN causes USING (round, task)"
-            " WHERE failed IS NOT NULL ORDER BY round, task"
+        return list(
+            self._rows(
+                "SELECT round, failed, coalesce(cause, '') FROM tasks LEFT JOIN causes USING (round, task)"
+                " WHERE failed IS NOT NULL ORDER BY round, task"
+            )
         )
-        return [(int(number), str(member), str(cause)) for number, member, cause in self._rows(query)]
 
     def first_unsound(self) -> int | None:
-        """The first committed round whose rows are not what was written, ``None`` where all are.
-
-        -1 stands for what the run began with: settings, members, first weights.
-        """
+        """The first round whose rows are not what was written (-1: what the run began with), ``None``: all are."""
         for number in range(-1, self.next_round):
             seals = list(self._rows("SELECT sha256 FROM seals WHERE round = ?", number))
             if seals != [(self._seal(number),)]:
@@ -307,10 +301,7 @@ class Ledger:
 
 
 class ReadLedger(Ledger):
-    """A ledger for those who only look: its connection is read-only, while a league may go on writing meanwhile.
-
-    Raises :class:`LedgerError`.
-    """
+    """A ledger that is only read, while a league may go on writing meanwhile. Raises :class:`LedgerError`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -326,10 +317,7 @@ class ReadLedger(Ledger):
 
     @contextlib.contextmanager
     def still(self) -> Iterator[None]:
-        """Every read within sees the ledger as it is now, without later rounds; it is checked for damage first.
-
-        Raises :class:`LedgerError`.
-        """
+        """Every read within sees the ledger as it is now, once it is found undamaged. Raises :class:`LedgerError`."""
         self._check()
         self._db.execute("BEGIN")
         try:

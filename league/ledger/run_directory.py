@@ -69,10 +69,7 @@ def new_run(output_dir: Path) -> RunDirectory:
 
 
 def newest_run(output_dir: Path, mark: str = LEDGER) -> RunDirectory:
-    """The begun run under ``output_dir`` with the highest number; ``mark`` is the file that a run begins with.
-
-    Raises :class:`RunError` if there is none.
-    """
+    """The last run under ``output_dir`` that has begun: it holds the file ``mark``. Raises :class:`RunError`."""
     runs = [path for path in runs_in(output_dir) if _begun(path / mark)]
     if not runs:
         raise RunError(f"{output_dir} holds no run to resume; start one without --resume")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
+from itertools import takewhile
 
-from dond_marl.yardsticks.metrics import Estimate
 from league.settings.read import Config
 from league.settings.stages import StageConfig, Until
 from league.standings.history import History
@@ -21,10 +20,10 @@ def stage_now(config: Config, history: History) -> int:
 def ended(config: Config, history: History) -> Decision | None:
     """The decision to end the stage of the last round; ``None`` where the stage goes on."""
     place = history.stages[-1]
-    stage, last = config.curriculum[place], place + 1 == len(config.curriculum)
-    if last:
+    if place + 1 == len(config.curriculum):
         return None
-    played = _played(history)
+    stage = config.curriculum[place]
+    played = sum(1 for _ in takewhile(lambda other: other == place, reversed(history.stages)))  # rounds
     if stage.until is not None:
         reached, text = _reached(stage.until, config, history)
         if reached:
@@ -38,13 +37,12 @@ def ended(config: Config, history: History) -> Decision | None:
 
 def describe(config: Config, stage: StageConfig) -> str:
     """A stage in one line: what it changes, and when it ends."""
-    changed = {key: value for key, value in stage.env.model_dump().items() if value is not None}
-    parts = [f"{key} {value}" for key, value in changed.items()]
+    parts = [f"{key} {value}" for key, value in stage.env.model_dump(exclude_none=True).items()]
     if stage.hints.mode != "none":
         every = f"every {stage.hints.cadence_k} own steps"
         parts.append(f"hints by {stage.hints.mode} {every}{stage.hints.privileged_note}")
     for name, learner in stage.learners.items():
-        values = {k: value for k, value in learner.model_dump(exclude={"learns", "hints"}).items() if value is not None}
+        values = learner.changes()
         if learner.hints is not None:
             values["hints"] = f"by {learner.hints.mode}"
         parts += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in values.items()]
@@ -59,25 +57,11 @@ def describe(config: Config, stage: StageConfig) -> str:
     return f"{stage.name}: {', '.join(parts) or 'the league as it is'}; {' or '.join(ends) or 'to the end'}"
 
 
-def _played(history: History) -> int:
-    """How many rounds the stage of the last round has lasted."""
-    place, played = history.stages[-1], 0
-    for stage in reversed(history.stages):
-        if stage != place:
-            break
-        played += 1
-    return played
-
-
 def _reached(until: Until, config: Config, history: History) -> tuple[bool, str]:
     member = until.member or config.learners[0].name
-    figure = _figure(until, member, history)
+    others = None if until.against == "all" else until.against
+    figure = history.cross.figure(until.metric, member, others, 2 * until.confidence - 1)
     text = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
     if figure.n < until.games:
         return False, f"{text}, over {figure.n:,} of {until.games:,} games"
-    return not math.isnan(figure.low) and figure.low >= until.at_least, text
-
-
-def _figure(until: Until, member: str, history: History) -> Estimate:
-    others = None if until.against == "all" else until.against
-    return history.cross.figure(until.metric, member, others, 2 * until.confidence - 1)
+    return figure.low >= until.at_least, text  # not where it is nan

@@ -35,6 +35,7 @@ def dry_run(console: Console, config: Config) -> Cost:
     """Print the plan of a league and what it costs; nothing is kept."""
     source = config.env.open_source()
     cost, first = estimate(config)
+    time_needed = f"{cost.seconds:.0f} seconds" if cost.seconds < 120 else f"{cost.seconds / 60:.0f} minutes"
     of = {split: [m.name for m in members_of(config) if m.split == split] for split in ("train", "gate", "heldout")}
     lines = [
         f"{len(of['train'])} members that practice may meet: {', '.join(of['train'])}",
@@ -46,7 +47,7 @@ def dry_run(console: Console, config: Config) -> Cost:
         *(_of_learner(task) for task in first.training),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
         f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots",
-        f"about {_time(cost.seconds)} on one core of this machine, where nothing else runs"
+        f"about {time_needed} on one core of this machine, where nothing else runs"
         + (", and without those who cost something to ask" if _pays(config, first) else ""),
     ]
     for line in lines:
@@ -73,15 +74,10 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
 
 
 def _seconds_per_game(first: Plan, place: Place) -> float:
-    """Of a few matches of the first round, each played twice: the first time seats its members.
-
-    Nobody is asked who costs something to ask.
-    """
+    """Of a few matches between members that cost nothing, each played twice: the first time seats its members."""
     free = [task for task in first.matches if not any(seat.member.costly for seat in task.members)]
-    step = max(len(free) // WHOLE_MATCHES, 1)
-    some = free[::step][:WHOLE_MATCHES]
     spent, games = 0.0, 0
-    for task in some:
+    for task in free[:: max(len(free) // WHOLE_MATCHES, 1)][:WHOLE_MATCHES]:
         play(task, place)
         began = time.process_time()
         games += play(task, place).games
@@ -95,13 +91,11 @@ def _seconds(task: TrainTask, place: Place) -> float:
 
     task = _without_pay(task)
     short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))
-    seconds: list[float] = []
-    for _ in range(2):  # the first time seats everybody
-        began = time.process_time()
-        result = train(short, place)
-        seconds.append(time.process_time() - began)
-    made = max(result.state.decisions - task.state.decisions, 1)
-    return seconds[-1] * task.learner.decisions / made
+    train(short, place)  # seats everybody
+    began = time.process_time()
+    result = train(short, place)
+    seconds = time.process_time() - began
+    return seconds * task.learner.decisions / max(result.state.decisions - task.state.decisions, 1)
 
 
 def _without_pay(task: TrainTask) -> TrainTask:
@@ -112,7 +106,6 @@ def _without_pay(task: TrainTask) -> TrainTask:
 
 
 def _pays(config: Config, first: Plan) -> bool:
-    """Whether somebody costs something to ask, in a match or in the first round's practice."""
     practice = any(_without_pay(task) != task for task in first.training)
     return practice or any(member.costly for member in members_of(config))
 
@@ -124,7 +117,3 @@ def _of_learner(task: TrainTask) -> str:
     return (
         f"{learner.name} ({learner.role}, {learner.algo}{paid}): {learner.decisions:,} decisions a round, meets {met}"
     )
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"

@@ -25,17 +25,9 @@ class Verdict(NamedTuple):
     passed: bool
     reason: str
     gain: Estimate  # points of ten, or the least share of games won; its interval is two-sided at 2 * confidence - 1
-    regressed: tuple[int, ...] = ()  # opponents against whom it lost too much
 
 
-def judge(
-    gate: Gate,
-    own: Points,
-    theirs: Points,
-    before: Points,
-    groups: NDArray[np.int64],
-    rounds: int,
-) -> Verdict:
+def judge(gate: Gate, own: Points, theirs: Points, before: Points, groups: NDArray[np.int64], rounds: int) -> Verdict:
     """Judge a learner ``rounds`` after its last snapshot.
 
     ``own[J, 2, K]`` is what it scores against each opponent in each seat on each scenario, points of ten,
@@ -55,15 +47,14 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64]) -> Verdict:
     even = np.full(len(more), 1 / len(more))  # opponents count alike
     gain = mean_over_scenarios(np.einsum("j,jsk->k", even, more) / 2, groups, two_sided)
     against = [mean_over_scenarios(cells.mean(axis=0), groups, two_sided) for cells in more]
-    regressed = tuple(j for j, change in enumerate(against) if change.high < -gate.forgetting)
+    regressed = [change.mean for change in against if change.high < -gate.forgetting]  # where it lost too much
     text = f"{gain.mean:+.2f} points of ten, at least {gain.low:+.2f} at {gate.confidence:.0%}"
     if not gain.low > 0:  # also where there are too few scenarios to tell
-        return Verdict(False, f"not surely better: {text}", gain, regressed)
+        return Verdict(False, f"not surely better: {text}", gain)
     if gain.mean < gate.delta:
-        return Verdict(False, f"too little: {text}, {gate.delta:+.2f} needed", gain, regressed)
+        return Verdict(False, f"too little: {text}, {gate.delta:+.2f} needed", gain)
     if regressed:
-        worst = min(against[j].mean for j in regressed)
-        return Verdict(False, f"{text}, but {worst:+.2f} against one of {len(regressed)} opponents", gain, regressed)
+        return Verdict(False, f"{text}, but {min(regressed):+.2f} against one of {len(regressed)} opponents", gain)
     return Verdict(True, f"better: {text}", gain)
 
 

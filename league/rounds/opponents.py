@@ -170,7 +170,6 @@ def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member])
 
 
 def _kind(learner: str, member: Member) -> Kind:
-    """What a member is to a learner."""
     if member.name == learner:
         return "self"
     if member.role == "snapshot":

@@ -68,7 +68,6 @@ def plan_round(config: Config, history: History, states: Mapping[str, LearnerSta
             block=block,
             env=config.env,
             seed=config.league.seed,
-            probability=1.0,
             reason=reason,
         )
         for place, (first, second, reason) in enumerate(pairs_of(config, history))
@@ -88,7 +87,6 @@ def _training(
     """The practice of the next round, by the rules of its stage; none in the last round, which only measures."""
     if not config.learners or config.phase(history.round) == "measures":
         return ()
-
     stage = config.curriculum[stage_now(config, history)]
     practicing = [(learner, changed) for learner in config.learners if (changed := stage.learner(learner)) is not None]
     return tuple(

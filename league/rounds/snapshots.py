@@ -51,7 +51,7 @@ def births(
     number, states = history.round, dict(after)
     born: list[Member] = []
     decisions: list[Decision] = []
-    for learner in config.learners if config.phase(number) == "practice" else ():
+    for place, learner in enumerate(config.learners if config.phase(number) == "practice" else ()):
         last = history.last_snapshot(learner.name)
         age = number + 1 - (last.born if last is not None else 0)
         if not learner.snapshot_every or age < learner.snapshot_every:
@@ -69,22 +69,16 @@ def births(
         name = f"{learner.name}@{number + 1}"
         born.append(Member(name, None, "snapshot", parent=learner.name, born=number + 1, blob=blob))
         if learner.reset > 0:
-            starts_over = _starts_over(config, learner, number)
+            starts_over = bool(generator(config.league.seed, "reset", number, place).random() < learner.reset)
             decisions.append(Decision("reset", learner.name, starts_over, f"probability {learner.reset:g}"))
             if starts_over:
                 states[learner.name] = first[learner.name]._replace(life=after[learner.name].life + 1)
     return Births(tuple(born), states, tuple(decisions))
 
 
-def _starts_over(config: Config, learner: LearnerConfig, number: int) -> bool:
-    place = [other.name for other in config.learners].index(learner.name)
-    return bool(generator(config.league.seed, "reset", number, place).random() < learner.reset)
-
-
 def _judged(
     learner: LearnerConfig, last: Member, history: History, scenarios: Scenarios, legs: Sequence[Leg], age: int
 ) -> Verdict:
-    """The gate's verdict on the matches of this round against its pool."""
     assert learner.gate is not None
     points = points_of(scenarios, legs)
 

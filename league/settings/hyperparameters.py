@@ -37,7 +37,6 @@ def _widths(value: object) -> object:
 
 
 def _reward(value: object) -> object:
-    """The canonical spec of a reward. Raises if the reward cannot be made."""
     try:
         reward_of(value)  # type: ignore[arg-type]  # whatever else it is, it is refused
         return reward_name(value)  # type: ignore[arg-type]  # a text, by now

@@ -53,13 +53,13 @@ def file_layer(path: str) -> Layer:
     try:
         with open(path, "rb") as file:  # noqa: PTH123  # the message shows the path as it was given
             content = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        return Layer(start, complaints=[Complaint(start, "no such file")])
-    except IsADirectoryError:
-        return Layer(start, complaints=[Complaint(start, "a folder; name a YAML file in it")])
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return Layer(start, complaints=[Complaint(start, f"cannot be read ({reason})")])
+        text = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+        if isinstance(error, FileNotFoundError):
+            text = "no such file"
+        elif isinstance(error, IsADirectoryError):
+            text = "a folder; name a YAML file in it"
+        return Layer(start, complaints=[Complaint(start, text)])
     return text_layer(content, path)
 
 
@@ -80,8 +80,8 @@ def text_layer(content: bytes | str, label: str) -> Layer:
     if isinstance(source.data, dict):
         layer.data = source.data
     elif source.data is not None and source.data is not LEFT_OUT:
-        place = layer.places[()]
-        layer.complaints.append(Complaint(place, f"the file must hold keys and values; got {shown(source.data)}"))
+        text = f"the file must hold keys and values; got {shown(source.data)}"
+        layer.complaints.append(Complaint(layer.places[()], text))
     return layer
 
 
@@ -111,7 +111,6 @@ def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
     layers = list(layers)
     merged = Layer(layers[0].start)
     for layer in layers:
-        merged.complaints += layer.complaints
         for key, value in layer.data.items():
             if key not in sections:
                 _replace(merged, layer, (key,), value)
@@ -121,8 +120,8 @@ def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
                 for name, inner in value.items():
                     _replace(merged, layer, (key, name), inner)
             elif value is not None:
-                text = f"{dotted((key,))}: a section of keys and values; got {shown(value)}"
-                merged.complaints.append(Complaint(layer.place((key,)), text))
+                layer.complain((key,), f"a section of keys and values; got {shown(value)}")
+        merged.complaints += layer.complaints
     return merged
 
 
@@ -136,7 +135,6 @@ def _replace(merged: Layer, layer: Layer, path: Path, value: Any) -> None:
 
 
 def _insert(layer: Layer, keys: tuple[str, ...], value: Any, place: Place) -> None:
-    """Add an option's value to those of the options before it."""
     holder = layer.data
     for depth, key in enumerate(keys[:-1], start=1):
         layer.places.setdefault(keys[:depth], place)

@@ -13,7 +13,6 @@ from league.settings.sections import Section, wrong
 from league.settings.yaml import shown
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
-GateKind = Literal["points", "win_rate"]
 Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
 RuleName = Literal[  # the functions of league.rounds.matchmaking
     "coverage", "latest", "learning_progress", "meta_mixture", "past_selves",
@@ -63,17 +62,14 @@ Matchmaking = Annotated[dict[str, float], BeforeValidator(_matchmaking)]
 
 def branches_of(matchmaking: Mapping[str, float]) -> tuple[Branch, ...]:
     """The branches of a validated ``matchmaking``."""
-    made = []
-    for written, share in matchmaking.items():
-        rule, _, among = written.partition(AMONG)
-        made.append(Branch(rule, share, among or "others"))  # type: ignore[arg-type]  # both were checked
-    return tuple(made)
+    parts = ((*written.partition(AMONG), share) for written, share in matchmaking.items())
+    return tuple(Branch(rule, share, among or "others") for rule, _, among, share in parts)  # type: ignore[arg-type]
 
 
 class Gate(Section):
     """The test that a learner must pass to leave a snapshot."""
 
-    kind: GateKind = "points"
+    kind: Literal["points", "win_rate"] = "points"
     # How much more than its last snapshot the learner must score, and the one-sided confidence that it is more at all.
     delta: float = Field(default=0.25, ge=0, le=10, description="points of ten")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
@@ -105,7 +101,6 @@ class LearnerConfig(Hyperparameters):
     @model_validator(mode="before")
     @classmethod
     def _as_its_role_does(cls, settings: Any) -> Any:
-        """The matchmaking of its role, unless there is one."""
         if not isinstance(settings, Mapping) or settings.get("matchmaking") is not None:
             return settings
         preset = MATCHMAKING.get(settings.get("role", "main"))

@@ -22,13 +22,13 @@ from league.settings.learner import LearnerConfig
 from league.settings.rosters import ROSTERS, ZOO, repeated, written_out
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.sections import BackendConfig, EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
-from league.settings.stages import PLAIN, StageConfig, widest
+from league.settings.stages import StageConfig
 from league.settings.yaml import LEFT_OUT, Path, shown, write
 
 Settings = TypeVar("Settings", bound=BaseModel)
 UNUSED = ("partner", "render_mode")  # keys of env that a league has no use for
-SHOWN = ("confidence", "responses", "evaluate")  # keys of league that say what is shown of it
 BOUNDS = ("ge", "gt", "le", "lt")
+SHOWN = ("confidence", "responses", "evaluate")  # keys of league that say what is shown of it
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants")]
 
 
@@ -95,12 +95,18 @@ class Config(Section):
     @property
     def curriculum(self) -> tuple[StageConfig, ...]:
         """The stages; without any, one that changes nothing."""
-        return self.stages or (PLAIN,)
+        return self.stages or (StageConfig(name="league"),)
 
     @property
     def layout(self) -> EnvConfig:
         """An environment whose observations hold those of every stage: what the learners' features are laid out for."""
-        return widest(self.env, self.stages)
+        every = [self.env, *(stage.env.over(self.env) for stage in self.stages)]
+        wide = {
+            "max_turns": max(env.max_turns for env in every),
+            "max_count": max(env.max_count for env in every),
+            "reveal_partner_utilities": any(env.reveal_partner_utilities for env in every),
+        }
+        return self.env.model_copy(update=wide)
 
     @property
     def hinted(self) -> bool:
@@ -208,7 +214,8 @@ def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
 
 def _built(layers: list[Layer], model: type[Settings]) -> Settings:
     """The settings of all layers together. Raises :class:`ConfigError` with every mistake in them."""
-    merged = merge(layers, _sections(model))
+    sections = [key for key, field in model.model_fields.items() if isinstance(field.annotation, type(BaseModel))]
+    merged = merge(layers, sections)
     if "env" in model.model_fields:
         _choose_scenarios(layers, merged)
     config = None
@@ -260,13 +267,11 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
 
 
 def _kinds(field: FieldInfo) -> tuple[Any, ...]:
-    """The alternatives that a field's type names."""
     union = get_origin(field.annotation) in (Union, UnionType)
     return get_args(field.annotation) if union else (field.annotation,)
 
 
 def _choices(field: FieldInfo) -> list[str]:
-    """The names that a field takes, if it takes only some."""
     return [str(name) for kind in _kinds(field) if get_origin(kind) is Literal for name in get_args(kind)]
 
 
@@ -285,7 +290,6 @@ def _allowed(field: FieldInfo) -> str:
 
 
 def _range(field: FieldInfo, whole: bool) -> str:
-    """The bounds of a number in words."""
     bound = {name: getattr(part, name) for part in field.metadata for name in BOUNDS if hasattr(part, name)}
     noun, low, high = "an integer" if whole else "a number", bound.get("ge"), bound.get("le")
     if whole and "lt" in bound:
@@ -299,13 +303,7 @@ def _range(field: FieldInfo, whole: bool) -> str:
     return f"{noun} {start}{end}"
 
 
-def _sections(model: type[BaseModel]) -> tuple[str, ...]:
-    """The sections that are merged key by key; every other value is replaced as a whole."""
-    return tuple(name for name, field in model.model_fields.items() if isinstance(field.annotation, type(BaseModel)))
-
-
 def _fields(path: Path, model: Any) -> dict[str, FieldInfo]:
-    """The fields of the section at ``path``."""
     for step in path:
         if isinstance(step, int):  # an item of a list
             model = get_args(model)[0]

@@ -35,20 +35,14 @@ def _is_scripted(name: str) -> bool:
     return not (traits.learned or traits.privileged or costs_to_ask(traits))
 
 
-def standard_heldout() -> list[Any]:
-    """The fixed list of held-out members."""
-    text = resources.files("league.settings").joinpath("heldout.yaml").read_text(encoding="utf-8")
-    held: list[Any] = yaml.safe_load(text)["heldout"]
-    return held
-
-
 def written_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The three lists with ``zoo`` and ``standard`` expanded; a value that is no list stays, to be refused."""
     lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in ROSTERS if key in settings}
     if lists["members"] == ZOO:
         lists["members"] = [ZOO]
     if lists["heldout"] == STANDARD:
-        lists["heldout"] = standard_heldout()
+        text = resources.files("league.settings").joinpath("heldout.yaml").read_text(encoding="utf-8")
+        lists["heldout"] = yaml.safe_load(text)["heldout"]
     named = {_alone(item) for items in lists.values() if isinstance(items, list | tuple) for item in items}
     rest = [name for name in zoo() if name not in named] if ZOO in named else []
     return {

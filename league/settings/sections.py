@@ -114,14 +114,9 @@ class EnvConfig(Section):
         return self
 
     def open_source(self) -> ScenarioSource:
-        """The scenarios.
-
-        Raises :class:`dond_marl.scenarios.sources.ScenarioError` or :class:`dond_marl.scenarios.data.DataError`.
-        """
+        """The scenarios. Raises :class:`ScenarioError` or :class:`dond_marl.scenarios.data.DataError`."""
         return open_source(
             self.scenarios,
-            use_dataset=self.use_dataset,
-            dataset=self.dataset,
             split=self.split,
             data_dir=self.data_dir,
             normalize=self.normalize,

@@ -6,7 +6,6 @@ compare and every stage is judged by the league's own game.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -18,8 +17,6 @@ from league.settings.learner import LearnerConfig, Matchmaking
 from league.settings.scenario_choice import Choice, agreeing, choose
 from league.settings.sections import EnvConfig, Section, wrong
 from league.settings.training import HintsConfig
-
-Metric = Literal["points", "deals", "of_nash"]
 
 
 class StageEnv(Section):
@@ -33,7 +30,7 @@ class StageEnv(Section):
 
     def over(self, env: EnvConfig) -> EnvConfig:
         """The environment of the stage. Raises if the changes contradict it."""
-        changes = {key: value for key, value in self.model_dump().items() if value is not None}
+        changes = self.model_dump(exclude_none=True)
         choice, contradiction = choose(Choice(env.scenarios, env.split, env.dataset), changes)
         if contradiction is not None:
             raise wrong(f"env.{contradiction.key}: {contradiction.text}")
@@ -52,16 +49,15 @@ class StageLearner(Section):
     decisions: int | None = Field(default=None, ge=1, le=10**9, description="per round")
     hints: HintsConfig | None = None
 
-    def over(self, learner: LearnerConfig) -> LearnerConfig:
-        """The learner's settings in the stage."""
-        changes = self.model_dump(exclude={"learns", "hints"})
-        return learner.model_copy(update={key: value for key, value in changes.items() if value is not None})
+    def changes(self) -> dict[str, Any]:
+        """The keys of a learner that the stage changes."""
+        return self.model_dump(exclude={"learns", "hints"}, exclude_none=True)
 
 
 class Until(Section):
     """A figure of a learner in the league's matches that ends a stage: its lower bound reaches ``at_least``."""
 
-    metric: Metric = "points"
+    metric: Literal["points", "deals", "of_nash"] = "points"
     member: str | None = Field(default=None, description="the name of a learner; left out: the first")
     against: str = Field(default="all", description="all, or the name of a member")
     at_least: float = Field(ge=0, le=10)
@@ -81,8 +77,8 @@ class StageConfig(Section):
 
     def learner(self, learner: LearnerConfig) -> LearnerConfig | None:
         """A learner's settings in this stage; ``None`` where it does not learn."""
-        changed = self.learners.get(learner.name, StageLearner())
-        return changed.over(learner) if changed.learns else None
+        own = self.learners.get(learner.name, StageLearner())
+        return learner.model_copy(update=own.changes()) if own.learns else None
 
     def hints_of(self, learner: str) -> HintsConfig:
         """The hints that a learner gets in this stage."""
@@ -94,17 +90,3 @@ class StageConfig(Section):
         """Whether any learner gets hints."""
         everybody = (self.hints, *(learner.hints for learner in self.learners.values()))
         return any(hints is not None and hints.mode != "none" for hints in everybody)
-
-
-PLAIN = StageConfig(name="league")  # of a league without a curriculum
-
-
-def widest(env: EnvConfig, stages: tuple[StageConfig, ...]) -> EnvConfig:
-    """An environment whose observations hold those of every stage: what the learners' features are laid out for."""
-    every = [env, *(stage.env.over(env) for stage in stages)]
-    wide: Mapping[str, Any] = {
-        "max_turns": max(env.max_turns for env in every),
-        "max_count": max(env.max_count for env in every),
-        "reveal_partner_utilities": any(env.reveal_partner_utilities for env in every),
-    }
-    return env.model_copy(update=dict(wide))

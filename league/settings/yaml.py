@@ -8,7 +8,6 @@ expanded, are bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import yaml
@@ -183,7 +182,10 @@ class _Reader:
         if node.tag != _TAG + ("map" if isinstance(node, yaml.MappingNode) else "seq"):
             return self._refuse(line, f"the tag '!!{node.tag.removeprefix(_TAG)}' does not fit its value")
         self._open.add(id(node))
-        data = self._mapping(node, path) if isinstance(node, yaml.MappingNode) else self._list(node.value, path)
+        if isinstance(node, yaml.MappingNode):
+            data: Any = self._mapping(node, path)
+        else:  # what is left out keeps its place, so that later items keep their lines
+            data = [self.value(item, (*path, place)) for place, item in enumerate(node.value)]
         self._open.discard(id(node))
         return data
 
@@ -208,10 +210,6 @@ class _Reader:
                 data[key] = value
         return data
 
-    def _list(self, items: list[yaml.Node], path: Path) -> list[Any]:
-        # What is left out keeps its place, so that later items keep their lines.
-        return [self.value(item, (*path, place)) for place, item in enumerate(items)]
-
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
         kind, text = node.tag.removeprefix(_TAG), node.value
         if kind == "str":
@@ -224,7 +222,9 @@ class _Reader:
         if kind == "bool":
             return text.lower() == "true"
         try:
-            return _number(kind, text)
+            if kind == "float":
+                return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+            return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
         except ValueError:  # Python reads no integers beyond 4,300 digits
             return self._refuse(line, f"a number too long to read: {shown(text)}")
 
@@ -245,22 +245,11 @@ LEFT_OUT = _LeftOut()
 
 def dotted(path: Path) -> str:
     """A path in words: ``env.max_turns``, ``members[2].kind``."""
-    return "".join(_steps(path)) or "the whole file"
-
-
-def _steps(path: Path) -> Iterator[str]:
-    for place, step in enumerate(path):
+    text = ""
+    for step in path:
         if isinstance(step, int):
-            yield f"[{step}]"
+            text += f"[{step}]"
         else:
             name = step if step.isprintable() and 0 < len(step) <= SHOWN else shown(step)
-            yield name if place == 0 else f".{name}"
-
-
-def _number(kind: str, text: str) -> int | float:
-    if kind == "float":
-        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-    digits = text.lower()
-    if digits.startswith(("0o", "0x")):
-        return int(digits, 8 if digits[1] == "o" else 16)
-    return int(digits)
+            text += f".{name}" if text else name
+    return text or "the whole file"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dond_marl.occupants import OccupantNameError, seat_occupant
-from dond_marl.seats import Hinter, Partner
+from dond_marl.seats import Hinter
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
 from partners.llm.partner import LocalLLMPartner
@@ -14,20 +14,24 @@ from partners.llm.service import chosen
 from partners.network.checkpoint import CheckpointError
 
 OWN_MODEL = "the project's own model"
-UNAVAILABLE = ("unreachable", "unparsable", "illegal", "budget", "unstated")
+# What became of hints that were not given, in the order in which a report names it.
+UNAVAILABLE = ("unreachable", "unparsable", "illegal", "budget", "unstated", "missing", "withheld")
 
 
 def hinter_of(hints: HintsConfig) -> Hinter | None:
-    """Who is asked, ``None`` for nobody; no model is read yet and nothing is sent.
-
-    Raises :class:`OccupantNameError` for settings that nobody can be made of.
-    """
+    """Who is asked, ``None`` for nobody; nothing is read or sent yet. Raises :class:`OccupantNameError`."""
     if hints.mode == "none":
         return None
     if hints.mode == "random":
         return RandomHinter()
     if hints.mode == "expert":
-        return ExpertHinter(*_expert_and_greedy(hints.expert))
+        greedy = seat_occupant("heuristic")
+        try:
+            return ExpertHinter(seat_occupant(hints.expert), greedy)
+        except OccupantNameError as error:
+            if not isinstance(error.__cause__, CheckpointError):  # another mistake than a missing file
+                raise
+            return ExpertHinter(None, greedy)  # whose choices stand for the missing expert's, counted so
     return ExpertHinter(seat_occupant(llm_spec(hints)))
 
 
@@ -52,10 +56,7 @@ def llm_spec(hints: HintsConfig) -> dict[str, Any]:
 
 
 def make_ready(schedule: HintSchedule | None) -> None:
-    """Read a local language model now, and make it if it was not yet: before a run begins, rather than in it.
-
-    Raises :class:`partners.llm.client.SetupError`.
-    """
+    """Read a local language model now, or make it, before a run. Raises :class:`partners.llm.client.SetupError`."""
     partner = None if schedule is None else getattr(schedule.hinter, "partner", None)
     if isinstance(partner, LocalLLMPartner):
         partner.local.ready()
@@ -76,9 +77,7 @@ def summary(tally: Mapping[str, int]) -> str:
     """How the hints went, in one line; ``tally`` counts hints by what became of them."""
     asked, available = tally.get("asked", 0), tally.get("available", 0)
     share = f" ({available / asked:.1%})" if asked else ""
-    causes = "".join(
-        f", {tally[cause]:,} {cause}" for cause in (*UNAVAILABLE, "missing", "withheld") if tally.get(cause)
-    )
+    causes = "".join(f", {tally[cause]:,} {cause}" for cause in UNAVAILABLE if tally.get(cause))
     return f"{asked:,} asked, {available:,} available{share}{causes}"
 
 
@@ -93,14 +92,3 @@ def _model(hints: HintsConfig) -> str | None:
     """The model that mode ``llm`` asks here and now, ``None`` for the project's own."""
     model: str | None = getattr(hints.models, chosen(hints.provider))
     return model
-
-
-def _expert_and_greedy(expert: str) -> tuple[Partner | None, Partner]:
-    """The expert (``None`` where its checkpoint is missing), and whose choices then stand for its own, counted so."""
-    greedy = seat_occupant("heuristic")
-    try:
-        return seat_occupant(expert), greedy
-    except OccupantNameError as error:
-        if not isinstance(error.__cause__, CheckpointError):  # another mistake than a missing file
-            raise
-        return None, greedy

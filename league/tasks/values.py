@@ -118,8 +118,7 @@ class MatchTask:
     block: Block
     env: EnvConfig
     seed: int
-    probability: float  # with which the planner chose this match
-    reason: str  # why it did
+    reason: str  # why the planner chose this match
 
     def __str__(self) -> str:
         return f"the match of {self.members[0].name} and {self.members[1].name} in round {self.round}"
@@ -310,7 +309,6 @@ def _occupant(spec: str) -> Partner:
 
 @lru_cache(maxsize=64)
 def _network(blob: str, place: Place, greedy: bool) -> Partner:
-    """A network of this league, by the weights in a learner's blob."""
     from league.tasks.blobs import read_blob  # PyTorch is loaded only where a network plays
     from partners.network.partner import NetworkPartner
 
