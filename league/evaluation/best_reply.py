@@ -37,9 +37,8 @@ def best_reply(partner: Partner, source: ScenarioSource, rules: Rules, *, reveal
             check_odds(partner, rules)
         except ValueError:
             raise ValueError("its answers depend on what was said before, or their odds are not known") from None
-    contexts = [None if revealed else prior_contexts(source, seat) for seat in (0, 1)]
-    players = BestResponse(partner, contexts[0]), BestResponse(partner, contexts[1])
-    return Reply(players, sure or rules.max_turns <= EXACT_TURNS)
+    first, second = (BestResponse(partner, None if revealed else prior_contexts(source, seat)) for seat in (0, 1))
+    return Reply((first, second), sure or rules.max_turns <= EXACT_TURNS)
 
 
 def reply_value(

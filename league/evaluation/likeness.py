@@ -131,10 +131,8 @@ def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:
     for number in range(BINS):
         here = place == number
         n = int(here.sum())
-        mean_confidence, share_right = (
-            float(values[here].mean()) if n else float("nan") for values in (confidence, right)
-        )
-        bins.append(Bin(number / BINS, (number + 1) / BINS, n, mean_confidence, share_right))
+        sure, said = (float(values[here].mean()) if n else float("nan") for values in (confidence, right))
+        bins.append(Bin(number / BINS, (number + 1) / BINS, n, sure, said))
     return tuple(bins)
 
 

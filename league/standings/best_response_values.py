@@ -10,7 +10,7 @@ import json
 import math
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -90,10 +90,9 @@ def store(target: Path = STORED) -> dict[str, tuple[float, float]]:
             continue
         if values is not None:
             responses[name] = values
-    rules: dict[str, Any] = {"max_turns": Rules().max_turns, "disagree": Rules().disagree}
     rounded = {name: [round(value, 9) for value in values] for name, values in responses.items()}
-    text = json.dumps({"prior": PRIOR, **rules, "points_of_ten": rounded}, indent=1) + "\n"
-    write_whole(target, text)
+    rules = {"max_turns": Rules().max_turns, "disagree": Rules().disagree}
+    write_whole(target, json.dumps({"prior": PRIOR, **rules, "points_of_ten": rounded}, indent=1) + "\n")
     return responses
 
 

@@ -28,8 +28,7 @@ class History:
 
     @property
     def round(self) -> int:
-        """The number of rounds it holds, which is that of the next one."""
-        return len(self.stages)
+        return len(self.stages)  # rounds it holds: the number of the next one
 
     def admit(self, members: Iterable[Member]) -> None:
         """Make room for members that take part from the next round on."""

@@ -29,7 +29,6 @@ class Rated(NamedTuple):
     high: Table
 
     def at(self, *place: int) -> Rated:
-        """The rating in one place of the arrays."""
         return Rated(self.value[place], self.low[place], self.high[place])
 
 
@@ -72,9 +71,7 @@ def take_give(mean: Table, games: Table, shares: Table | None = None) -> TakeGiv
     ridge = RIDGE * np.concatenate([[1.0], shares, shares])
     squares = np.triu(squares) + np.triu(squares, 1).T + np.diag(np.append(0.0, ridge))
     points, advantage = weight * np.nan_to_num(mean), seat * np.nan_to_num(mean)
-    sums = np.concatenate(
-        [[points.sum(), advantage.sum()], points.sum(axis=(1, 2)), points.sum(axis=(0, 1))]
-    )  # fmt: skip
+    sums = np.concatenate([[points.sum(), advantage.sum()], points.sum(axis=(1, 2)), points.sum(axis=(0, 1))])
     fit = np.linalg.solve(squares, sums)
     met = weight.any(axis=(1, 2)) | weight.any(axis=(0, 1))
     take, give = (np.where(met, part, np.nan) for part in (fit[2 : 2 + size], fit[2 + size :]))

@@ -77,7 +77,6 @@ class Training:
 
     @property
     def done(self) -> bool:
-        """Whether all of ``num_train_steps`` own decisions are made."""
         return self.learner.decisions >= self.config.training.num_train_steps
 
     @property
@@ -92,7 +91,6 @@ class Training:
         return left / self.decisions_per_second if self.seconds else math.inf
 
     def step(self) -> ProgressRow:
-        """Practice and update once."""
         began = time.perf_counter()
         share = self.config.training.past_selves if self.past else 0.0
         experience, score = practice(
@@ -120,7 +118,6 @@ class Training:
         )
 
     def remember(self) -> None:
-        """Keep a copy of the learner as it is now among its past selves."""
         if self.config.training.past_selves:
             self.past = [*self.past, NetworkPartner(copy_of(self.learner.network))][-PAST_SELVES:]
 
@@ -164,8 +161,8 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     learner = Learner(
         network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None
     )
-    source, partner = config.env.open_source(), seat_occupant(config.env.partner)
     env = config.env
+    source, partner = env.open_source(), seat_occupant(env.partner)
     readings = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
     return Training(config, source, partner, learner, schedule_of(config.hints), references=readings)
 
