@@ -78,23 +78,31 @@ def check_spec(spec: Spec) -> Factory:
 
     Raises :class:`OccupantNameError`.
     """
-    kind, parameters = parse_spec(spec)
-    known = catalogue()
+    return check_parameters("occupant", catalogue(), *parse_spec(spec))
+
+
+def check_parameters(
+    what: str, known: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """What makes a ``what`` of this ``kind`` out of those ``known``, once it is known to take the parameters.
+
+    Raises :class:`OccupantNameError`.
+    """
     if kind not in known:
         near = difflib.get_close_matches(kind, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise OccupantNameError(f"no occupant is called {kind!r}{hint}; known: {', '.join(known)}")
+        raise OccupantNameError(f"no {what} is called {kind!r}{hint}; known: {', '.join(known)}")
     factory = known[kind]
     allowed = inspect.signature(factory).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())
     unknown = [name for name in parameters if name not in allowed]
     if unknown and not takes_any:
         takes = ", ".join(allowed) or "no parameters"
-        raise OccupantNameError(f"{kind!r} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
+        raise OccupantNameError(f"the {what} {kind!r} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
     needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     missing = [name for name in needed if name not in parameters]
     if missing:
-        raise OccupantNameError(f"{kind!r} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
+        raise OccupantNameError(f"the {what} {kind!r} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
     return factory
 
 

@@ -23,11 +23,10 @@ class BestResponse:
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
     :mod:`dond_marl.yardsticks.best_response`). It knows how ``to`` answers, but not its values: it believes the
     scenario prior and learns from every answer. To a partner that gambles but knows its probabilities it is exact in
-    games of at most four turns; in longer ones it acts by what its acts would be worth if it knew the partner's values,
-    until three turns are left (:mod:`dond_marl.yardsticks.odds`). Solved when it is first asked, for the views that
-    come up. If its partner says what ``to`` would say under no values, it begins again with the prior. ``contexts``:
-    the distribution to believe in instead of the one that the game names. The uniform prior, with its 1,330 possible
-    partner values, is out of reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
+    games of at most four turns; in longer ones it acts as if it knew the partner's values until three turns are left
+    (:mod:`dond_marl.yardsticks.odds`). If its partner says what ``to`` would say under no values, it begins again with
+    the prior. ``contexts``: the distribution to believe in instead of the one that the game names. The uniform prior
+    is out of reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
     """
 
     traits = Traits(deterministic=True)
@@ -58,8 +57,7 @@ class BestResponse:
     def value(self, seat: int, rules: Rules, prior: str) -> float:
         """What it is worth in ``seat``, expected points of ten over the ``contexts`` that it was given.
 
-        What is solved for that need not be solved again for playing. Raises ``ValueError`` where it was given none or
-        where ``to`` is not deterministic.
+        Raises ``ValueError`` where it was given none or where ``to`` is not deterministic.
         """
         check_exact(self.to, rules)
         if self._contexts is None:

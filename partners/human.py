@@ -1,7 +1,6 @@
-"""A person in a seat: asked game by game, through an object that knows how to show a game and to take an answer.
+"""A person in a seat, who sees what any occupant of it sees and is held to the same rules.
 
-How a person is asked (a terminal, a window, a script in a test) is no business of this floor: whoever seats the person
-brings the :class:`Interface`. A person sees what any occupant of the seat sees, and is held to the same rules.
+Whoever seats the person brings the :class:`Interface`: a terminal, a window, a script in a test.
 """
 
 from __future__ import annotations
@@ -61,10 +60,7 @@ class Interface(Protocol):
 
 
 class Human:
-    """A person, who is asked game by game and answers through ``interface``.
-
-    Raises :class:`IllegalAct` where the interface lets an act pass that the rules forbid.
-    """
+    """A person, who answers through ``interface``. Raises :class:`IllegalAct` where that lets an illegal act pass."""
 
     traits = Traits(human=True)
 
@@ -77,16 +73,14 @@ class Human:
         return f"Human({type(self.interface).__name__})"
 
     def act(self, turns: Turns) -> Decisions:
-        actions = [self._asked(view) for view in views(turns)]
-        acts = np.array([action.act_type for action in actions], dtype=np.int8)
-        return decide(acts, np.array([action.oA for action in actions], dtype=np.int8).reshape(-1, 3))
-
-    def _asked(self, view: View) -> Action:
-        action = self.interface.ask(view)
-        rule = view.rule_against(action)  # here, while its numbers are still whole: int8 would fold large ones
-        if rule is not None:
-            raise IllegalAct(f"the person's interface let an illegal act pass: {rule}")
-        return action
+        act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
+        for row, view in enumerate(views(turns)):
+            action = self.interface.ask(view)
+            rule = view.rule_against(action)  # here, while its numbers are still whole: int8 would fold large ones
+            if rule is not None:
+                raise IllegalAct(f"the person's interface let an illegal act pass: {rule}")
+            act[row], oA[row] = action
+        return decide(act, oA)
 
 
 def human(interface: str) -> Human:

@@ -1,11 +1,9 @@
 """A judge's opinion as a reward: whether the learner negotiated in a style, for every finished game.
 
-A judge may fail: a service is down, a budget is spent, an answer is neither yes nor no. Such a game is not paid 0,
-which would mean *no*; it is paid the mean of the judged games beside it, which pushes neither way, and it is counted.
-Where most of them fail there is nothing to learn from, and learning stops with :class:`JudgeError`.
-
-Source: Kwon et al. 2023 (arXiv 2303.00001), section 3: a language model's yes or no in place of a reward function.
-There an episode without a readable answer is left out of the update.
+A game without a verdict (a service is down, a budget is spent, an answer is neither yes nor no) is paid the mean of the
+judged games beside it, which pushes neither way, and it is counted. Where most of them fail, learning stops with
+:class:`JudgeError`. Source: Kwon et al. 2023 (arXiv 2303.00001), section 3: a language model's yes or no in place of a
+reward function; there an episode without a readable answer is left out of the update.
 """
 
 from __future__ import annotations

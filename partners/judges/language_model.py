@@ -1,10 +1,7 @@
 """A language model as the judge: a task description, a few worked episodes, the episode, the question; yes or no.
 
-Only an answer whose first word is *yes* or *no* counts. It goes through the clients of :mod:`partners.llm`, so that
-verdicts can be recorded and replayed, and no more is spent than the budget allows; equal episodes are asked about once.
-
-Source: Kwon et al. 2023 (arXiv 2303.00001), section 3 and appendix A.1, for the parts of the prompt and their order.
-The words are ours.
+Only an answer whose first word is *yes* or *no* counts; equal episodes are asked about once. Source: Kwon et al. 2023
+(arXiv 2303.00001), section 3 and appendix A.1, for the parts of the prompt and their order; the words are ours.
 """
 
 from __future__ import annotations

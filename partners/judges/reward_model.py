@@ -1,8 +1,7 @@
 """The baseline of the judge: a reward model that is trained on the same few labelled episodes, by supervised learning.
 
-It reads an episode as a sequence, as the judge does: the table with both sides' values, every act, then how it ended
-and what both earned. Source: Kwon et al. 2023 (arXiv 2303.00001), section 4.3, and its published code: a GRU of 128
-units, Adam at 0.05, until every label is right or 100 epochs are over.
+It reads what the judge reads, as a sequence. Source: Kwon et al. 2023 (arXiv 2303.00001), section 4.3, and its
+published code: a GRU of 128 units, Adam at 0.05, until every label is right or 100 epochs are over.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The losses of the learners: pure functions of tensors, each with its paper.
 
-B decisions of one seat or of both; T own decisions of N games. Actions have four parts, the act and the three entries
-of ``oA``; parts are laid out side by side, ``[B, 4, W]``, W the widest part, what is not allowed masked.
+B decisions; T own decisions of N games. Actions have four parts, the act and the three entries of ``oA``, side by side:
+``[B, 4, W]``, W the widest part, what is not allowed masked.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ every reported score stay own points. Rewards are named as occupants are: ``own`
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import math
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.errors import InputError
-from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
+from dond_marl.occupants import OccupantNameError, check_parameters, parse_spec, spec_name
 from dond_marl.scenarios.sources import Scenarios
 from partners.judges.language_model import llm_judge
 from partners.judges.rules import local_judge
@@ -167,19 +166,10 @@ def reward_name(spec: str) -> str:
         kind, parameters = parse_spec(spec)
     except OccupantNameError:
         raise RewardError(message) from None
-    if kind not in REWARDS:
-        near = difflib.get_close_matches(kind, REWARDS, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise RewardError(f"no reward is called {kind!r}{hint}; known: {', '.join(REWARDS)}")
-    allowed = inspect.signature(REWARDS[kind]).parameters
-    unknown = [name for name in parameters if name not in allowed]
-    if unknown:
-        takes = ", ".join(allowed) or "no parameters"
-        raise RewardError(f"the reward {kind} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
-    required = [parameter.name for parameter in allowed.values() if parameter.default is parameter.empty]
-    missing = [name for name in required if name not in parameters]
-    if missing:
-        raise RewardError(f"the reward {kind} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
+    try:
+        check_parameters("reward", REWARDS, kind, parameters)
+    except OccupantNameError as error:
+        raise RewardError(str(error)) from None
     return spec_name(spec)
 
 

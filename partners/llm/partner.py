@@ -126,8 +126,7 @@ class LLMPartner:
 class LocalLLMPartner(LLMPartner):
     """An :class:`LLMPartner` whose model is ``local``: it knows the probability of everything that it could reply.
 
-    ``client`` is ``local`` itself, or a cache before it. At temperature 0 it is deterministic. Above, it draws one of
-    ``samples`` answers by the turn's noise.
+    ``client`` is ``local`` itself, or a cache before it.
     """
 
     def __init__(

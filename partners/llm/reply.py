@@ -71,10 +71,7 @@ def reply_line(action: Action, confidence: float) -> str:
 
 
 def read_reply(text: str, legal: Legal, *, finished: bool = True) -> LegalReply | Reason:
-    """The act in ``text``, if it is ``legal``; ``finished`` is False where the model was cut off.
-
-    White space at both ends is no reason to refuse. Takes time linear in the length; raises nothing.
-    """
+    """The act in ``text``, if it is ``legal``; ``finished`` is False where the model was cut off. Raises nothing."""
     fields = _fields(text.strip(" \t\r\n"))
     if isinstance(fields, Reason):
         cut = not finished and fields in (Reason.EMPTY, Reason.UNPARSABLE)

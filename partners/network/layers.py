@@ -49,10 +49,9 @@ class _Linear(torch.autograd.Function):
 
 
 class Tanh(nn.Module):
-    """The hyperbolic tangent, in place, by the logistic function."""
+    """The hyperbolic tangent to within 2e-7, written over its argument, by the logistic function."""
 
     def forward(self, rows: Tensor) -> Tensor:
-        """``tanh(rows)`` to within 2e-7, written over ``rows``."""
         return cast(Tensor, _Tanh.apply(rows))  # type: ignore[no-untyped-call]
 
 

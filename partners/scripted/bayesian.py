@@ -2,9 +2,8 @@
 
 They start from the exact beliefs that the scenario prior leaves them (:mod:`dond_marl.yardsticks.beliefs`) and learn
 from claims: a partner with values v is taken to claim each split with probability proportional to ``exp(rationality *
-share)``, share being what it would keep of its whole value, independently each time (Boltzmann-rational claims). The
-likelihood of all its claims then needs only their sum and their number. Expectations are rounded to ``1 / 2**20``
-before they are compared, so that the last bit of a sum never decides.
+share)``, share being what it would keep of its whole value, independently each time (Boltzmann-rational claims).
+Expectations are rounded to ``1 / 2**20`` before they are compared, so that the last bit of a sum never decides.
 """
 
 from __future__ import annotations
@@ -193,7 +192,8 @@ def _log_normalizers(turns: Turns, types: Int8s, rationality: float) -> Doubles:
     base = MAX_VALUE + 1
     codes = (types[0].astype(np.int32) * base + types[1]) * base + types[2]
     codes += which.reshape(-1).astype(np.int32) * tables.shape[1]
-    return np.take(tables, codes)
+    logs: Doubles = tables.ravel().take(codes)
+    return logs
 
 
 @lru_cache(maxsize=2048)

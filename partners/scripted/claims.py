@@ -20,7 +20,8 @@ class Claims(NamedTuple):
     @property
     def number(self) -> NDArray[np.int64]:
         """How many claims, ``[B]``."""
-        return np.count_nonzero(self.made, axis=0)
+        number: NDArray[np.int64] = self.made.sum(axis=0)
+        return number
 
     def distinct(self) -> NDArray[np.int64]:
         """How many different claims, ``[B]``."""
@@ -29,8 +30,9 @@ class Claims(NamedTuple):
         base = MAX_COUNT + 1
         codes = (self.oA[:, 0].astype(np.int16) * base + self.oA[:, 1]) * base + self.oA[:, 2]
         codes = np.sort(np.where(self.made, codes, np.int16(-1)), axis=0)
-        # What was not made sorts first and is never new.
-        return np.count_nonzero(np.diff(codes, axis=0, prepend=np.int16(-1)) > 0, axis=0)
+        new = np.diff(codes, axis=0, prepend=np.int16(-1)) > 0  # what was not made sorts first and is never new
+        number: NDArray[np.int64] = new.sum(axis=0)
+        return number
 
     def latest(self) -> Int8s:
         """The latest claim, ``[B, 3]``; zeros before the first."""

@@ -1,8 +1,7 @@
 """Arithmetic that several partners share: what a seat's splits are worth to it, and choosing one per game.
 
 Arrays lie with the games last, ``[G, B]`` for the G splits of a grid and B games. A choice is an exact integer
-comparison, so a row's answer is the same in any company: whatever the largest pool of the batch is, ties fall to the
-split that keeps the fewest items, then to the first in lexicographic order.
+comparison; ties fall to the split that keeps the fewest items, then to the first in lexicographic order.
 """
 
 from __future__ import annotations
@@ -123,7 +122,8 @@ def ranking(turns: Turns) -> Numbers:
 
 def worthwhile(ranks: Numbers) -> NDArray[np.int64]:
     """How many of the ranked splits are worth anything to the seat, ``[B]``."""
-    return np.count_nonzero(ranks < _TOP * _POINT, axis=1)
+    number: NDArray[np.int64] = (ranks < _TOP * _POINT).sum(axis=1)
+    return number
 
 
 def at_rank(turns: Turns, ranks: Numbers, rank: NDArray[np.int64]) -> Int8s:

@@ -2,8 +2,7 @@
 
 The aspiration falls from 1 to ``floor`` as t, the time on the seat's own turns, runs from 0 at its first to 1 at its
 last: ``floor + (1 - floor) * (1 - t**exponent)``. A seat asks for its worst own split that reaches the aspiration
-(ties: the fewest items, then the first in lexicographic order) and agrees to any offer that does. The seat that has
-the last turn of all makes its lowest offer there, where nobody can answer: so says the formula.
+(ties: the fewest items, then the first in lexicographic order) and agrees to any offer that does.
 """
 
 from __future__ import annotations

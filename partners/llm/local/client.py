@@ -37,13 +37,12 @@ class LocalSettings:
 
     ``model``: a folder with ``config.json`` and ``*.safetensors``, or a name in the local Hugging Face cache; with
     ``download`` also one on the hub, at ``revision``. ``temperature``: of sampling, 0 for the likeliest answer.
-    ``batch``: prompts read at once. ``remembered``: answers kept in memory, as the same question comes up often.
     """
 
     model: str
     temperature: float = 0.0
-    batch: int = 64
-    remembered: int = 100_000
+    batch: int = 64  # prompts read at once
+    remembered: int = 100_000  # answers kept in memory
     device: str = "cpu"
     download: bool = False
     revision: str | None = None

@@ -80,9 +80,9 @@ class LocalModel:
 
 
 def load_model(source: str, *, download: bool = False, revision: str | None = None, device: str = "cpu") -> LocalModel:
-    """The model in the folder ``source``, or of that name in the local Hugging Face cache.
+    """The model in the folder ``source``, or of that name in the local Hugging Face cache, with ``download`` on the hub.
 
-    With ``download``, a name that is not there is fetched from the hub. Raises :class:`SetupError`.
+    Raises :class:`SetupError`.
     """
     import torch
     from huggingface_hub import snapshot_download

@@ -57,12 +57,11 @@ class StudentSettings:
 class Recipe:
     """What a local model is made from.
 
-    ``teacher``: the partner that is imitated, by name. ``history_cap``: acts of the history that its prompts show, by
-    default none where the teacher declares that it has no memory. ``threads``: of PyTorch; another number makes a
-    slightly different model.
+    ``history_cap``: acts of the history that its prompts show, by default none where the teacher has no memory.
+    ``threads``: of PyTorch; another number makes a slightly different model.
     """
 
-    teacher: str = "expert"
+    teacher: str = "expert"  # the partner that is imitated, by name
     games: tuple[Games, ...] = GAMES
     history_cap: int | None = None
     max_turns: int = 10

@@ -118,6 +118,7 @@ def test_it_judges_as_a_reward_recorded_and_replayed(folder, tmp_path):
         ({"model": "x", "base_url": "http://127.0.0.1/v1"}, "no other takes one"),
         ({"model": "x", "max_usd": 1.0, "prompt_price": 1, "completion_price": 1}, "costs time alone"),
         ({"model": "x", "batch": 0}, "batch must be"),
+        ({"model": "x", "max_tokens": 3}, "max_tokens must be"),
         ({"model": " "}, "model must be"),
     ],
 )

@@ -318,6 +318,7 @@ def test_a_refused_key_ends_the_run_in_one_line(monkeypatch):
         ({"provider": "openai"}, "needs a base_url"),
         ({"base_url": "http://h/v1"}, "no other takes one"),
         ({"max_usd": 1.0}, "needs prompt_price"),
+        ({"provider": "hf", "max_tokens": 3}, "max_tokens must be"),
         ({"cache_mode": "record"}, "record or replay with a cache"),
         ({"prompt_path": "nowhere.txt"}, "cannot be read"),
         ({"fallback": "none"}, "fallback must be"),
