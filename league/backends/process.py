@@ -49,7 +49,6 @@ class ProcessBackend(Backend):
             self._workers.pop().kill()
 
     def hand_out(self, flight: Flight) -> None:
-        """Give every idle worker a task, starting workers where there are too few."""
         for worker in [worker for worker in self._workers if worker.number is None and not worker.alive]:
             self._remove(worker)
         while flight.waiting:

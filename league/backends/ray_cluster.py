@@ -81,7 +81,6 @@ class RayBackend(Backend):
             self._ray.shutdown()
 
     def hand_out(self, flight: Flight) -> None:
-        """Give every idle actor a task, starting actors where there are too few."""
         for actor in [actor for actor in self._actors if actor.idle][: len(flight.waiting)]:
             actor.number = flight.waiting.popleft()
             task = flight.tasks[actor.number]
@@ -96,7 +95,6 @@ class RayBackend(Backend):
             self._actors.append(_Actor(options.remote()))
 
     def collect(self, flight: Flight) -> None:
-        """Take what the actors answer, and replace those that are lost."""
         awaited = {actor.answer: actor for actor in self._actors if not actor.idle}
         answered, _ = self._ray.wait(list(awaited), num_returns=len(awaited), timeout=0)
         if not answered:

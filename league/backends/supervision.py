@@ -75,7 +75,6 @@ class Worker:
         return message
 
     def page(self) -> blame.Reading:
-        """Whom it is asking now, and how long everybody has taken."""
         return blame.read(self._page)
 
     def kill(self) -> None:

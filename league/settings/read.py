@@ -110,7 +110,6 @@ class Config(Section):
 
     @property
     def hinted(self) -> bool:
-        """Whether a learner gets hints in any stage."""
         return any(stage.hinted for stage in self.curriculum)
 
     @property

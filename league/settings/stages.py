@@ -81,12 +81,10 @@ class StageConfig(Section):
         return learner.model_copy(update=own.changes()) if own.learns else None
 
     def hints_of(self, learner: str) -> HintsConfig:
-        """The hints that a learner gets in this stage."""
         own = self.learners.get(learner, StageLearner()).hints
         return self.hints if own is None else own
 
     @property
     def hinted(self) -> bool:
-        """Whether any learner gets hints."""
         everybody = (self.hints, *(learner.hints for learner in self.learners.values()))
         return any(hints is not None and hints.mode != "none" for hints in everybody)

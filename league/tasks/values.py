@@ -198,7 +198,6 @@ class TrainTask:
         return {self.state.blob, *(seat.blob for seat in self.asked if seat.blob is not None)}
 
     def forfeited(self, member: str, cause: str) -> TrainResult:
-        """The result where ``member`` made the practice impossible."""
         return self.unfinished(f"{member}: {cause}")
 
     def unfinished(self, cause: str) -> TrainResult:
