@@ -1,9 +1,8 @@
 """What every partner must keep to, checked by playing it: for the built-in catalogue and for your own partners.
 
-``check_partner(MyPartner())`` puts it into positions of every rule variant, reached by its own play and by random
-play, and raises an :class:`AssertionError` that says which rule it broke and where. :func:`check_in_another_process`
-asks a fresh interpreter the same questions. Remote and human partners are exempt from purity, privileged ones from not
-seeing the other seat's values.
+``check_partner(MyPartner())`` puts it into positions of every rule variant, reached by its own play and by random play;
+:func:`check_in_another_process` asks a fresh interpreter the same questions. Remote and human partners are exempt from
+purity, privileged ones from not seeing the other seat's values.
 """
 
 from __future__ import annotations
@@ -56,9 +55,8 @@ def check_partner(
 ) -> None:
     """Check ``partner`` in games with at most ``max_count`` items of a type; ``games`` of each kind.
 
-    ``sources`` and ``variants`` (rules, and whether values are revealed) leave out what it is not made for.
-
-    Raises :class:`AssertionError` naming the first rule broken.
+    ``sources`` and ``variants`` (rules, and whether values are revealed) leave out what it is not made for. Raises
+    :class:`AssertionError` naming the first rule broken, and where.
     """
     _check_kind(partner)
     exempt = partner.traits.remote or partner.traits.human
@@ -68,9 +66,8 @@ def check_partner(
         decisions = _ask(partner, position.where, position.turns)
         if not exempt:
             _check_pure(partner, position, decisions, rng)
-            _expect_same(
-                partner, position.where, decisions, _ask(copy, position.where, position.turns), "after pickling"
-            )
+            copied = _ask(copy, position.where, position.turns)
+            _expect_same(partner, position.where, decisions, copied, "after pickling")
 
 
 def check_in_another_process(partners: Mapping[str, Partner], *, games: int = 8, seed: int = 0) -> None:
@@ -174,13 +171,8 @@ def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
     )
     _expect(_bytes(turns) == before, partner, where, "wrote into its turns")
     size = turns.size
-    for name, shape, dtype in (
-        ("act_type", (size,), np.int8),
-        ("oA", (size, 3), np.int8),
-        ("confidence", (size,), np.float32),
-        ("cause", (size,), np.int8),
-    ):
-        array = getattr(decisions, name)
+    for name, array in decisions._asdict().items():
+        shape, dtype = (size, 3) if name == "oA" else (size,), np.float32 if name == "confidence" else np.int8
         fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
         got = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
         _expect(fits, partner, where, f"must answer {name} as {dtype.__name__}{list(shape)}; got {got}")
@@ -214,9 +206,7 @@ def _first(rows: NDArray[np.bool_]) -> str:
 
 
 def _rows(decisions: Decisions, index: NDArray[np.int64]) -> Decisions:
-    return Decisions(
-        decisions.act_type[index], decisions.oA[index], decisions.confidence[index], decisions.cause[index]
-    )
+    return Decisions(*(getattr(decisions, name)[index] for name in Decisions._fields))
 
 
 def _bytes(turns: Turns) -> list[bytes]:
@@ -236,9 +226,8 @@ def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator
         return opened.draw(rng, games), opened.prior
     counts = rng.integers(0, max_count + 1, size=(games, 3), dtype=np.int8)
     counts[~counts.any(axis=1), 1] = 1
-    utilities = rng.integers(0, 11, size=(games, 2, 3), dtype=np.int8) * rng.integers(
-        0, 2, size=(games, 1, 3), dtype=np.int8
-    )
+    utilities = rng.integers(0, 11, size=(games, 2, 3), dtype=np.int8)
+    utilities *= rng.integers(0, 2, size=(games, 1, 3), dtype=np.int8)
     counts[0], utilities[0], utilities[1, 0] = max_count, 10, 0  # the largest table; a seat that values nothing
     return Scenarios(counts, utilities), "lewis"
 
@@ -252,9 +241,8 @@ def _otherwise(scenarios: Scenarios, seat: int, rng: np.random.Generator) -> Sce
 
 def _random_offers(turns: Turns, rules: Rules, rng: np.random.Generator) -> Decisions:
     """Acts that keep the games going: offers, some of them INSISTed, and rejections where the rules allow those."""
-    act = rng.choice(
-        np.array([Act.PROPOSE, Act.INSIST, Act.DISAGREE], dtype=np.int8), size=turns.size, p=[0.5, 0.3, 0.2]
-    )
+    acts = np.array([Act.PROPOSE, Act.INSIST, Act.DISAGREE], dtype=np.int8)
+    act = rng.choice(acts, size=turns.size, p=[0.5, 0.3, 0.2])
     if rules.disagree == "ends":
         act[act == Act.DISAGREE] = Act.PROPOSE
     return decide(act, rng.integers(0, turns.counts + 1))

@@ -35,7 +35,6 @@ class HintAdapter:
 
     @property
     def pieces(self) -> tuple[tuple[str, int], ...]:
-        """Names and widths, in order."""
         return self.base.pieces + (PIECES if self.hints else ())
 
     @property
@@ -52,8 +51,7 @@ class HintAdapter:
         features = encode(turns, self.base)
         if not self.hints:
             return features
-        joined: Floats = np.concatenate([features, turns.hint_features], axis=1)
-        return joined
+        return np.concatenate([features, turns.hint_features], axis=1)
 
     def features(self, observation: Mapping[str, Any], info: Mapping[str, Any] | None = None) -> Floats:
         """The features of one seat of an environment, ``[width]`` float32, from its ``Dict`` observation and its info.

@@ -127,8 +127,7 @@ def is_legal(turns: Turns, act_type: NDArray[np.integer], oA: NDArray[np.integer
     known = (act_type >= 0) & (act_type <= Act.END)
     open_ = turns.act_mask[np.arange(turns.size), np.where(known, act_type, Act.END)]
     within = ((oA >= 0) & (oA <= turns.caps)).all(axis=1)
-    legal: Bools = known & open_ & (within | (act_type > Act.INSIST))
-    return legal
+    return known & open_ & (within | (act_type > Act.INSIST))
 
 
 def neutral_unless(

@@ -221,9 +221,7 @@ def _owned(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Tripl
         wanted = _split([mention._replace(owner=ME) for mention in mentioned.mentions], counts)
         if theirs is not None and all(a <= b for a, b in zip(wanted, theirs, strict=True)):
             owner = YOU  # part of what the partner asked for: "one hat" to "I want the hats"
-        elif mentioned.suggests or (
-            theirs is not None and mine is not None and _apart(wanted, theirs) < _apart(wanted, mine)
-        ):
+        elif mentioned.suggests or (theirs and mine and _apart(wanted, theirs) < _apart(wanted, mine)):
             raise Unclear("a list for nobody named")
     return tuple(
         mention._replace(owner=owner) if mention.owner == NOBODY else mention for mention in mentioned.mentions
@@ -286,7 +284,6 @@ def _amount(mention: Mention, counts: Triple, others: Half) -> int:
 
 
 def _kept(kind: int, count: int, got: tuple[Half, Half], rests: set[int], named: set[int]) -> int:
-    """What the speaker keeps of one type."""
     mine, yours = got[ME][kind], got[YOU][kind]
     if mine is not None and yours is not None and mine + yours != count:
         raise _DoesNotAddUp("does not add up")

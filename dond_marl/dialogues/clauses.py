@@ -94,11 +94,9 @@ class _Reader:
         self._loose = ""  # a number or a "them" that waits for its items
 
     def doubt(self, why: str) -> None:
-        """Mark this clause as one that cannot be read."""
         self._unclear.append(why)
 
     def read(self, word: str, before: str, after: list[str]) -> None:
-        """Take in one tag, between its neighbours."""
         if word in _ITEMS:
             self._item(*_ITEMS[word])
         elif word in _WHOLES:

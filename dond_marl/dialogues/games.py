@@ -105,7 +105,6 @@ def _negotiation(row: Dialogue, line: int) -> Negotiation:
 
 
 def _closing(negotiation: Negotiation, readings: tuple[Reading, ...]) -> Reading:
-    """What the click that closed the talk says."""
     click = readings[-1]
     before = readings[-2].action if len(readings) > 1 else None
     if negotiation.cut_off:

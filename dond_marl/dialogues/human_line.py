@@ -83,18 +83,13 @@ def stored_human_line() -> HumanLine:
 
 
 def to_json(line: HumanLine) -> dict[str, Any]:
-    """The figures as plain JSON values, rounded."""
+    """The figures as plain JSON values, rounded to ``DECIMALS``."""
     figures = {
         name: {field: round(number, DECIMALS) for field, number in figure._asdict().items()}
         for name, figure in line.figures.items()
     }
-    return {
-        "source": line.source,
-        "files": dict(line.files),
-        "perspectives": line.perspectives,
-        "confidence": CONFIDENCE,
-        "figures": figures,
-    }
+    counted = {"source": line.source, "files": dict(line.files), "perspectives": line.perspectives}
+    return {**counted, "confidence": CONFIDENCE, "figures": figures}
 
 
 def as_lines(line: HumanLine) -> list[str]:

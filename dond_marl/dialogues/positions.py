@@ -79,13 +79,12 @@ class Positions(NamedTuple):
     def _turns(self, taken: int) -> Turns:
         size = self.size
         acts, offers = np.full((taken, size), -1, dtype=np.int8), np.zeros((taken, 3, size), dtype=np.int8)
+        offered = self.last_partner_act <= Act.INSIST
         if taken:  # of what was said before, a memoryless occupant may look at the last act alone
             acts[-1] = self.last_partner_act
-            offers[-1] = (
-                (self.counts - self.last_partner_offer_for_me) * (self.last_partner_act <= Act.INSIST)[:, None]
-            ).T
+            offers[-1] = ((self.counts - self.last_partner_offer_for_me) * offered[:, None]).T
         mask = np.ones((size, len(Act)), dtype=bool)
-        mask[:, Act.AGREE] = self.last_partner_act <= Act.INSIST
+        mask[:, Act.AGREE] = offered
         return Turns(
             rules=self.rules,
             prior=PRIOR,

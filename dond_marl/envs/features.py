@@ -30,7 +30,6 @@ class BaseLayout:
 
     @property
     def pieces(self) -> tuple[tuple[str, int], ...]:
-        """Names and widths, in order."""
         optional = (("partner_utilities", 3),) if self.partner_utilities else ()
         return (
             ("counts", 3),

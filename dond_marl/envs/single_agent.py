@@ -97,10 +97,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         raise PartnerError(f"{PATIENCE} games in a row ended before {self.agent} could move: {self._why_never()}")
 
     def step(self, action: dict[str, Any]) -> tuple[Observation, float, bool, bool, Info]:
-        """Say ``action`` and let the partner answer.
-
-        Raises as :meth:`NegotiationEnv.step` does, and :class:`PartnerError`.
-        """
+        """Say ``action``; the partner answers. Raises as :meth:`NegotiationEnv.step`, and :class:`PartnerError`."""
         if not self._playing:
             raise OrderError("there is no game to step: call reset() first")
         self.env.step(action)
@@ -117,7 +114,6 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         self.env.close()
 
     def _skip(self) -> None:
-        """One more game ended before the agent moved; only those in which the partner opens can."""
         self._skipped += 1
         if self._skipped == NOTICE and self._fixed_seat is None and self._seat not in self._met:
             logger.warn(

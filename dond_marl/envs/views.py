@@ -104,8 +104,7 @@ def as_bools(mask: Any) -> Bools:
     """A mask of any view as one bool vector, in the order of the action space's parts."""
     if isinstance(mask, Mapping):
         mask = (mask["act_type"], *mask["oA"])
-    joined: Bools = np.concatenate(mask).astype(bool) if isinstance(mask, tuple) else np.asarray(mask, dtype=bool)
-    return joined
+    return np.concatenate(mask).astype(bool) if isinstance(mask, tuple) else np.asarray(mask, dtype=bool)
 
 
 @lru_cache(maxsize=32)

@@ -30,7 +30,6 @@ def transcript_lines(state: State) -> list[str]:
 
 
 def _table(scenario: Scenario) -> list[str]:
-    """What is on the table, and what each seat values."""
     lines = [f"On the table: {in_words(scenario.counts)}."]
     for seat, name in enumerate(SEATS):
         values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, scenario.utilities[seat], strict=True))
@@ -49,7 +48,6 @@ def _inexact_lines(game: InexactGame) -> list[str]:
 
 
 def _shares(scenario: Scenario, allocation: tuple[Triple, Triple]) -> str:
-    """Who gets what, and the points."""
     points = [worth(scenario.utilities[seat], items) for seat, items in enumerate(allocation)]
     return "; ".join(
         f"{name} gets {in_words(items)} ({score} point{'' if score == 1 else 's'})"

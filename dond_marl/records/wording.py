@@ -52,9 +52,7 @@ def _share(items: Triple, counts: Triple) -> str:
     if items == counts:
         return "everything"
     named = [_named(*part) for part in zip(items, counts, ITEMS, strict=True) if part[0]]
-    if not named:
-        return "nothing"
-    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    return " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:]))) or "nothing"
 
 
 def _named(number: int, count: int, item: str) -> str:

@@ -143,11 +143,8 @@ def _parsed(path: Path, content: bytes, parse: Callable[[str], Row]) -> list[Row
 def _verify(path: Path, content: bytes) -> None:
     digest, known = checksum(content), CHECKSUMS[path.name]
     if digest not in known:
-        raise _wrong(
-            path,
-            f"not the published file: its SHA-256 is {digest}, expected {' or '.join(known)} "
-            f"(every line reads well, so a line was changed, lost or added)",
-        )
+        problem = f"not the published file: its SHA-256 is {digest}, expected {' or '.join(known)}"
+        raise _wrong(path, f"{problem} (every line reads well, so a line was changed, lost or added)")
 
 
 def _wrong(path: Path, what: str, line: int | None = None) -> DataError:

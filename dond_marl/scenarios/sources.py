@@ -68,7 +68,6 @@ class Scenarios(NamedTuple):
         return Scenarios(self.counts, self.utilities[:, ::-1])
 
     def scenario(self, index: int) -> Scenario:
-        """One of them as a value of :mod:`dond_marl.game`."""
         first, second = self.utilities[index].tolist()
         return Scenario(tuple(self.counts[index].tolist()), (tuple(first), tuple(second)))
 

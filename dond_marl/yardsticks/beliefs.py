@@ -36,14 +36,6 @@ class Beliefs(NamedTuple):
     weights: Doubles  # [B, K] each row sums to 1; 0 where a row has fewer than K types
 
 
-class _Contexts(NamedTuple):
-    """Every private view (pool, own values) of the Lewis space and the partner values that go with it."""
-
-    keys: NDArray[np.int64]  # [C] ascending
-    types: Int8s  # [C, K, 3]
-    weights: Doubles  # [C, K]
-
-
 def partner_beliefs(turns: Turns) -> Beliefs:
     """What the seats to move believe of their partners' values; where those are revealed, they are certain."""
     prior = beliefs(turns.prior, turns.counts, turns.my_utilities)
@@ -76,11 +68,11 @@ def beliefs(prior: str, counts: Int8s, my_utilities: Int8s) -> Beliefs:
 
 
 def _lewis(counts: Int8s, my_utilities: Int8s) -> Beliefs:
-    table = _lewis_contexts()
+    known_keys, table = _lewis_contexts()
     keys = numbers_of(counts, my_utilities)
-    place = np.searchsorted(table.keys, keys)
-    place[place == len(table.keys)] = 0
-    missing = table.keys[place] != keys
+    place = np.searchsorted(known_keys, keys)
+    place[place == len(known_keys)] = 0
+    missing = known_keys[place] != keys
     known = Beliefs(table.types[place], table.weights[place])
     return _merge(known, np.flatnonzero(missing), _worth(counts[missing], LEWIS_WHOLE)) if missing.any() else known
 
@@ -119,7 +111,8 @@ def numbers_of(counts: Int8s, utilities: Int8s) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=1)
-def _lewis_contexts() -> _Contexts:
+def _lewis_contexts() -> tuple[NDArray[np.int64], Beliefs]:
+    """The numbers of all private views (pool, own values) of the Lewis space, ``[C]`` ascending, and their beliefs."""
     space = lewis_space()  # the swap of each scenario is in it too, so seat_0's views are all views
     keys, which, numbers = np.unique(
         numbers_of(space.counts, space.utilities[:, 0]), return_inverse=True, return_counts=True
@@ -129,7 +122,7 @@ def _lewis_contexts() -> _Contexts:
     types = np.zeros((len(keys), int(numbers.max()), 3), dtype=np.int8)
     types[which[order], column] = space.utilities[order, 1]
     weights = (np.arange(types.shape[1]) < numbers[:, None]) / numbers[:, None]
-    return _Contexts(keys, types, weights)
+    return keys, Beliefs(types, weights)
 
 
 # All values in 0..10 that are not all zero, counting up: [1330, 3].

@@ -222,7 +222,9 @@ class Solver:
             level = self._solve(missing, left)
             if known is not None:
                 order = np.argsort(np.concatenate([known.numbers, level.numbers]))
-                level = Level(*(np.concatenate(both)[order] for both in zip(known, level, strict=True)))
+                level = Level(
+                    *(np.concatenate([getattr(known, name), getattr(level, name)])[order] for name in Level._fields)
+                )
             self._levels[left] = level
         return self._levels[left]
 
@@ -293,16 +295,14 @@ def _talk_stops(moves: Moves, states: States, left: int) -> tuple[Doubles, Index
     worth = moves.points[states.context, mine] * moves.weight(states) * claimed
     say = np.where(states.offered, 2 * n, 2 * n + 2)
     if left == 1:  # claiming what the partner leaves is a deal too
-        say = np.where(claimed & ~states.offered, mine, say)
-        return worth, say
+        return worth, np.where(claimed & ~states.offered, mine, say)
     selected = claimed & (states.own == mine)
     return worth * (states.offered | selected), say
 
 
 def _held(level: Level, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
     places = np.minimum(np.searchsorted(level.numbers, numbers), max(len(level.numbers) - 1, 0))
-    held: NDArray[np.bool_] = level.numbers[places] == numbers if len(level.numbers) else np.zeros(len(numbers), bool)
-    return held
+    return level.numbers[places] == numbers if len(level.numbers) else np.zeros(len(numbers), bool)
 
 
 def _places(level: Level, numbers: NDArray[np.int64]) -> Index:

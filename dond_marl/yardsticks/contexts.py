@@ -65,7 +65,6 @@ class Contexts:
 
     @property
     def splits(self) -> Splits:
-        """The splits of each context's pool."""
         return splits_of(self.own.counts)
 
     def points(self, splits: Splits) -> Doubles:

@@ -63,8 +63,7 @@ class Odds:
         """What AGREE pays after the partner's claims, ``[S]``; 0 without one (N)."""
         n = self.width
         kept = self.rest[context, np.minimum(claim, n - 1)]
-        points: Doubles = self.points[context, kept] * (claim < n)
-        return points
+        return self.points[context, kept] * (claim < n)
 
     def immediate(self, context: Index, left: int) -> tuple[Doubles, Doubles]:
         """What each claim is sure to pay by the next answer against each type, and how likely END is.

@@ -12,7 +12,7 @@ said x               0..N-1 PROPOSE and N..2N-1 INSIST of keeping split ``x % N`
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +47,6 @@ class Probable(Protocol):
         ...
 
 
-class Heard(NamedTuple):
-    """What the rows of a question hear, in this module's numbering: one row per view and number that makes sense."""
-
-    view: Index  # [R]
-    number: Index  # [R]
-
-
 class Replies:
     """A partner's answers on one of its turns, asked once and kept."""
 
@@ -75,12 +68,11 @@ class Replies:
     def codes(self, left: int) -> NDArray[np.int16]:
         """What a deterministic partner says with ``left`` turns left, ``[V, H]``; -1 for what it cannot hear then."""
         if left not in self._codes:
-            heard = self._hearable(left)
+            views, numbers = self._hearable(left)
             codes = np.full((self.views.size, self.hearable), -1, dtype=np.int16)
-            for start in range(0, len(heard.view), BLOCK):
-                rows = Heard(*(column[start : start + BLOCK] for column in heard))
-                decisions = self.partner.act(self.turns(rows, left))
-                codes[rows.view, rows.number] = self._number(rows.view, decisions)
+            for start in range(0, len(views), BLOCK):
+                view, number = views[start : start + BLOCK], numbers[start : start + BLOCK]
+                codes[view, number] = self._number(view, self.partner.act(self.turns(view, number, left)))
             self._codes[left] = codes
         return self._codes[left]
 
@@ -94,26 +86,26 @@ class Replies:
             raise TypeError(f"{self.partner!r} gambles and does not know its probabilities (probs)")
         max_count, place = int(self.views.counts.max()), np.full(self.views.size, -1)
         place[views] = np.arange(len(views))
-        every = self._hearable(left)
-        asked = np.flatnonzero(place[every.view] >= 0)
+        every_view, every_number = self._hearable(left)
+        asked = np.flatnonzero(place[every_view] >= 0)
         table = np.zeros((len(views), self.hearable, 2 * self.width + 3))
         numbers = self._said_numbers(max_count)
         fits = np.hstack([np.tile(self._fits, 2), np.ones((self.views.size, 3), dtype=bool)])
         for start in range(0, len(asked), PROBABLE_BLOCK):
             rows = asked[start : start + PROBABLE_BLOCK]
-            view, number = every.view[rows], every.number[rows]
-            probs = self.partner.probs(self.turns(Heard(view, number), left), max_count)
+            view, number = every_view[rows], every_number[rows]
+            probs = self.partner.probs(self.turns(view, number, left), max_count)
             table[place[view], number] = np.take_along_axis(probs, numbers[view], axis=1) * fits[view]
         return table
 
-    def turns(self, heard: Heard, left: int) -> Turns:
-        """The turns on which the partner hears that."""
-        n, size, taken = self.width, len(heard.view), self.rules.max_turns - left
-        counts, number, revealed = self.views.counts[heard.view], heard.number, self.views.partner_utilities
+    def turns(self, view: Index, number: Index, left: int) -> Turns:
+        """The turns on which partners with the views ``view[R]`` hear ``number[R]``."""
+        n, size, taken = self.width, len(view), self.rules.max_turns - left
+        counts, revealed = self.views.counts[view], self.views.partner_utilities
         offer, nothing, refusal = number < 2 * n, number == 2 * n, number > 2 * n
         claim = np.where(offer, number % n, np.where(refusal, number - 2 * n - 1, n))
         claimed = claim < n
-        kept = self.splits.oA[heard.view, np.minimum(claim, n - 1)]
+        kept = self.splits.oA[view, np.minimum(claim, n - 1)]
         act = np.where(offer, number // n, np.where(nothing, NO_ACT_YET, Act.DISAGREE)).astype(np.int8)
         mask = np.ones((size, len(Act)), dtype=bool)
         mask[:, Act.AGREE] = offer
@@ -121,9 +113,9 @@ class Replies:
             rules=self.rules,
             prior=self.prior,
             counts=counts,
-            my_utilities=self.views.utilities[heard.view],
-            partner_utilities=constant(0, np.int8, size, 3) if revealed is None else revealed[heard.view],
-            history=self._history(heard, act, kept, taken),
+            my_utilities=self.views.utilities[view],
+            partner_utilities=constant(0, np.int8, size, 3) if revealed is None else revealed[view],
+            history=self._history(view, act, kept, taken),
             last_partner_act=act,
             last_partner_offer_for_me=(counts - kept) * claimed[:, None],
             turns_remaining=constant(left, np.int8, size),
@@ -133,7 +125,7 @@ class Replies:
             game_noise=no_noise(size),
         )
 
-    def _history(self, heard: Heard, act: Int8s, kept: Int8s, taken: int) -> History:
+    def _history(self, view: Index, act: Int8s, kept: Int8s, taken: int) -> History:
         """A history that ends with what is heard.
 
         Where the partner opened and this is its second act, it begins with what it said then, so that in games of at
@@ -142,10 +134,10 @@ class Replies:
         acts = np.zeros((taken, len(act)), dtype=np.int8)
         offers = np.zeros((taken, 3, len(act)), dtype=np.int8)
         if taken == 2 and self.partner.traits.deterministic:
-            opening = self.codes(left=self.rules.max_turns)[heard.view, 2 * self.width]
+            opening = self.codes(left=self.rules.max_turns)[view, 2 * self.width]
             offered = opening < 2 * self.width
             acts[0] = np.where(offered, opening // self.width, opening - 2 * self.width + Act.AGREE)
-            offers[0] = (self.splits.oA[heard.view, opening % self.width] * offered[:, None]).T
+            offers[0] = (self.splits.oA[view, opening % self.width] * offered[:, None]).T
         if taken:
             acts[-1], offers[-1] = act, (kept * (act <= Act.INSIST)[:, None]).T
         return History(acts, offers, taken)
@@ -153,11 +145,10 @@ class Replies:
     @property
     def _fits(self) -> Bools:
         """Which splits are some of the pool's, ``[V, N]``."""
-        fits: Bools = np.arange(self.width) < self.splits.number[:, None]
-        return fits
+        return np.arange(self.width) < self.splits.number[:, None]
 
-    def _hearable(self, left: int) -> Heard:
-        """Everything that can be heard with ``left`` turns left."""
+    def _hearable(self, left: int) -> tuple[Index, Index]:
+        """Everything that can be heard with ``left`` turns left: which view ``[R]`` hears which number ``[R]``."""
         n, first = self.width, left == self.rules.max_turns
         makes_sense = np.zeros((self.views.size, self.hearable), dtype=bool)
         makes_sense[:, 2 * n] = first
@@ -166,10 +157,10 @@ class Replies:
             makes_sense[:, : 2 * n] = np.tile(fits, 2)
             if self.rules.disagree == "rejects":
                 makes_sense[:, 2 * n + 1 :] = np.hstack([fits, np.ones((self.views.size, 1), dtype=bool)])
-        return Heard(*np.nonzero(makes_sense))
+        view, number = np.nonzero(makes_sense)
+        return view, number
 
     def _number(self, view: Index, decisions: Decisions) -> NDArray[np.int16]:
-        """Decisions in this module's numbering."""
         max_count = int(self.views.counts.max())
         numbers = self._said_numbers(max_count)
         back = np.full((self.views.size, action_count(max_count)), -1, dtype=np.int16)

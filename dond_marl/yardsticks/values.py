@@ -36,11 +36,7 @@ class Value(NamedTuple):
 
 
 def response_value(
-    partner: Partner,
-    source: ScenarioSource,
-    rules: Rules,
-    seat: int,
-    responses: Mapping[str, Partner] | None = None,
+    partner: Partner, source: ScenarioSource, rules: Rules, seat: int, responses: Mapping[str, Partner] | None = None
 ) -> Value:
     """What the best response of ``seat`` to ``partner`` is worth under the source's distribution.
 
@@ -49,6 +45,7 @@ def response_value(
     the lower bound; without any it is 0. Every split of ``lewis`` has the whole space for its prior; the uniform
     source, which is endless, has no upper bound but everything on the table.
     """
+    high, above = TEN, "everything on the table"
     if source.table is not None:
         contexts = prior_contexts(source, seat)
         if exact_by_answers(partner, rules):
@@ -57,10 +54,15 @@ def response_value(
             odds = Odds(partner, contexts, rules, source.prior)
             if rules.max_turns <= EXACT_TURNS:
                 return _exact(exact_value(odds, seat), "expectimax over its odds")
-            return _between(
-                partner, source, rules, seat, responses, upper_bound(odds, seat), "told after its first act"
-            )
-    return _between(partner, source, rules, seat, responses, TEN, "everything on the table")
+            high, above = upper_bound(odds, seat), "told after its first act"
+    means = {
+        name: played_value((other, partner) if seat == 0 else (partner, other), source, rules, seat)
+        for name, other in (responses or {}).items()
+    }
+    best = max(means, key=lambda name: means[name], default=None)
+    below = "nothing played" if best is None else f"{best} played"
+    low = 0.0 if best is None else means[best]
+    return Value(low, max(high, low), False, f"below: {below}; above: {above}")
 
 
 def told_value(partner: Partner, source: ScenarioSource, rules: Rules, seat: int) -> Value:
@@ -101,11 +103,7 @@ class Exploitability(NamedTuple):
 
 
 def exploitability(
-    member: Partner,
-    source: ScenarioSource,
-    rules: Rules,
-    seat: int,
-    responses: Mapping[str, Partner] | None = None,
+    member: Partner, source: ScenarioSource, rules: Rules, seat: int, responses: Mapping[str, Partner] | None = None
 ) -> Exploitability:
     """How much a seat could gain by not playing as ``member`` does (one seat's part of NashConv: Lanctot et al. 2017).
 
@@ -194,38 +192,19 @@ def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Ru
         spoken = weight[:, :, None] * answers  # [S, H, X]
         if turn:
             kept = np.tile(rest, 2)[:, :, None]  # what each offer leaves to the mover
+            mirrors = [np.take_along_axis(spoken, kept + kind * n, axis=2)[:, :, 0] for kind in (0, 1)]
             closed = spoken[:, :, 2 * n] + mirrored * answers[:, :, 2 * n + 2]
             if left == 1:
-                closed += sum(np.take_along_axis(spoken, kept + kind * n, axis=2)[:, :, 0] for kind in (0, 1))
+                closed += sum(mirrors)
             deals += closed.sum(axis=1)
             claims = np.tile(np.arange(n), 2)
             points[:, 1 - mover] += (closed * worth[:, 1 - mover][:, claims]).sum(axis=1)
             points[:, mover] += (closed * np.take_along_axis(worth[:, mover], kept[:, :, 0], axis=1)).sum(axis=1)
-            mirrors = [np.take_along_axis(spoken, kept + kind * n, axis=2)[:, :, 0] for kind in (0, 1)]
             # Where this offer claims what the last one left, the next mover's own claim is the rest of this one.
             both = [(mirror[:, :n] + mirror[:, n:]) * fits for mirror in mirrors]  # [S, N] by the last one's split
             mirrored = np.concatenate([np.take_along_axis(part, rest, axis=1) * fits for part in both], axis=1)
         last = spoken[:, :, : 2 * n].sum(axis=1)
     return Expected(points, deals, turns)
-
-
-def _between(
-    partner: Partner,
-    source: ScenarioSource,
-    rules: Rules,
-    seat: int,
-    responses: Mapping[str, Partner] | None,
-    high: float,
-    above: str,
-) -> Value:
-    means = {
-        name: played_value((other, partner) if seat == 0 else (partner, other), source, rules, seat)
-        for name, other in (responses or {}).items()
-    }
-    best = max(means, key=lambda name: means[name], default=None)
-    below = "nothing played" if best is None else f"{best} played"
-    low = 0.0 if best is None else means[best]
-    return Value(low, max(high, low), False, f"below: {below}; above: {above}")
 
 
 def _exact(value: float, how: str) -> Value:

@@ -26,24 +26,28 @@ HEADING = re.compile(r"^## `([\w.]+)`")
 ROW = re.compile(r"^\| `([\w.]+)` \|")
 
 
-def listed(page: str) -> Iterator[tuple[str, str]]:
-    """Every module and public name on the page, in its order."""
+def listed(page: str) -> Iterator[tuple[int, str, str]]:
+    """Every public name on the page, in its order: the place of its line from 0, its module, the name."""
     module = ""
-    for line in page.splitlines():
+    for place, line in enumerate(page.splitlines()):
         if heading := HEADING.match(line):
             module = heading[1]
         elif row := ROW.match(line):
-            yield module, row[1]
+            yield place, module, row[1]
 
 
 def described(page: str) -> str:
-    """The page with every row's sentence as the code says it; ``AttributeError`` for a name that is not there."""
-    lines, module = page.splitlines(), ""
-    for place, line in enumerate(lines):
-        if heading := HEADING.match(line):
-            module = heading[1]
-        elif row := ROW.match(line):
-            lines[place] = f"| `{row[1]}` | {sentence(module, row[1])} |"
+    """The page with every row's sentence as the code says it; ``AttributeError`` for a name that is not there.
+
+    The rows of a module stay as they are where something else that it needs is not installed.
+    """
+    lines = page.splitlines()
+    for place, module, name in listed(page):
+        try:
+            lines[place] = f"| `{name}` | {sentence(module, name)} |"
+        except ModuleNotFoundError as error:
+            if error.name is None or module.startswith(error.name):
+                raise
     return "\n".join(lines) + "\n"
 
 
@@ -67,9 +71,8 @@ def command(check: bool) -> None:
     try:
         right = described(page)
     except (AttributeError, ModuleNotFoundError) as error:
-        raise RunFailure(
-            f"{PAGE.name} names what is not there: {error}; take it off the page, or put it back"
-        ) from None
+        problem = f"{PAGE.name} names what is not there: {error}; take it off the page, or put it back"
+        raise RunFailure(problem) from None
     if not check:
         PAGE.write_text(right, encoding="utf-8")
     elif right != page:

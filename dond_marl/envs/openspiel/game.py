@@ -63,7 +63,6 @@ class DealGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no types
         return DealState(self)
 
     def make_py_observer(self, kind: Any = None, params: dict[str, Any] | None = None) -> DealObserver:
-        """Who looks; with perfect recall it tells the whole talk."""
         if params:
             raise ValueError(f"observations take no parameters; got {params}")
         return DealObserver(self.rules, recalls=kind is not None and kind.perfect_recall)
@@ -132,8 +131,7 @@ class DealObserver:
             return "before the deal"
         own = f"{SEATS[player]}, pool {table.scenario.counts}, own values {table.scenario.utilities[player]}"
         if self._recalls:
-            said = [f"{action.act_type.name} {action.oA}" for action in table.history]
-            return f"{own}: {'; '.join(said)}"
+            return f"{own}: {'; '.join(f'{action.act_type.name} {action.oA}' for action in table.history)}"
         seen = observe(table, player)
         offered, last = tuple(seen["last_partner_offer_for_me"].tolist()), Act(seen["last_partner_act"]).name
         return f"{own}, partner {last}, offered {offered}, {seen['turns_remaining']} turns left"
@@ -169,8 +167,7 @@ def _deals(split: str) -> list[tuple[int, float]]:
 @lru_cache(maxsize=1024)
 def _legal(counts: Triple, agree: bool) -> list[int]:
     mask = legal_action_mask(np.array([counts], dtype=np.int8), np.array([agree]), LEWIS_MAX_COUNT)[0]
-    numbers: list[int] = np.flatnonzero(mask).tolist()
-    return numbers
+    return np.flatnonzero(mask).tolist()
 
 
 if NAME not in pyspiel.registered_names():  # a reloaded module

@@ -37,7 +37,6 @@ class Instances(NamedTuple):
 
     @property
     def source(self) -> ScenarioSource:
-        """The instances as a scenario source, each equally likely."""
         return ScenarioSource(NAME, table=self.scenarios, max_count=self.max_count)
 
     @property
