@@ -397,7 +397,7 @@ def test_a_person_sits_in_a_match_of_a_league(monkeypatch):
         ]
         against = Seated(Member("nice", "nice"))
         env = EnvConfig(scenarios="lewis")
-        task = [MatchTask(1, 0, (Seated(who), against), Block(0, 2), env, 0, 1.0, "a test") for who in members]
+        task = [MatchTask(1, 0, (Seated(who), against), Block(0, 2), env, 0, "a test") for who in members]
         played, left = play(task[0], Place(Path())), play(task[1], Place(Path()))
         with pytest.raises(ValueError, match="interface is written module:name"):
             seat_occupant("human(interface=terminal)")
