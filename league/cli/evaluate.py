@@ -1,6 +1,6 @@
 r"""Measure how well a member does with a partner, and how close that is to the best response, exact where known.
 
-With --run, measure the main members of a league: against its held-out members, in self-play, and their exploitability.
+With --run, measure a league's main members against its held-out members and themselves, and their exploitability.
 
 examples:
   dond evaluate --member expert --against heuristic

@@ -1,4 +1,4 @@
-"""Measure what hints are worth: the same learner with none, and with random, expert and language-model hints.
+"""Measure what hints are worth: the same learner with none, and with random, expert and language model hints.
 
 examples:
   dond experiment hints --config configs/hint_experiment.yaml
