@@ -126,7 +126,8 @@ class Follower:
         try:
             if not self._ledger.begun:
                 raise RunViewError(f"{self.folder}: the league has not begun")
-            return _parsed(self._ledger.notes()["config"], f"settings in {self.folder / LEDGER}")
+            config: Config = _parsed(self._ledger.notes()["config"], f"settings in {self.folder / LEDGER}")
+            return config
         except (LedgerError, ConfigError, KeyError) as error:
             raise RunViewError(str(error)) from None
 

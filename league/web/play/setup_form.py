@@ -120,7 +120,11 @@ class SetupForm:
             text_input("In your own words", "", self._write, placeholder="boulware(exponent=2)", spellcheck="false")
 
     def _rest(self) -> None:
-        wish, chosen = self.wish, lambda name: partial(setattr, self.wish, name)
+        wish = self.wish
+
+        def chosen(name: str) -> Callable[[str], None]:
+            return partial(setattr, wish, name)
+
         with Tag("div", classes="fields"):
             select("Who opens", SEATS, wish.seat, chosen("seat"))
             select("Items and values", source_choices(), wish.source, chosen("source"))
