@@ -80,7 +80,7 @@ class LocalModel:
 
 
 def load_model(source: str, *, download: bool = False, revision: str | None = None, device: str = "cpu") -> LocalModel:
-    """The model in the folder ``source``, or of that name in the local Hugging Face cache, with ``download`` on the hub.
+    """The model in the folder ``source``, or of that name in the local cache; with ``download`` also one on the hub.
 
     Raises :class:`SetupError`.
     """
