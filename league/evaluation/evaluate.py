@@ -13,20 +13,17 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from dond_marl.dialogues.human_line import HumanLine
-from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.rollout import OccupantError, one_line
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner, costs_to_ask
 from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.efficiency import check_joint
 from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
 from league.evaluation.best_reply import Reply, best_reply, reply_value
-from league.evaluation.matches import Terms
-from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, outcomes_of, share, together
+from league.evaluation.matches import PlayError, Terms, play_seats
+from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, share, together
 from partners.catalogue import scripted
 
 BOTH = "both seats"
@@ -54,14 +51,6 @@ HUMAN_NAMES = {  # by figure: its name in the human line
     "hits_utilitarian": "most_points_of_deals",
     "turns": "turns",
 }
-
-
-class PlayError(RunFailure):
-    """An occupant failed while it was evaluated: ``who`` it is and its ``cause``; the message adds the seat."""
-
-    def __init__(self, who: str, seat: int, cause: BaseException) -> None:
-        super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
-        self.who, self.cause = who, cause
 
 
 class Line(NamedTuple):
@@ -164,24 +153,6 @@ def both(values: tuple[Value, Value]) -> Value:
 def ultimatum_seat(rules: Rules) -> int | None:
     """The seat that makes the last offer that can still be answered; ``None`` where no offer can be."""
     return rules.max_turns % 2 if rules.max_turns > 1 else None
-
-
-def play_seats(
-    terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner
-) -> tuple[Outcomes, Outcomes]:
-    """The outcomes of ``players[seat]`` in each seat against ``partner``; ``player`` and ``opponent`` are their names.
-
-    Raises :class:`PlayError` and :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
-    """
-    seats: list[Outcomes] = []
-    try:
-        for seat, games in enumerate(terms.games(players, partner)):
-            seats.append(outcomes_of(games, seat))
-            check_joint(float((seats[seat].own + seats[seat].left).mean()), terms.scenarios)
-    except OccupantError as error:
-        who = player if error.seat == len(seats) else opponent
-        raise PlayError(who, error.seat, error.__cause__ or error) from error
-    return seats[0], seats[1]
 
 
 def _candidates(name: str, player: Partner, partner: Partner, reply: Reply | None) -> list[dict[str, Partner]]:

@@ -20,8 +20,8 @@ from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
 from dond_marl.yardsticks.values import Exploitability, self_play_values
 from league.evaluation.best_reply import best_reply, reply_value
-from league.evaluation.evaluate import FOUND, Line, PlayError, line_of, play_seats, points_of_reference, scenarios_of
-from league.evaluation.matches import Terms
+from league.evaluation.evaluate import FOUND, Line, line_of, points_of_reference, scenarios_of
+from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Beside, Proximity, beside, proximity
 from league.settings.rosters import zoo

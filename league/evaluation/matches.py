@@ -11,12 +11,23 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.game import Rules
+from dond_marl.errors import RunFailure
+from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import rollout
+from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Doubles, Partner, Whisper
+from dond_marl.yardsticks.efficiency import check_joint
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
+from league.evaluation.outcomes import Outcomes, outcomes_of
+
+
+class PlayError(RunFailure):
+    """An occupant failed while it was evaluated: ``who`` it is and its ``cause``; the message adds the seat."""
+
+    def __init__(self, who: str, seat: int, cause: BaseException) -> None:
+        super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
+        self.who, self.cause = who, cause
 
 
 class Terms(NamedTuple):
@@ -112,3 +123,21 @@ def scores(
 def _own_points(games: Sequence[Games], terms: Terms) -> Doubles:
     """Points of ten of the player who sat in seat_0 of the first games and in seat_1 of the second, ``[2, K]``."""
     return np.stack([points_of_ten(each.scores, terms.scenarios.wholes)[:, seat] for seat, each in enumerate(games)])
+
+
+def play_seats(
+    terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner
+) -> tuple[Outcomes, Outcomes]:
+    """The outcomes of ``players[seat]`` in each seat against ``partner``; ``player`` and ``opponent`` are their names.
+
+    Raises :class:`PlayError` and :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
+    """
+    seats: list[Outcomes] = []
+    try:
+        for seat, games in enumerate(terms.games(players, partner)):
+            seats.append(outcomes_of(games, seat))
+            check_joint(float((seats[seat].own + seats[seat].left).mean()), terms.scenarios)
+    except OccupantError as error:
+        who = player if error.seat == len(seats) else opponent
+        raise PlayError(who, error.seat, error.__cause__ or error) from error
+    return seats[0], seats[1]

@@ -85,7 +85,7 @@ def _training(
     config: Config, history: History, seats: Mapping[str, Seated], states: Mapping[str, LearnerState]
 ) -> tuple[TrainTask, ...]:
     """The practice of the next round, by the rules of its stage; none in the last round, which only measures."""
-    if not config.learners or config.phase(history.round) == "measures":
+    if not config.learners or config.league.phase(history.round) == "measures":
         return ()
     stage = config.curriculum[stage_now(config, history)]
     practicing = [(learner, changed) for learner in config.learners if (changed := stage.learner(learner)) is not None]

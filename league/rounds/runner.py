@@ -14,7 +14,7 @@ from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError
 from league.rounds.curriculum import ended
 from league.rounds.planner import first_states, members_of, plan_round
-from league.rounds.snapshots import births
+from league.rounds.snapshots import Births, births
 from league.rounds.watching import LeagueLog, Pace, Watcher
 from league.settings.read import UNUSED, Config, dump, other_settings, parse
 from league.settings.sections import BackendConfig, EnvConfig
@@ -150,7 +150,7 @@ def _play_rounds(
     log = LeagueLog(directory.path, pace.first) if config.learners and config.logging.tensorboard else None
     try:
         with open_backend(backend or config.backend, watcher.warned) as crew:
-            for number in range(pace.first, pace.last):
+            for number in range(pace.first, config.rounds_in_all):
                 played = _play_round(config, Place(directory.blobs), ledger, history, pace, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
                 watcher.committed(pace.at(number + 1), standings)
@@ -189,8 +189,10 @@ def _play_round(
     scenarios, legs = block_scenarios(config.env, config.league.seed, plan.block), [g for m in matches for g in m.legs]
     at_fault = [result.failed for result in matches if result.failed is not None]
     after = {**before, **{result.task.learner.name: result.state for result in trained}}
-    follows = births(config, history, before, after, ledger.states(-1), scenarios, legs)
-    phase = config.phase(plan.number)
+    phase = config.league.phase(plan.number)
+    follows = Births((), after, ())
+    if phase == "practice":
+        follows = births(config, history, before, after, ledger.states(-1), scenarios, legs)
     history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures")
     end = ended(config, history) if phase == "practice" else None
     decisions = (*follows.decisions, end) if end is not None else follows.decisions

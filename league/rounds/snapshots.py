@@ -43,7 +43,7 @@ def births(
     scenarios: Scenarios,
     legs: Sequence[Leg],
 ) -> Births:
-    """What follows from the round after those in ``history``, of which ``scenarios`` and ``legs`` are the matches.
+    """What follows from the round of practice after ``history``, whose matches are ``scenarios`` and ``legs``.
 
     ``before`` and ``after`` are the learners' states when the round began and after its practice, ``first`` before any
     round. A gate judges the matches of a round, which a learner plays as it was ``before``, so that is what joins.
@@ -51,7 +51,7 @@ def births(
     number, states = history.round, dict(after)
     born: list[Member] = []
     decisions: list[Decision] = []
-    for place, learner in enumerate(config.learners if config.phase(number) == "practice" else ()):
+    for place, learner in enumerate(config.learners):
         last = history.last_snapshot(learner.name)
         age = number + 1 - (last.born if last is not None else 0)
         if not learner.snapshot_every or age < learner.snapshot_every:

@@ -124,16 +124,6 @@ class Config(Section):
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=shown)}
         return self.model_copy(update={**sections, "logging": LoggingConfig(), "backend": BackendConfig()})
 
-    def phase(self, number: int) -> Literal["practice", "last", "measures"]:
-        """Which kind of round ``number`` (from 0) is.
-
-        In the ``last`` round of practice nobody joins and no stage ends; a round that only ``measures`` has no
-        practice, and what learners scored before it counts for nothing.
-        """
-        if number >= self.league.rounds:
-            return "measures"
-        return "last" if number + 1 == self.league.rounds else "practice"
-
 
 class ConfigError(InputError):
     """Settings that cannot be used; ``complaints`` holds every mistake, in the order of reading."""

@@ -148,6 +148,16 @@ class LeagueConfig(Section):
         "for each member to whom it is possible)",
     )
 
+    def phase(self, number: int) -> Literal["practice", "last", "measures"]:
+        """Which kind of round ``number`` (from 0) is.
+
+        In the ``last`` round of practice nobody joins and no stage ends; a round that only ``measures`` has no
+        practice, and what learners scored before it counts for nothing.
+        """
+        if number >= self.rounds:
+            return "measures"
+        return "last" if number + 1 == self.rounds else "practice"
+
 
 class MemberConfig(Section):
     """A member that does not learn: a unique name, by default the spec itself, and the occupant's spec."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import GROUPS, TEN, scenario_groups
+from dond_marl.yardsticks.metrics import GROUPS, TEN, Estimate, mean_of_cells, scenario_groups
 from dond_marl.yardsticks.solve import solve
 
 GAMES_AT_ONCE = 2**18  # added in one sweep; bounds the memory that a round's points take
@@ -80,6 +80,10 @@ class Cells:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Points of each leg's seat, and games, by group of scenarios: two ``[rows, GROUPS]``."""
         return self._sums[rows, seats].astype(np.float64), self._games[rows].astype(np.float64)
+
+    def points(self, rows: NDArray[np.int64], seats: NDArray[np.int64], confidence: float) -> Estimate:
+        """The mean of one member's cells, each weighing the same: its points in ``seats`` of the legs in ``rows``."""
+        return mean_of_cells(*self.groups(rows, seats), confidence)
 
     def decay(self, members: Sequence[int], factor: float) -> None:
         """Weigh all games so far of ``members`` by ``factor``, 0..1, once also where two of them met.

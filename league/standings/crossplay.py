@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import Estimate, mean_of_cells, rate
+from dond_marl.yardsticks.metrics import Estimate, rate
 from league.standings.cells import Cells, Payoffs
 from league.tasks.values import Leg
 
@@ -56,7 +55,7 @@ class CrossPlay:
 
     def cell(self, row: str, column: str, confidence: float) -> Estimate:
         """What ``row`` scores against ``column``, mean of both seats."""
-        return self.points(*self.cells.met(self.place[row], [self.place[column]]), confidence)
+        return self.cells.points(*self.cells.met(self.place[row], [self.place[column]]), confidence)
 
     def figure(
         self, metric: Literal["points", "deals", "of_nash"], member: str, against: str | None, confidence: float
@@ -68,14 +67,10 @@ class CrossPlay:
         legs = self.cells.totals[rows]
         if metric == "deals":
             return rate(float(legs["deals"].sum()), float(legs["games"].sum()), confidence)
-        points = self.points(rows, seats, confidence)
+        points = self.cells.points(rows, seats, confidence)
         if metric == "points" or not len(legs):
             return points
         return share(points, float((legs["nash"][np.arange(len(legs)), seats] / legs["games"]).mean()))
-
-    def points(self, rows: NDArray[np.int64], seats: NDArray[np.int64], confidence: float) -> Estimate:
-        """The mean of one member's cells, each weighing the same: its points in ``seats`` of the legs in ``rows``."""
-        return mean_of_cells(*self.cells.groups(rows, seats), confidence)
 
 
 def share(points: Estimate, whole: float) -> Estimate:

@@ -71,7 +71,7 @@ def read_round(history: History, ledger: Ledger, members: Sequence[Member], conf
     number = history.round
     if number:
         history.admit(member for member in members if member.born == number)
-    legs, measured = list(ledger.legs(number)), config.phase(number) == "measures"
+    legs, measured = list(ledger.legs(number)), config.league.phase(number) == "measures"
     history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured)
 
 

@@ -55,10 +55,10 @@ def _standing(cross: CrossPlay, i: int, confidence: float, responses: Responses)
         return float((totals / legs["games"]).mean()) if len(legs) else math.nan
 
     def as_seat(seat: int) -> Estimate:
-        return cross.points(rows[seats == seat], seats[seats == seat], confidence)
+        return cross.cells.points(rows[seats == seat], seats[seats == seat], confidence)
 
     own, deals, left = mean(legs["points"][place, seats]), mean(legs["deals"]), mean(legs["points"][place, 1 - seats])
-    member, points = cross.members[i], cross.points(rows, seats, confidence)
+    member, points = cross.members[i], cross.cells.points(rows, seats, confidence)
     return Standing(
         member=member,
         points=points,
@@ -80,5 +80,5 @@ def _of_response(cross: CrossPlay, i: int, confidence: float, responses: Respons
     """The share of a best response's points, over the cells whose best response is known."""
     known = {cross.place[name]: values for name, values in responses.items() if cross.place.get(name, i) != i}
     values = [value[seat] for j, value in known.items() for seat in cross.cells.met(i, [j])[1]]
-    points = cross.points(*cross.cells.met(i, list(known)), confidence)
+    points = cross.cells.points(*cross.cells.met(i, list(known)), confidence)
     return share(points, float(np.mean(values)) if values else math.nan)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-import league.evaluation.evaluate
+import league.evaluation.matches
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
@@ -34,12 +34,11 @@ from league.evaluation.evaluate import (
     LAST,
     NASH,
     VIEWS,
-    PlayError,
     evaluate,
     human_figures,
     ultimatum_seat,
 )
-from league.evaluation.matches import Terms, score
+from league.evaluation.matches import PlayError, Terms, score
 from tests.command import dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -325,8 +324,8 @@ def test_without_matplotlib_a_figure_is_refused_with_what_to_do(monkeypatch, cap
 
 
 def test_more_points_than_there_are_is_told_as_a_bug(monkeypatch, capsys):
-    check = league.evaluation.evaluate.check_joint
-    monkeypatch.setattr(league.evaluation.evaluate, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
+    check = league.evaluation.matches.check_joint
+    monkeypatch.setattr(league.evaluation.matches, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
     assert evaluated() == 1
     assert re.match(r"a bug of the game or of the measure: a mean joint score of", capsys.readouterr().err)
 

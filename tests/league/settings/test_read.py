@@ -186,9 +186,9 @@ def test_what_a_key_takes_is_told_from_its_type_bounds_and_unit(tmp_path, settin
 def test_a_league_in_which_somebody_learns_measures_once_more_after_its_last_round_of_practice():
     rounds = Config.model_validate({"league": {"rounds": 3}, "learners": [{"name": "main"}]})
     assert rounds.rounds_in_all == 4
-    assert [rounds.phase(number) for number in range(4)] == ["practice", "practice", "last", "measures"]
+    assert [rounds.league.phase(number) for number in range(4)] == ["practice", "practice", "last", "measures"]
     nobody = Config.model_validate({"league": {"rounds": 3}})
-    assert nobody.rounds_in_all == 3 and nobody.phase(2) == "last"
+    assert nobody.rounds_in_all == 3 and nobody.league.phase(2) == "last"
 
 
 @pytest.mark.parametrize(
