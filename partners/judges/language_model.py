@@ -24,7 +24,7 @@ from partners.llm.budget import Cost, Limits
 from partners.llm.cache import CachedClient, Mode
 from partners.llm.client import Ask, Client, Failure, Reply, read_all
 from partners.llm.remote.client import RemoteClient
-from partners.llm.reply import Legal
+from partners.llm.reply import Legal, Reading, unwrapped
 from partners.llm.service import ServiceSettings
 from partners.parameters import check_whole_number
 
@@ -70,14 +70,23 @@ class LLMJudge:
     """Asks ``client()`` about each episode; made when the first is judged, so that naming a judge opens nothing.
 
     ``examples``: worked episodes in the prompt, picked by ``seed``. ``re_asks``: how often an answer that is neither
-    yes nor no is asked for again. ``tally`` counts ``yes``, ``no``, ``episodes``, ``asked`` (different questions),
-    ``re_asked``, ``unjudged_<cause>`` (a client's :class:`Failure`, or ``unreadable``), and what the client counts.
+    yes nor no is asked for again. ``reading``: ``lenient`` lets one ``<think>...</think>`` and one code fence pass.
+    ``tally`` counts ``yes``, ``no``, ``episodes``, ``asked`` (different questions), ``re_asked``, ``unjudged_<cause>``
+    (a client's :class:`Failure`, or ``unreadable``), ``let_pass_fence``, ``let_pass_thinking``, and what the client counts.
     """
 
     def __init__(
-        self, style: Style, client: Callable[[], Client], *, examples: int = EXAMPLES, seed: int = 0, re_asks: int = 1
+        self,
+        style: Style,
+        client: Callable[[], Client],
+        *,
+        examples: int = EXAMPLES,
+        seed: int = 0,
+        re_asks: int = 1,
+        reading: Reading = "strict",
     ) -> None:
         self.style, self.examples, self.seed, self.re_asks = style, examples, seed, re_asks
+        self.reading = reading
         self._open = client
         self._counted: Counter[str] = Counter()
 
@@ -104,7 +113,7 @@ class LLMJudge:
         prompts = [question(self.header, text, self.style, self.examples) for text in descriptions(games, seat)]
         different = list(dict.fromkeys(prompts))
         asks = [Ask(prompt, _NO_ACT) for prompt in different]
-        results = read_all(self.client, asks, _read, _reworded, re_asks=self.re_asks, tally=self._counted)
+        results = read_all(self.client, asks, self._read, _reworded, re_asks=self.re_asks, tally=self._counted)
         result_of = dict(zip(different, results, strict=True))
         self._counted.update(episodes=len(prompts), asked=len(different))
         verdicts = np.full(len(prompts), Verdict.NONE, dtype=np.int8)
@@ -117,6 +126,15 @@ class LLMJudge:
             else:
                 verdicts[row] = result
         return count_verdicts(self._counted, verdicts)
+
+    def _read(self, _ask: Ask, reply: Reply) -> Verdict | Failure:
+        if reply.failure is not None:
+            return reply.failure
+        text, noted = unwrapped(reply.text) if self.reading == "lenient" else (reply.text, ())
+        verdict = read_verdict(text)
+        if verdict is not Verdict.NONE:
+            self._counted.update(noted)
+        return verdict
 
     def close(self) -> None:
         """Close its client's connections and cache; a later episode opens them again."""
@@ -189,10 +207,6 @@ def _behind_cache(client: Client | None) -> Client | None:
 
 def _asked(number: int, episode: str, style: Style) -> str:
     return f"Episode {number}\n{episode}\nQuestion: Is {JUDGED} a {style.word} negotiator?"
-
-
-def _read(_ask: Ask, reply: Reply) -> Verdict | Failure:
-    return reply.failure or read_verdict(reply.text)
 
 
 def _reworded(prompt: str, result: Verdict | Failure) -> str | None:

@@ -18,7 +18,7 @@ from dond_marl.splits import action_count, action_index
 from partners.llm.client import Ask, Client, Failure, Reply, read_all
 from partners.llm.local.client import LocalClient
 from partners.llm.prompt import HISTORY_CAP, Template, load_template, nudged
-from partners.llm.reply import LegalReply, Reason, legal_rows, read_reply
+from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
 from partners.parameters import check_whole_number
 from partners.scripted.heuristic import Heuristic
 
@@ -49,11 +49,12 @@ class LLMPartner:
     ``history_cap``: acts of the history in the prompt. ``re_asks``: how often a reply that was refused is asked for
     again, with what was wrong about it. ``fallback``: who plays where no legal reply came: ``greedy`` (the default
     heuristic), ``end`` or ``forfeit``. ``samples``: different answers that one prompt may get; with 1, games in the
-    same position get the same answer, and one question serves them all.
+    same position get the same answer, and one question serves them all. ``reading``: ``strict`` takes one JSON object
+    and nothing around it; ``lenient`` also lets one code fence around it pass, and one ``<think>...</think>`` before.
 
     ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (replies refused),
-    ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made). Raises
-    ``ValueError``.
+    ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made); of the replies
+    that were read, ``let_pass_fence``, ``let_pass_thinking`` and ``confidence_clipped``. Raises ``ValueError``.
     """
 
     def __init__(
@@ -65,13 +66,16 @@ class LLMPartner:
         re_asks: int = 1,
         fallback: Fallback = "greedy",
         samples: int = 1,
+        reading: Reading = "strict",
     ) -> None:
         check_whole_number("history_cap", history_cap, 0, 100)
         check_whole_number("re_asks", re_asks, 0, 10)
         check_whole_number("samples", samples, 1, 10**6)
         if fallback not in FALLBACKS:
             raise ValueError(f"fallback must be one of {', '.join(get_args(Fallback))}; got {fallback!r}")
-        self.client = client
+        if reading not in get_args(Reading):
+            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {reading!r}")
+        self.client, self.reading = client, reading
         self.template = load_template() if template is None else template
         self.history_cap, self.re_asks, self.fallback, self.samples = history_cap, re_asks, fallback, samples
         self.tally: Counter[str] = Counter()
@@ -108,11 +112,13 @@ class LLMPartner:
         )
 
     def _read(self, ask: Ask, reply: Reply) -> Result:
-        result = reply.failure or read_reply(reply.text, ask.legal, finished=reply.finished)
+        result = reply.failure or read_reply(reply.text, ask.legal, finished=reply.finished, reading=self.reading)
         if isinstance(result, Failure):
             self.tally[f"failed_{result}"] += 1
         elif isinstance(result, Reason):
             self.tally[f"rejected_{result}"] += 1
+        else:
+            self.tally.update(result.noted)
         return result
 
     def _count(self, cause: Int8s) -> None:

@@ -1,9 +1,11 @@
 """Reading a language model's reply: one legal act, or the reason why it is refused.
 
-A reply is one JSON object on one line with the keys ``act_type``, ``oA`` and ``confidence`` and nothing around it.
-Nothing is repaired and no intent is guessed from prose. The standard JSON reader takes NaN, duplicate keys and the like
-and stumbles over deep nesting and huge numbers, so that what it never needs to see is refused before. Source:
-specification, sections 2.1 (the three keys) and 2.2 ("strict JSON parsing and legality checks").
+A reply is one JSON object with the keys ``act_type``, ``oA`` and ``confidence`` and nothing around it. White space is
+free wherever JSON has it free: servers in JSON mode write the object over several lines. No intent is guessed from
+prose. A confidence outside 0..1 is clipped and counted, as nobody's legality depends on it and some servers' schemas do
+not hold it. The standard JSON reader takes NaN, duplicate keys and the like and stumbles over deep nesting and huge
+numbers, so that what it never needs to see is refused before. Source: specification, sections 2.1 (the three keys) and
+2.2 ("strict JSON parsing and legality checks").
 """
 
 from __future__ import annotations
@@ -12,16 +14,20 @@ import json
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import product
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from dond_marl.game import MAX_COUNT, Act, Action, Triple
 from dond_marl.seats import Turns
 
+Reading = Literal["strict", "lenient"]
 KEYS = ("act_type", "oA", "confidence")
 LONGEST = 4096  # characters; a legal line has less than 100, and this bounds the time of reading one
+FENCE, THINKING, CLIPPED = "let_pass_fence", "let_pass_thinking", "confidence_clipped"  # names in tallies
 _MOST_DIGITS = 6  # of a whole number; more are out of every range, and converting thousands takes quadratic time
+_SPACE = " \t\r\n"  # what JSON takes for white space
+_FENCE, _THOUGHT = "```", ("<think>", "</think>")
 
 
 class Reason(StrEnum):
@@ -29,10 +35,10 @@ class Reason(StrEnum):
 
     EMPTY = "empty"
     TRUNCATED = "truncated"  # it ends before its object does
-    UNPARSABLE = "unparsable"  # no single-line JSON object, or not alone
+    UNPARSABLE = "unparsable"  # no JSON object, or not alone
     WRONG_KEYS = "wrong_keys"  # one missing, unknown or twice
     WRONG_TYPE = "wrong_type"  # a truth value, text or fraction for a whole number; not three of them
-    OUT_OF_RANGE = "out_of_range"  # no act, no count and no confidence has this value, in any game
+    OUT_OF_RANGE = "out_of_range"  # no act and no count has this value, in any game
     ILLEGAL = "illegal"  # well formed, but not allowed in this position
 
 
@@ -57,6 +63,7 @@ class LegalReply(NamedTuple):
 
     action: Action  # oA is zeros unless the act is an offer
     confidence: float  # in 0..1
+    noted: tuple[str, ...] = ()  # what was let pass around it, and whether the confidence was clipped
 
 
 def legal_rows(turns: Turns) -> list[Legal]:
@@ -70,9 +77,13 @@ def reply_line(action: Action, confidence: float) -> str:
     return json.dumps(dict(zip(KEYS, (int(action.act_type), list(action.oA), confidence), strict=True)))
 
 
-def read_reply(text: str, legal: Legal, *, finished: bool = True) -> LegalReply | Reason:
-    """The act in ``text``, if it is ``legal``; ``finished`` is False where the model was cut off. Raises nothing."""
-    fields = _fields(text.strip(" \t\r\n"))
+def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Reading = "strict") -> LegalReply | Reason:
+    """The act in ``text``, if it is ``legal``; ``finished`` is False where the model was cut off. Raises nothing.
+
+    With ``reading`` lenient, what :func:`unwrapped` takes away may stand around the object.
+    """
+    line, noted = unwrapped(text) if reading == "lenient" else (text.strip(_SPACE), ())
+    fields = _fields(line)
     if isinstance(fields, Reason):
         cut = not finished and fields in (Reason.EMPTY, Reason.UNPARSABLE)
         return Reason.TRUNCATED if cut else fields
@@ -81,23 +92,40 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True) -> LegalReply 
         return Reason.WRONG_TYPE  # bool is an int to isinstance
     if len(oA) != 3 or any(type(count) is not int for count in oA):
         return Reason.WRONG_TYPE
-    if not (0 <= act <= Act.END and min(oA) >= 0 and max(oA) <= MAX_COUNT and 0 <= confidence <= 1):
+    if not (0 <= act <= Act.END and min(oA) >= 0 and max(oA) <= MAX_COUNT):
         return Reason.OUT_OF_RANGE
     if act not in legal.acts:
         return Reason.ILLEGAL
+    sure = min(max(float(confidence), 0.0), 1.0)
+    noted += () if sure == confidence else (CLIPPED,)
     if act > Act.INSIST:
-        return LegalReply(Action(Act(act)), float(confidence))
+        return LegalReply(Action(Act(act)), sure, noted)
     if any(keep > count for keep, count in zip(oA, legal.counts, strict=True)):
         return Reason.ILLEGAL
-    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), float(confidence))
+    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), sure, noted)
+
+
+def unwrapped(text: str) -> tuple[str, tuple[str, ...]]:
+    """``text`` without one leading ``<think>...</think>`` and without one code fence around the rest, and what went.
+
+    The fence begins with three backticks, ``json`` after them or not. Anything else stays: the reader refuses it.
+    """
+    line, noted = text.strip(_SPACE), ()
+    opened, closed = _THOUGHT
+    if line.startswith(opened) and closed in line:
+        line, noted = line.partition(closed)[2].strip(_SPACE), (THINKING,)
+    inside = line.removeprefix(_FENCE).removesuffix(_FENCE)
+    if len(line) == len(inside) + 2 * len(_FENCE) and _FENCE not in inside:
+        line, noted = inside.removeprefix("json").strip(_SPACE), (*noted, FENCE)
+    return line, noted
 
 
 def _fields(line: str) -> tuple[Any, Any, Any] | Reason:
-    """The values of the three keys, of any type, out of a line that holds one flat object and nothing else."""
+    """The values of the three keys, of any type, out of a text that is one flat object and nothing else."""
     if not line:
         return Reason.EMPTY
     flat = line.count("{") == 1 and line.count("[") <= 1  # the depth is known before anything recurses
-    if len(line) > LONGEST or line[0] != "{" or not flat or "\n" in line or "\r" in line:
+    if len(line) > LONGEST or line[0] != "{" or not flat:
         return Reason.UNPARSABLE
     try:
         pairs: list[tuple[str, Any]] = _DECODER.decode(line)

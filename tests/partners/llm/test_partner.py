@@ -137,6 +137,22 @@ def test_every_failure_has_its_cause_and_its_count(answer, cause, counted):
     assert partner.tally[f"fallback_{cause.name.lower()}"] == 30
 
 
+def test_what_a_lenient_reading_let_pass_and_clipped_confidences_are_counted_apart():
+    def answer(ask):
+        line = first_legal(ask).replace("0.75", "3.5")
+        return f"<think>hm</think>```json\n{line}\n```"
+
+    lenient, strict = (LLMPartner(Model(answer), reading=reading, re_asks=0) for reading in ("lenient", "strict"))
+    said = lenient.act(opening())
+    assert (said.cause == Cause.FREE).all()
+    assert (said.confidence == 1).all()
+    counted = {"let_pass_fence": 30, "let_pass_thinking": 30, "confidence_clipped": 30, "free": 30, "decisions": 30}
+    assert +lenient.tally == Counter(counted)
+    assert (strict.act(opening()).cause == Cause.UNPARSABLE).all()
+    with pytest.raises(ValueError, match="reading must be one of strict, lenient; got 'loose'"):
+        LLMPartner(Model(answer), reading="loose")
+
+
 def test_the_fallback_is_the_one_that_was_stated():
     for fallback, rules, act in (
         ("end", Rules(), Act.END),

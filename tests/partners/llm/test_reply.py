@@ -52,8 +52,6 @@ BAD = {
         "\u200b" + GOOD,  # a space that cannot be seen
         "\u00a0" + GOOD,
         GOOD + "\u2028",
-        GOOD.replace(", ", ",\n"),
-        GOOD.replace(", ", ",\r\n"),
         GOOD.replace(", ", ",\x0b"),
         GOOD.replace('"', "'"),
         GOOD.replace('"', "\u201c"),
@@ -132,11 +130,6 @@ BAD = {
         GOOD.replace("[2", "[11"),
         GOOD.replace("[2", f"[{2**64}"),
         GOOD.replace("[2", f"[-{'9' * 4000}"),
-        GOOD.replace("0.5", "1.0001"),
-        GOOD.replace("0.5", "-0.1"),
-        GOOD.replace("0.5", "95"),
-        GOOD.replace("0.5", "1e999"),
-        GOOD.replace("0.5", "-1e999"),
         GOOD.replace(": 0,", ": 2,").replace("[2", "[99"),
     ],
     Reason.ILLEGAL: [
@@ -160,9 +153,80 @@ def test_a_bad_line_is_refused_for_its_reason(reason, line):
     assert read_reply(line, OPENING) is reason
 
 
-@pytest.mark.parametrize("line", [GOOD, f" {GOOD}\n", f"\t{GOOD}\r\n", GOOD.replace(" ", ""), GOOD.replace(",", " ,")])
+WHITE = [f" {GOOD}\n", f"\t{GOOD}\r\n", GOOD.replace(" ", ""), GOOD.replace(",", " ,"), GOOD.replace(", ", ",\r\n")]
+
+
+@pytest.mark.parametrize("line", [GOOD, *WHITE, json.dumps(json.loads(GOOD), indent=2)])
 def test_white_space_does_not_matter(line):
     assert read_reply(line, OPENING) == LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("said", "read"), [("3.5", 1), ("1.0001", 1), ("95", 1), ("1e999", 1), ("-0.1", 0), ("-1e999", 0)]
+)
+def test_a_confidence_out_of_range_is_clipped_and_noted_and_the_act_stands(said, read):
+    action = Action(Act.PROPOSE, (2, 1, 0))
+    assert read_reply(GOOD.replace("0.5", said), OPENING) == LegalReply(action, read, ("confidence_clipped",))
+
+
+def test_a_repeated_key_is_refused_over_several_lines_too():
+    assert read_reply(GOOD.replace("}", ',\n"act_type": 2\n}'), OPENING) is Reason.WRONG_KEYS
+
+
+THOUGHT = "<think>The hats {2} are worth\nmore, so [2, 1, 0].</think>\n"
+LENIENT = {
+    f"```json\n{GOOD}\n```": ("let_pass_fence",),
+    f"```\n{GOOD}\n```\n": ("let_pass_fence",),
+    f"```{GOOD}```": ("let_pass_fence",),
+    f"{THOUGHT}{GOOD}": ("let_pass_thinking",),
+    f"\n<think></think>{GOOD}": ("let_pass_thinking",),
+    f"{THOUGHT}\n```json\n{GOOD}\n```": ("let_pass_thinking", "let_pass_fence"),
+    f"<think>{'hm ' * 15_000}</think>{GOOD}": ("let_pass_thinking",),
+}
+
+
+@pytest.mark.parametrize("text", LENIENT, ids=lambda given: ascii(given)[:40])
+def test_lenient_reading_lets_a_fence_and_a_thinking_block_pass_and_says_so_and_strict_does_not(text):
+    said = LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5, LENIENT[text])
+    assert read_reply(text, OPENING, reading="lenient") == said
+    assert read_reply(text, OPENING) is Reason.UNPARSABLE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Sure!\n```json\n{GOOD}\n```",
+        f"```json\n{GOOD}\n``` I hope this helps.",
+        f"```json\n{GOOD}\n{GOOD}\n```",
+        f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```",
+        f"````\n{GOOD}\n````",
+        f"```python\n{GOOD}\n```",
+        f"```json\n{GOOD}",
+        f"```json\n{THOUGHT}{GOOD}\n```",
+        f"<think>hm{GOOD}",
+        f"{THOUGHT}{THOUGHT}{GOOD}",
+        f"{GOOD}{THOUGHT}",
+        f"{THOUGHT}I propose {GOOD}",
+        f"<thinking>hm</thinking>{GOOD}",
+        "```" + "\n " * 30_000,
+        "<think>" * 9_000,
+    ],
+    ids=lambda given: ascii(given)[:40],
+)
+def test_lenient_reading_guesses_nothing(text):
+    assert read_reply(text, OPENING, reading="lenient") is Reason.UNPARSABLE
+
+
+def test_what_a_thinking_block_leaves_empty_is_empty_or_cut_off():
+    assert read_reply(THOUGHT, OPENING, reading="lenient") is Reason.EMPTY
+    assert read_reply(THOUGHT, OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
+    assert read_reply("<think>Let me see", OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
+
+
+@pytest.mark.parametrize(("reason", "line"), LINES, ids=lambda given: ascii(given)[:40])
+def test_lenient_reading_refuses_what_strict_reading_does_unless_it_is_wrapped(reason, line):
+    read = read_reply(line, OPENING, reading="lenient")
+    assert read is reason or "`" in line or "<think>" in line
 
 
 def test_the_order_of_the_keys_does_not_matter_and_confidence_may_be_whole():
