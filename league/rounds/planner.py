@@ -44,13 +44,13 @@ def first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
     """
     if not config.learners:
         return {}
+    from league.tasks import practice
     from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
-    from league.tasks.practice import first_state
 
     states = {}
-    for learner in config.learners:
-        states[learner.name], content = first_state(learner, config.layout, config.hinted, config.league.seed)
+    for name, state, content in practice.first_states(config, config.learners):
         write_blob(blobs, content)
+        states[name] = state
     return states
 
 

@@ -131,10 +131,9 @@ def _first_weights(config: Config) -> dict[str, bytes]:
     drawn = [learner for learner in config.learners if learner.init_from is None]
     if not drawn:
         return {}
-    from league.tasks.practice import first_state
+    from league.tasks import practice
 
-    made = (first_state(learner, config.layout, config.hinted, config.league.seed) for learner in drawn)
-    return {state.blob: content for state, content in made}
+    return {state.blob: content for _, state, content in practice.first_states(config, drawn)}
 
 
 def _play_rounds(
@@ -145,7 +144,7 @@ def _play_rounds(
     watcher: Watcher,
     backend: BackendConfig | None,
 ) -> None:
-    pace = Pace(ledger.next_round, config.rounds_in_all, time.perf_counter())
+    pace = Pace(ledger.next_round, config.rounds_in_all, time.perf_counter(), closing=bool(config.learners))
     watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
     log = LeagueLog(directory.path, pace.first) if config.learners and config.logging.tensorboard else None
     try:
@@ -183,6 +182,7 @@ def _play_round(
 
                 write_blob(place.blobs, result.content)
             trained.append(result)
+            pace.practice_games += result.games
             pace.decisions += result.state.decisions - result.task.state.decisions
             watcher.trained(pace.at(plan.number, done, len(plan.tasks)), result)
     finished = time.perf_counter()
@@ -190,14 +190,22 @@ def _play_round(
     at_fault = [result.failed for result in matches if result.failed is not None]
     after = {**before, **{result.task.learner.name: result.state for result in trained}}
     phase = config.league.phase(plan.number)
+    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures")
     follows = Births((), after, ())
     if phase == "practice":
         follows = births(config, history, before, after, ledger.states(-1), scenarios, legs)
-    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures")
-    end = ended(config, history) if phase == "practice" else None
-    decisions = (*follows.decisions, end) if end is not None else follows.decisions
+        if (end := ended(config, history)) is not None:
+            follows = follows._replace(decisions=(*follows.decisions, end))
     done_round = Round(
-        plan.number, plan.stage, plan.block, scenarios, matches, trained, follows.states, follows.born, decisions
+        plan.number,
+        plan.stage,
+        plan.block,
+        scenarios,
+        matches,
+        trained,
+        follows.states,
+        follows.born,
+        follows.decisions,
     )
     now = time.perf_counter()
     ledger.commit_round(done_round, now - began, (started - began) + (now - finished))

@@ -43,12 +43,12 @@ def births(
     scenarios: Scenarios,
     legs: Sequence[Leg],
 ) -> Births:
-    """What follows from the round of practice after ``history``, whose matches are ``scenarios`` and ``legs``.
+    """What follows from the last round of ``history``, one of practice, whose matches are ``scenarios`` and ``legs``.
 
     ``before`` and ``after`` are the learners' states when the round began and after its practice, ``first`` before any
     round. A gate judges the matches of a round, which a learner plays as it was ``before``, so that is what joins.
     """
-    number, states = history.round, dict(after)
+    number, states = history.round - 1, dict(after)
     born: list[Member] = []
     decisions: list[Decision] = []
     for place, learner in enumerate(config.learners):

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.yaml import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, read, shown
 
 
@@ -107,7 +108,10 @@ def command_line_layer(overrides: Sequence[str]) -> Layer:
 
 
 def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
-    """All layers as one, later ones over earlier ones; only ``sections`` are merged by key, empty ones ignored."""
+    """All layers as one, later ones over earlier ones; only ``sections`` are merged by key, empty ones ignored.
+
+    With a section ``env``, the keys that name the scenario source agree in the end.
+    """
     layers = list(layers)
     merged = Layer(layers[0].start)
     for layer in layers:
@@ -122,7 +126,23 @@ def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
             elif value is not None:
                 layer.complain((key,), f"a section of keys and values; got {shown(value)}")
         merged.complaints += layer.complaints
+    if "env" in sections:
+        _choose_scenarios(layers, merged)
     return merged
+
+
+def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
+    """Make the keys that name the source agree over all layers; complain where a layer contradicts itself."""
+    choice = Choice()
+    sections = [(layer, layer.data["env"]) for layer in layers if isinstance(layer.data.get("env"), Mapping)]
+    if not all(clear(env) for _, env in sections):
+        return  # the values are refused one by one
+    for layer, env in sections:
+        choice, contradiction = choose(choice, env)
+        if contradiction is not None:
+            place = layer.place(("env", contradiction.key))
+            merged.complaints.append(Complaint(place, f"env.{contradiction.key}: {contradiction.text}"))
+    merged.data["env"] = agreeing(merged.data.get("env", {}), choice)
 
 
 def _replace(merged: Layer, layer: Layer, path: Path, value: Any) -> None:

@@ -20,7 +20,6 @@ from league.settings.hyperparameters import Hyperparameters
 from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.settings.learner import LearnerConfig
 from league.settings.rosters import ROSTERS, ZOO, repeated, written_out
-from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.sections import BackendConfig, EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
 from league.settings.stages import StageConfig
 from league.settings.yaml import LEFT_OUT, Path, shown, write
@@ -205,8 +204,6 @@ def _built(layers: list[Layer], model: type[Settings]) -> Settings:
     """The settings of all layers together. Raises :class:`ConfigError` with every mistake in them."""
     sections = [key for key, field in model.model_fields.items() if isinstance(field.annotation, type(BaseModel))]
     merged = merge(layers, sections)
-    if "env" in model.model_fields:
-        _choose_scenarios(layers, merged)
     config = None
     try:
         config = model.model_validate(merged.data)
@@ -217,20 +214,6 @@ def _built(layers: list[Layer], model: type[Settings]) -> Settings:
     if config is None or merged.complaints:
         raise ConfigError(merged.complaints)
     return config
-
-
-def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
-    """Make the keys that name the source agree over all layers; complain where a layer contradicts itself."""
-    choice = Choice()
-    sections = [(layer, layer.data["env"]) for layer in layers if isinstance(layer.data.get("env"), Mapping)]
-    if not all(clear(env) for _, env in sections):
-        return  # the values are refused one by one
-    for layer, env in sections:
-        choice, contradiction = choose(choice, env)
-        if contradiction is not None:
-            place = layer.place(("env", contradiction.key))
-            merged.complaints.append(Complaint(place, f"env.{contradiction.key}: {contradiction.text}"))
-    merged.data["env"] = agreeing(merged.data.get("env", {}), choice)
 
 
 def _left_out(item: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 
@@ -12,6 +12,7 @@ from dond_marl.rollout import OccupantError, one_line
 from dond_marl.seats import Partner
 from hints.providers import HinterError
 from league.settings.learner import LearnerConfig
+from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.tasks.blobs import name_of, read_blob
 from league.tasks.hinters import schedule_of
@@ -23,6 +24,12 @@ from partners.mixture import Mixture
 from partners.network.checkpoint import describe, pack
 from partners.network.network import copy_of
 from partners.network.partner import NetworkPartner
+
+
+def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[tuple[str, LearnerState, bytes]]:
+    """Name, first state and blob of each of these ``learners`` of a league. Raises as :func:`first_state` does."""
+    for learner in learners:
+        yield learner.name, *first_state(learner, config.layout, config.hinted, config.league.seed)
 
 
 def first_state(learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: int) -> tuple[LearnerState, bytes]:
