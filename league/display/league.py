@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dond_marl.scenarios.sources import ScenarioSource
 from league.display.figures import with_half
-from league.display.tables import line, on_screen, print_section
+from league.display.tables import fitting, line, on_screen, print_section, prose
 from league.rounds.runner import Outcome
 from league.rounds.watching import Progress
 from league.settings.read import Config
@@ -25,6 +25,7 @@ from league.tables.standings import crossplay, ladder, ladder_table, learning
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
 
+WHOLE = 10_000  # columns: nothing is left out
 LINES_AROUND = 7  # of the live view, besides the ladder's rows
 
 
@@ -33,22 +34,21 @@ class PlainWatcher:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self.stop_asked = False
-        self.rounds_are_over = False  # nothing is in flight that a stop could not end at any moment
+        self.stop_asked: Callable[[], bool] = lambda: False
 
     def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
-        self._say(opening(config, source, directory, progress))
+        prose(self._console, opening(config, source, progress))
+        self._say(f"run folder {directory}")
 
     def warned(self, message: str) -> None:
         self._say(f"warning: {message}", "yellow")
 
     def finishing(self, message: str) -> None:
-        self.rounds_are_over = True
         self.tick()
         self._say(f"  {message}")
 
     def tick(self) -> None:
-        if self.stop_asked:
+        if self.stop_asked():
             raise KeyboardInterrupt
 
     def played(self, _progress: Progress, result: MatchResult) -> None:
@@ -105,30 +105,41 @@ class LiveWatcher(PlainWatcher):
         self._draw(progress)
 
     def _draw(self, progress: Progress) -> None:
-        self._bars.update(self._rounds, completed=progress.rounds, total=progress.rounds_in_all)
+        done = min(progress.rounds, progress.counted)
+        self._bars.update(self._rounds, completed=done, total=progress.counted)
         self._bars.update(self._matches, completed=progress.matches, total=progress.matches_in_round)
         curves = [Text(f"{name}: {curve(points)} {points[-1]:.2f}") for name, points in self._practiced.items()]
-        parts: list[RenderableType] = [self._bars, Text(status(progress)), *curves]
+        parts: list[RenderableType] = [self._bars, Text(status(progress, self._console.width)), *curves]
         self._live.update(Group(*parts, self._ladder) if self._ladder.columns else Group(*parts))
 
 
-def opening(config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> str:
+def opening(config: Config, source: ScenarioSource, progress: Progress) -> str:
     """What is about to be played, in one line."""
-    verb = f"going on after round {progress.rounds}" if progress.rounds else "starting"
+    after = config.league.round_name(progress.rounds - 1)
+    verb = f"going on after {after}" if progress.rounds else "starting"
     held = "drawn without end" if source.table is None else f"{source.table.size:,} scenarios"
     return (
-        f"{verb}: {len(config.members)} members, {config.league.rounds} rounds of {config.league.block_size:,} "
-        f"scenarios from {source.label} ({held}), seed {config.league.seed}; run folder {directory}"
+        f"{verb}: {len(config.members)} members and {len(config.learners)} learners, "
+        f"{config.league.length(learns=bool(config.learners))}; {config.league.block_size:,} scenarios a round from "
+        f"{source.label} ({held}), seed {config.league.seed}"
     )
 
 
-def status(progress: Progress) -> str:
-    """Round, stage, how fast, and time left, in one line."""
+def status(progress: Progress, width: int = WHOLE) -> str:
+    """Round, stage, games, how fast, and time left, in one line of ``width``, in fewer words where it is narrow."""
+    number = progress.rounds + (progress.matches > 0)  # the one in flight, or the last that is over
+    where = f"round {number}/{progress.counted}" if number <= progress.counted else "closing measurement"
     stage = f" ({progress.stage})" if progress.stage else ""
+    matches = f"{progress.games - progress.practice_games:,} games of matches"
+    practice = f" and {progress.practice_games:,} of practice" if progress.practice_games else ""
+    pace, left = f"{progress.games_per_second:,.0f} games/s", f"{duration(progress.seconds_left)} left"
     learning = f" · {progress.decisions_per_second:,.0f} decisions/s" if progress.decisions else ""
-    return (
-        f"round {progress.rounds}/{progress.rounds_in_all}{stage} · {progress.games:,} games · "
-        f"{progress.games_per_second:,.0f} games/s{learning} · {duration(progress.seconds_left)} left"
+    return fitting(
+        width,
+        f"{where}{stage} · {matches}{practice} · {pace}{learning} · {left}",
+        f"{where}{stage} · {progress.games:,} games, practice too · {pace}{learning} · {left}",
+        f"{where} · {progress.games:,} games · {pace}{learning} · {left}",
+        f"{where} · {pace} · {left}",
     )
 
 
@@ -161,4 +172,4 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
 
         print_final(console, outcome.final)
     tables = ["ladder.csv", "crossplay.csv", *(["learning.csv"] if outcome.curves else [])]
-    line(console, f"\n{cross.total_games:,} games in {directory}: {', '.join(tables)}, ledger.sqlite")
+    line(console, f"\n{cross.total_games:,} games of matches in {directory}: {', '.join(tables)}, ledger.sqlite")

@@ -25,6 +25,16 @@ def line(console: Console, text: str, style: str = "") -> None:
     console.print(Text(text, style=style), soft_wrap=True)
 
 
+def prose(console: Console, text: str, style: str = "") -> None:
+    """Print ``text`` broken between words on a terminal, and as one line where it is read by a program."""
+    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
+
+
+def fitting(width: int, *lines: str) -> str:
+    """The first of ``lines``, which say the same in fewer and fewer words, that fits ``width``; otherwise the last."""
+    return next((text for text in lines if len(text) <= width), lines[-1])
+
+
 def print_section(console: Console, section: Section) -> None:
     """Print the title, the tables, and the notes on what their figures mean."""
     section = inert(section)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import signal
 from pathlib import Path
-from types import FrameType
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as Bars
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from dond_marl.yardsticks.metrics import Estimate
 from league.display.figures import with_half
-from league.display.league import duration
-from league.display.tables import line
+from league.display.league import WHOLE, duration
+from league.display.tables import fitting, line, prose
 from league.tasks.hinters import in_words, summary
 from league.training.final_score import final_score, final_shares
 from league.training.training import Training
@@ -23,23 +22,18 @@ from partners.judges.judge import JudgeReward
 from partners.learning.rewards import OWN
 
 LINES = 20  # a plain log of a whole training has about this many
+LEAST_BAR, LONGEST_BAR = 10, 40  # columns
 
 
 class TrainWatcher:
-    """Lines for the milestones; a line now and then, or on a terminal a bar. Ctrl-C and SIGTERM ask for a stop."""
+    """Lines for the milestones; a line now and then, or on a terminal a bar."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._stop = False
         self._printed = 0
-        bars = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
-        self._bars = Bars(*bars, console=console)
-        self._task = self._bars.add_task("training")
-        self._live = Live(self._bars, console=console, transient=True) if console.is_terminal else None
+        self._live = Live(console=console, transient=True) if console.is_terminal else None
 
     def __enter__(self) -> TrainWatcher:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._ask_to_stop)
         if self._live is not None:
             self._live.start()
         return self
@@ -54,44 +48,60 @@ class TrainWatcher:
     def opened(self, training: Training, directory: Path) -> None:
         config, learner = training.config, training.learner
         verb = f"going on after {learner.decisions:,} decisions" if learner.decisions else "starting"
-        line(
+        prose(
             self._console,
             f"{verb}: {config.training.algo} against {config.env.partner} on {training.source.label}, "
             f"{config.training.num_train_steps:,} own decisions, hints {in_words(config.hints)}"
-            f"{_dial(training)}{_start(training)}; run folder {directory}",
+            f"{_dial(training)}{_start(training)}",
         )
+        line(self._console, f"run folder {directory}")
         self._printed = learner.decisions
 
     def updated(self, training: Training) -> bool:
         total = training.config.training.num_train_steps
-        self._bars.update(self._task, completed=training.learner.decisions, total=total, description=status(training))
-        if self._live is None and (training.learner.decisions - self._printed >= total / LINES or training.done):
+        if self._live is not None:
+            width = self._console.width
+            self._live.update(with_bar(status(training, width), training.learner.decisions / total, width))
+        elif training.learner.decisions - self._printed >= total / LINES or training.done:
             self._printed = training.learner.decisions
             line(self._console, status(training))
-        return not self._stop
+        return True
 
     def saved(self, path: Path) -> None:
         """Nothing: the bar goes on."""
 
-    def _ask_to_stop(self, _number: int, _frame: FrameType | None) -> None:
-        if self._stop:  # asked twice: no more patience
-            raise KeyboardInterrupt
-        self._stop = True
+
+def with_bar(text: str, done: float, width: int) -> RenderableType:
+    """A line of at most ``width`` columns, and behind it, where there is room, a bar of which ``done`` (0..1) is full.
+
+    A character that is wider than a column is not to be expected here.
+    """
+    room = min(width - len(text) - 1, LONGEST_BAR)
+    row = Table.grid(padding=(0, 1, 0, 0))
+    bar = [ProgressBar(total=1.0, completed=min(done, 1.0), width=room)] if room >= LEAST_BAR else []
+    row.add_row(Text(text, no_wrap=True, overflow="ellipsis"), *bar)
+    return row
 
 
-def status(training: Training) -> str:
-    """Decisions, score and agreement of the latest practice, pace and time left, in one line."""
-    score, total = training.score, training.config.training.num_train_steps
-    shown = ""
+def status(training: Training, width: int = WHOLE) -> str:
+    """Decisions, score and agreement of the latest practice, pace and time left, in one line of ``width`` columns."""
+    score, total, made = training.score, training.config.training.num_train_steps, training.learner.decisions
+    pace, left = f"{training.decisions_per_second:,.0f}", f"{duration(training.seconds_left)} left"
+    shown = brief = least = ""
     if score is not None:
         response = training.references.response  # points of the best response, nan where it is not known at once
         share = "" if math.isnan(response) else f" ({score.points / response:.1%} of a best response)"
         shown = f"{score.points:.2f} points of ten{share}, {score.deals:.1%} deals · "
+        of_best = "" if math.isnan(response) else f" ({score.points / response:.1%})"
+        brief, least = (f"{score.points:.2f} points{part} · {score.deals:.1%} deals · " for part in (of_best, ""))
         if training.config.training.reward != OWN:
             shown = f"paid {score.paid:.2f} by {training.config.training.reward} · {shown}"
-    return (
-        f"{training.learner.decisions:,}/{total:,} decisions · {shown}"
-        f"{training.decisions_per_second:,.0f} decisions/s · {duration(training.seconds_left)} left"
+    return fitting(
+        width,
+        f"{made:,}/{total:,} decisions · {shown}{pace} decisions/s · {left}",
+        f"{made:,}/{total:,} · {brief}{pace}/s · {left}",
+        f"{made / total:.0%} of {total:,} · {least}{pace}/s · {left}",
+        f"{made / total:.0%} · {left}",
     )
 
 

@@ -54,7 +54,7 @@ def rows_of(section: Section) -> Iterator[tuple[str, str, Cell]]:
                     yield row.label, named, cell
         elif isinstance(block, Curves):
             for point in block.points:
-                name = f"after {point.decisions} own decisions, before round {point.round + 1}"
+                name = f"after {point.decisions} own decisions, after {point.round} rounds of practice"
                 yield point.member, name, Figure(point.points)
         elif isinstance(block, Dialogue):
             yield from _game(block)
@@ -94,7 +94,7 @@ def _block(block: Block) -> dict[str, Any]:
         return {"table": block.caption, "rows": rows}
     if isinstance(block, Curves):
         points = [
-            {"member": p.member, "round": p.round, "decisions": p.decisions, "points": _cell(Figure(p.points))}
+            {"member": p.member, "after_rounds": p.round, "decisions": p.decisions, "points": _cell(Figure(p.points))}
             for p in block.points
         ]
         return {"curves": f"points of ten against {block.yardstick}", "confidence": block.confidence, "points": points}

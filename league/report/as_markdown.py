@@ -36,8 +36,8 @@ def _block(block: Block) -> Iterator[str]:
         yield f"### {escaped(block.caption)}"
         yield _table(block)
     elif isinstance(block, Curves):
-        rows = tuple(Row(p.member, (str(p.round + 1), f"{p.decisions:,}", Figure(p.points))) for p in block.points)
-        heads = ("round", "own decisions before", f"points of ten against {block.yardstick}")
+        rows = tuple(Row(p.member, (str(p.round), f"{p.decisions:,}", Figure(p.points))) for p in block.points)
+        heads = ("after rounds", "own decisions before", f"points of ten against {block.yardstick}")
         yield _table(Table("", heads, rows))
     elif isinstance(block, Dialogue):
         yield from _game(block)

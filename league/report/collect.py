@@ -64,8 +64,8 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
     over = rounds >= config.rounds_in_all
     files = run_files(folder, over=over, evaluates=config.league.evaluate, mains=mains)
     summary = (
-        f"{f'All {rounds}' if over else f'So far {rounds} of {config.rounds_in_all}'} rounds, {cross.total_games:,} "
-        f"games, {len(cross.members)} members, {len(config.learners)} of them learning; seed {config.league.seed}"
+        f"{_rounds(config, rounds)}, {cross.total_games:,} games of matches, {len(cross.members)} members, "
+        f"{len(config.learners)} of them learning; seed {config.league.seed}"
     )
     if (broken := broken_at(ledger)) is not None:
         summary += f". {broken}"
@@ -86,6 +86,13 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             provenance(config, ledger, blobs, files.sha256, broken),
         ),
     )
+
+
+def _rounds(config: Config, committed: int) -> str:
+    """How much of a league is over."""
+    if committed >= config.rounds_in_all:
+        return f"Over: {config.league.length(learns=bool(config.learners))}"
+    return f"So far {min(committed, config.league.rounds)} of {config.league.rounds} rounds"
 
 
 def _meta_game(files: RunFiles, cross: CrossPlay) -> Section:

@@ -53,7 +53,8 @@ def describe(config: Config, stage: StageConfig) -> str:
         bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
         ends.append(f"until {who} has {until.metric} of at least {bound} against {until.against}")
     if stage.rounds is not None:
-        ends.append(f"at most {stage.rounds} rounds" if ends else f"{stage.rounds} rounds")
+        rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
+        ends.append(f"at most {rounds}" if ends else rounds)
     return f"{stage.name}: {', '.join(parts) or 'the league as it is'}; {' or '.join(ends) or 'to the end'}"
 
 

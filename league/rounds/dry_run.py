@@ -42,7 +42,7 @@ def dry_run(console: Console, config: Config) -> Cost:
         *([f"{len(of['gate'])} that only judge: {', '.join(of['gate'])}"] if of["gate"] else []),
         *([f"{len(of['heldout'])} held out to the end: {', '.join(of['heldout'])}"] if of["heldout"] else []),
         f"{config.league.block_size} scenarios a match in both seat orders, from {source.label}",
-        f"{config.league.rounds} rounds" + (" of practice and one that only measures" if config.learners else ""),
+        config.league.length(learns=bool(config.learners)),
         *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
         *(_of_learner(task) for task in first.training),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "

@@ -23,10 +23,17 @@ class Progress(NamedTuple):
     rounds_in_all: int
     matches: int
     matches_in_round: int
-    games: int
+    games: int  # of matches and of practice
     seconds: float
     stage: str = ""  # that the round in flight practices
     decisions: int = 0  # own, made by the learners of this process
+    practice_games: int = 0  # of the games, those that learners practiced in; the ledger holds the others alone
+    closing: bool = False  # the last of all rounds only measures
+
+    @property
+    def counted(self) -> int:
+        """The rounds that people count: without the one that only measures."""
+        return self.rounds_in_all - self.closing
 
     @property
     def games_per_second(self) -> float:
@@ -78,15 +85,29 @@ class Pace:
     games: int = 0
     decisions: int = 0
     stage: str = ""
+    practice_games: int = 0
+    closing: bool = False  # the last round only measures
 
     def at(self, rounds: int, done: int = 0, tasks: int = 1) -> Progress:
         """The progress with ``rounds`` committed and ``done`` of the ``tasks`` of the next."""
         seconds = time.perf_counter() - self.started
-        return Progress(self.first, rounds, self.last, done, tasks, self.games, seconds, self.stage, self.decisions)
+        return Progress(
+            first_round=self.first,
+            rounds=rounds,
+            rounds_in_all=self.last,
+            matches=done,
+            matches_in_round=tasks,
+            games=self.games,
+            seconds=seconds,
+            stage=self.stage,
+            decisions=self.decisions,
+            practice_games=self.practice_games,
+            closing=self.closing,
+        )
 
 
 class LeagueLog:
-    """An open log for TensorBoard: each learner's practice, its place on the ladder, and the stage, by round.
+    """An open log for TensorBoard: each learner's practice, its place on the ladder, and the stage, by round from 1.
 
     Rounds that are played again after a resume replace those that were lost.
     """
@@ -94,7 +115,7 @@ class LeagueLog:
     def __init__(self, folder: Path, first_round: int) -> None:
         from torch.utils.tensorboard import SummaryWriter  # slow to import
 
-        self._events: Any = SummaryWriter(str(folder), purge_step=first_round)
+        self._events: Any = SummaryWriter(str(folder), purge_step=first_round + 1)
 
     def write(self, played: Round, standings: Sequence[Standing]) -> None:
         figures: dict[str, float] = {"stage": played.stage}
@@ -117,7 +138,7 @@ class LeagueLog:
                 }
         for name, value in figures.items():
             if not math.isnan(value):
-                self._events.add_scalar(name, value, played.number)
+                self._events.add_scalar(name, value, played.number + 1)
 
     def close(self) -> None:
         self._events.close()

@@ -35,7 +35,7 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
         parts.append(_band(lives[-1], hue, axes))
         latest[name] = own[-1].points
         for point in lives[-1][-60:]:
-            about = f"{name}, round {point.round + 1}: {point.points.mean:.2f}, n = {point.points.n:,}"
+            about = f"{name}, after {point.round} rounds: {point.points.mean:.2f}, n = {point.points.n:,}"
             place = {"cx": x(point.decisions), "cy": y(point.points.mean)}
             parts.append(element("circle", element("title", about), class_=f"dot hue{hue % HUES}", **place, r=3))
     last = ", ".join(f"{name} {score.mean:.2f}" for name, score in latest.items())

@@ -22,17 +22,28 @@ def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> S
     rows = []
     for place, stage in enumerate(config.curriculum):
         played = [index for index, at in enumerate(stages) if at == place]
-        when = (
-            f"{played[0] + 1} to {played[-1] + 1}" if played else "not yet" if place > max(stages, default=-1) else ""
-        )
+        when = _span(config, played) if played else "not yet" if place > max(stages, default=-1) else ""
         over = len(stages) >= config.rounds_in_all
         going = "with the league" if over else "still on"
         ended = f"after round {ends[place][0] + 1}" if place in ends else going if played else ""
         why = ends[place][1].reason if place in ends else ""
-        cells = (describe(config, stage).partition(": ")[2], when, plain(len(played), "count"), ended, why)
+        cells = (
+            describe(config, stage).partition(": ")[2],
+            when,
+            plain(sum(config.league.phase(n) != "measures" for n in played), "count"),
+            ended,
+            why,
+        )
         rows.append(Row(stage.name, cells))
     heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
     return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
+
+
+def _span(config: Config, played: Sequence[int]) -> str:
+    """The rounds of a stage, from 1; the closing measurement by its name."""
+    rounds = [number + 1 for number in played if config.league.phase(number) != "measures"]
+    closing = ["the closing measurement"] if len(rounds) < len(played) else []
+    return " and ".join([*([f"{rounds[0]} to {rounds[-1]}"] if rounds else []), *closing])
 
 
 def lineage(

@@ -133,8 +133,8 @@ def test_the_learning_curves_are_the_runs_own(document, played):
     own = file(played / "learning.csv")
     assert len(points) == len(own) > 3
     for point, row in zip(points, own, strict=True):
-        assert (point["member"], point["round"], point["decisions"]) == (
-            row["member"], int(row["round"]), int(row["decisions"]),
+        assert (point["member"], point["after_rounds"], point["decisions"]) == (
+            row["member"], int(row["after_rounds"]), int(row["decisions"]),
         )  # fmt: skip
         assert near(point["points"], row["points"])
         assert point["points"]["n"] == int(row["games"])
@@ -460,7 +460,7 @@ def test_a_running_league_is_read_at_one_moment_and_not_disturbed(played, tmp_pa
             assert ledger.next_round == 2 and "not yet" not in ledger.notes()
             writer.execute("COMMIT")
             assert "not yet" not in ledger.notes()
-    assert told.summary.startswith("So far 2 of 5 rounds")
+    assert told.summary.startswith("So far 2 of 4 rounds")
     sections = {section.key: section for section in told.sections}
     for key in ("meta-game", "evaluation"):
         assert f"--resume {folder}" in sections[key].notes[0] and "not over" in sections[key].notes[0]

@@ -148,7 +148,7 @@ def test_the_ledger_folds_to_the_history_that_the_run_kept(ledger):
 
 
 def test_why_a_round_was_played_is_told(folder):
-    done = run("explain", "--run", folder, "--round", "3")
+    done = run("explain", "--run", folder, "--round", "4")
     assert done.returncode == 0, done.stderr
     for told in (
         "stage rest",
@@ -159,8 +159,8 @@ def test_why_a_round_was_played_is_told(folder):
         "gate: what the learner",
     ):
         assert told in done.stdout, done.stdout
-    assert "its ledger holds no round 9; it holds 0 to 7" in run("explain", "--run", folder, "--round", "9").stderr
-    assert "is no run folder" in run("explain", "--run", folder.parent, "--round", "0").stderr
+    assert "its ledger holds no round 9; it holds 1 to 7, and the closing measurement as 8" in run("explain", "--run", folder, "--round", "9").stderr
+    assert "is no run folder" in run("explain", "--run", folder.parent, "--round", "1").stderr
 
 
 def test_a_dry_run_tells_the_plan_and_leaves_nothing(tmp_path):

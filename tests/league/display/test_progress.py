@@ -1,0 +1,122 @@
+"""What is shown while somebody waits: it fits the terminal, and rounds are counted as people count them."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from league.display.explain import in_words
+from league.display.league import opening, status
+from league.display.tables import prose
+from league.display.training import TrainWatcher, with_bar
+from league.display.training import status as training_status
+from league.rounds.watching import Pace, Progress
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
+from league.training.training import Training, begin
+
+PACE = Pace(0, 7, 0.0, games=136_512, decisions=1_234_567, stage="short games", practice_games=93_504, closing=True)
+
+
+def console(width: int, *, terminal: bool = True) -> Console:
+    return Console(width=width, file=io.StringIO(), force_terminal=terminal, color_system=None)
+
+
+def at(rounds: int, matches: int = 0) -> Progress:
+    return PACE.at(rounds, matches, 20)._replace(seconds=21.2)
+
+
+@pytest.mark.parametrize(
+    ("progress", "where"),
+    [(at(0, 3), "round 1/6"), (at(1), "round 1/6"), (at(5, 1), "round 6/6"), (at(6), "round 6/6"),
+     (at(6, 2), "closing measurement"), (at(7), "closing measurement")],
+)  # fmt: skip
+def test_six_rounds_are_counted_from_one_to_six_and_the_closing_measurement_is_named_apart(progress, where):
+    assert status(progress).startswith(f"{where} (short games) · ")
+
+
+def test_the_progress_line_tells_games_of_matches_from_those_of_practice():
+    assert "43,008 games of matches and 93,504 of practice" in status(at(3))
+
+
+@pytest.mark.parametrize("width", [50, 60, 70, 80, 100, 120, 160])
+def test_the_leagues_progress_line_keeps_pace_and_time_left_whatever_the_width(width):
+    line = status(at(3), width)
+    assert len(line) <= width and "6,439 games/s" in line and line.endswith(" s left")
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Training:
+    (tmp_path / "train.yaml").write_text("training: {hidden: [8], num_envs: 4, num_train_steps: 1000000, seed: 3}")
+    started = begin(load_config(tmp_path / "train.yaml", (), TrainConfig))
+    started.step()
+    started.learner.decisions = 46_050
+    started.score = started.score._replace(points=3.27, deals=0.834)
+    started.seconds, started.references = 1.5, replace_response(started)
+    return started
+
+
+def replace_response(training: Training):
+    return training.references._replace(response=7.74)
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 160])
+def test_a_trainings_progress_line_keeps_score_deals_speed_and_time_left_at_any_width(training, width):
+    line = training_status(training, width)
+    assert len(line) <= width and line.endswith(" s left"), line
+    assert "3.27 points" in line and "83.4% deals" in line and "30,700" in line
+
+
+def test_an_80_column_terminal_shows_progress_in_one_line(training):
+    screen = console(80)
+    screen.print(with_bar(training_status(training, 80), 0.05, 80))
+    assert screen.file.getvalue().count("\n") == 1 and "…" not in screen.file.getvalue()
+
+
+def test_a_wide_terminal_shows_a_bar_that_fits_beside_the_words(training):
+    screen = console(160)
+    screen.print(with_bar(training_status(training, 160), 0.5, 160))
+    assert "━" in screen.file.getvalue() and screen.file.getvalue().count("\n") == 1
+
+
+def test_the_line_at_the_start_breaks_between_words_on_a_terminal_and_nowhere_in_a_pipe(training):
+    for terminal in (True, False):
+        screen = console(80, terminal=terminal)
+        TrainWatcher(screen).opened(training, Path("runs/ppo_fast/0001"))
+        lines = screen.file.getvalue().splitlines()
+        assert "".join(f"{line.rstrip()} " for line in lines[:-1]).startswith("going on after 46,050 decisions: ppo ")
+        assert "hints none" in " ".join(line.strip() for line in lines)
+        assert (max(map(len, lines)) <= 80) is terminal
+        assert lines[-1] == "run folder runs/ppo_fast/0001"
+
+
+def test_prose_is_one_line_where_a_program_reads_it():
+    screen = console(20, terminal=False)
+    prose(screen, "five words of a line that is long")
+    assert screen.file.getvalue() == "five words of a line that is long\n"
+
+
+def test_one_round_is_no_rounds(tmp_path):
+    (tmp_path / "league.yaml").write_text(
+        "league: {rounds: 1, block_size: 8}\nmembers: [heuristic]\nlearners: [{name: main, decisions: 10}]\n"
+    )
+    config = load_config(tmp_path / "league.yaml")
+    told = opening(config, config.env.open_source(), replace(PACE, games=0).at(0))
+    assert "1 round, then a closing measurement" in told and "1 rounds" not in told
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ("39.2% regret: scores unknown of unknown", "39.2% regret: they have not met, so everything is left to gain"),
+        ("2.0% regret: scores 3.10 of unknown", "2.0% regret: scores 3.10; what others score is not known"),
+        ("2.0% regret: scores 3.10 of 7.00", "2.0% regret: scores 3.10 where 7.00 can be had"),
+        ("its 1 rounds are over", "its 1 round is over"),
+    ],
+)
+def test_a_reason_from_the_ledger_is_said_in_words(kept, said):
+    assert in_words(kept) == said
