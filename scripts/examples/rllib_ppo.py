@@ -10,34 +10,27 @@ from typing import Any
 
 import gymnasium
 import torch
-from gymnasium.wrappers import TransformObservation
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+from ray.tune.registry import register_env
 
 from dond_marl.envs.policy_partner import PolicyPartner
 from dond_marl.envs.views import view
 from league.evaluation.heldout_score import before_and_after
 
 
-class Seat(TransformObservation):
-    """One seat; RLlib's module wants the observation under a name of its own."""
-
-    def __init__(self, table: dict[str, Any]) -> None:
-        env = view(gymnasium.make("DealOrNoDialog-v0", **table), "discrete", "masked")
-        space = gymnasium.spaces.Dict(renamed(env.observation_space))
-        super().__init__(env, renamed, space)
-
-
-def renamed(observation: Any) -> dict[str, Any]:
-    """An observation, or its space, with the names that RLlib's module wants."""
-    return {"observations": observation["observation"], "action_mask": observation["action_mask"]}
+def seat(table: dict[str, Any]) -> Any:
+    """One seat, with the masks where RLlib's module reads them."""
+    return view(gymnasium.make("DealOrNoDialog-v0", **table), "discrete", "masked", key="observations")
 
 
 def main(steps: int) -> None:
     """Train for so many own decisions, with the score before and after."""
     module = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [128, 128]})
-    config = PPOConfig().environment(Seat, env_config={"partner": "heuristic", "scenarios": "lewis", "split": "train"})
+    register_env("negotiation", seat)
+    table = {"partner": "heuristic", "scenarios": "lewis", "split": "train"}
+    config = PPOConfig().environment("negotiation", env_config=table)
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=16).rl_module(rl_module_spec=module).debugging(seed=1)
     config.training(gamma=1.0, lr=1e-3, entropy_coeff=0.02, num_epochs=4, minibatch_size=512)
     algorithm = config.training(train_batch_size_per_learner=4096).build_algo()

@@ -27,13 +27,6 @@ steps = parser.parse_args().steps
 table = {"partner": "heuristic", "scenarios": "lewis", "split": "train"}
 
 
-class Quiet(gymnasium.Wrapper):
-    """Tianshou stacks all infos, and ours differ from step to step: leave them out."""
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        return (*self.env.step(action)[:4], {})
-
-
 class Body(nn.Sequential):
     """Values ``[B, 1]``, or masked logits ``[B, 253]`` and no state, as Tianshou asks."""
 
@@ -43,8 +36,8 @@ class Body(nn.Sequential):
 
 
 torch.manual_seed(1)
-seats = [lambda: Quiet(view(gymnasium.make("DealOrNoDialog-v0", **table), "discrete", "masked")) for _ in range(16)]
-games = DummyVectorEnv(seats)
+forms = {"actions": "discrete", "observations": "masked", "infos": "arrays"}  # Tianshou stacks infos
+games = DummyVectorEnv([lambda: view(gymnasium.make("DealOrNoDialog-v0", **table), **forms) for _ in range(16)])
 games.seed(1)
 layers = nn.Linear(15, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh()
 actor, critic = Body(*layers, nn.Linear(128, 253)), Body(*layers, nn.Linear(128, 1))  # of one trunk
