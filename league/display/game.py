@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.game import ITEMS, SEATS, Action, Ending, Outcome, Rules, State, Triple, rest, worth
+from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
+from league.display.sentences import Mistake, Question
 from league.display.svg.markup import points
-from league.display.typed import Meant, Mistake, Wish, help_line, understood
+from league.display.typed import Meant, Wish, help_line, understood
 from partners.human import View
 
 PROMPT = "your act> "
@@ -37,6 +38,7 @@ class Terminal:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = Console(highlight=False) if console is None else console
+        self.words: list[str | None] = []  # of each act so far, as they were typed; None for a command
 
     def ask(self, view: View) -> Action:
         """Show the game, and ask until the person says a legal act. Raises :class:`LeftTheTable`."""
@@ -46,14 +48,15 @@ class Terminal:
             meant = understood(line, view)
             if meant is Wish.LEAVE:
                 raise LeftTheTable
-            if isinstance(meant, Meant):
-                if meant.sure:
-                    return meant.action
-                line = self._confirmed(meant.action, view)
-                if not line:
-                    return meant.action
+            if isinstance(meant, Meant | Question):
+                choices = (meant.action,) if isinstance(meant, Meant) else meant.actions
+                answer = choices[0] if isinstance(meant, Meant) and meant.sure else self._chosen(meant, choices, view)
+                if isinstance(answer, Action):
+                    self.words.append(None if isinstance(meant, Meant) and meant.sure else line.strip())
+                    return answer
+                line = answer
                 continue
-            self.say(meant.why, "red") if isinstance(meant, Mistake) else self.say(help_line(view.state.rules))
+            self.say(_told(meant), "red") if isinstance(meant, Mistake) else self.say(help_line(view.state.rules))
             line = self._read(PROMPT)
 
     def say(self, text: str, style: str = "", *, wrap: bool = True) -> None:
@@ -72,14 +75,26 @@ class Terminal:
         self.say(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where}{_urgency(state)}", "bold")
         self.show(conversation(state, view.seat, since), table_now(view))
 
-    def _confirmed(self, action: Action, view: View) -> str:
-        """An empty string if the person confirms ``action``, otherwise the line to read instead."""
-        self.say(f"read as {described(action, view)}")
-        answer = self._read("say that? [Y/n] ")
+    def _chosen(self, meant: Meant | Question, choices: Sequence[Action], view: View) -> Action | str:
+        """The act that the person confirms or chooses, otherwise the line to read instead."""
+        yes: tuple[str, ...] = ()
+        no: tuple[str, ...] = ("", "n", "no")
+        if isinstance(meant, Meant):
+            grave = warning(meant.action, view)
+            self.say(f"read as {described(meant.action, view)}{f'. {grave}' if grave else ''}")
+            answer = self._read(f"say that? {'[y/N]' if grave else '[Y/n]'} ")
+            yes, no = (("y", "yes"), no) if grave else (("", "y", "yes"), ("n", "no"))
+        else:
+            self.say(meant.why)
+            for number, action in enumerate(choices, start=1):
+                self.say(f"  {number}: {described(action, view)}")
+            answer = self._read("a number, or say it otherwise> ")
         plain = answer.strip().lower()
-        if plain in ("", "y", "yes"):
-            return ""
-        return self._read(PROMPT) if plain in ("n", "no") else answer
+        if plain in yes:
+            return choices[0]
+        if isinstance(meant, Question) and plain in map(str, range(1, len(choices) + 1)):
+            return choices[int(plain) - 1]
+        return self._read(PROMPT) if plain in no else answer
 
     def _read(self, prompt: str) -> str:
         try:
@@ -142,6 +157,26 @@ def described(action: Action, view: View) -> str:
     return act.name
 
 
+def warning(action: Action, view: View) -> str:
+    """What the person risks with ``action``, in a sentence, if it may leave them with nothing; otherwise empty."""
+    act, rules = action.act_type, view.state.rules
+    if act is Act.AGREE and view.theirs is not None and not worth(view.values, rest(view.counts, view.theirs)):
+        return "Their offer is worth nothing to you."
+    if act is Act.DISAGREE and rules.disagree == "ends":
+        return "This ends the game: no deal, nothing for both."
+    if act is Act.END:
+        return f"This ends the talk: {talk_would_end(view)}."
+    return ""
+
+
+def talk_would_end(view: View) -> str:
+    """What the talk comes to if it ends now: the latest claims are a deal where they fit."""
+    if view.mine is None or view.theirs is None:
+        return "no deal, as not both have made an offer"
+    fits = rest(view.counts, view.theirs) == view.mine
+    return "a deal, as both last offers fit" if fits else "no deal, as the last offers do not fit"
+
+
 def opening(partner: str, seat: int, rules: Rules, game: int, games: int) -> str:
     """Who sits where, in one line."""
     which = f"game {game} of {games} · " if games > 1 else ""
@@ -193,6 +228,12 @@ def frontier_table(splits: Sequence[Triple], state: State, seat: int) -> Table:
         cells = ["-"] * 3 if here and not outcome.deal else [str(number) for number in kept]
         table.add_row(*cells, *map(str, scores), note if here else "", style=style if here else "")
     return table
+
+
+def _told(mistake: Mistake) -> str:
+    if not mistake.unread:
+        return mistake.why
+    return f"that cannot be read as an act: {mistake.why}; say it otherwise, or ? for short commands"
 
 
 def _urgency(state: State) -> str:

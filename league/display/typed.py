@@ -1,8 +1,8 @@
 """What a person at the table types: a short command, or a sentence that is read as an act.
 
-A command is meant as it stands. A sentence goes through :mod:`dond_marl.dialogues.annotator`, which may misread it: its
-reading has to be confirmed before it is played. Anything else, and what breaks a rule, is answered with a line that
-says what is wrong.
+A command is meant as it stands. A sentence is read by :mod:`league.display.sentences`, which may misread it: its
+reading has to be confirmed before it is played, and what may mean two things is asked. Anything else, and what breaks
+a rule, is answered with a line that says what is wrong.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from dond_marl.dialogues.annotator import Said, read
 from dond_marl.game import ITEMS, Act, Action, Rules
 from dond_marl.records.transcript import in_words
+from league.display.sentences import Mistake, Question, meaning_of
 from partners.human import View
 
 HELP = (
@@ -44,14 +44,8 @@ class Meant(NamedTuple):
     sure: bool
 
 
-class Mistake(NamedTuple):
-    """Why a line cannot be played."""
-
-    why: str
-
-
-def understood(line: str, view: View) -> Meant | Wish | Mistake:
-    """What the person means by ``line`` in the game of ``view``."""
+def understood(line: str, view: View) -> Meant | Wish | Question | Mistake:
+    """What the person means by ``line`` in the game of ``view``; a question's acts are legal."""
     text = line.strip()
     word, _, tail = text.lower().partition(" ")
     if word in ("?", "h", "help") and not tail:
@@ -61,8 +55,10 @@ def understood(line: str, view: View) -> Meant | Wish | Mistake:
     if not text:
         return Mistake("type an act, or ? for help")
     action = _command(word, tail.strip(), view)
-    meant = _sentence(text, view) if action is None else action
-    if isinstance(meant, Mistake):
+    if action is None and len(text) > LONGEST:
+        return Mistake(f"that is too long to read: at most {LONGEST} characters")
+    meant = meaning_of(text, view) if action is None else action
+    if not isinstance(meant, Action):
         return meant
     rule = view.rule_against(meant)
     if rule is None:
@@ -93,13 +89,3 @@ def _command(word: str, tail: str, view: View) -> Action | Mistake | None:
     if tail and not numbers and word != "p":
         return None
     return Mistake(f"{word} takes three numbers, what you keep of books, hats and balls: {word} 1 0 2")
-
-
-def _sentence(text: str, view: View) -> Action | Mistake:
-    if len(text) > LONGEST:
-        return Mistake(f"that is too long to read: at most {LONGEST} characters")
-    history = view.state.history
-    reading = read(text, view.counts, Said(view.mine, view.theirs, history[-1].act_type if history else None))
-    if reading.action is None:
-        return Mistake(f"that cannot be read as an act ({reading.why}); say it otherwise, or ? for short commands")
-    return reading.action

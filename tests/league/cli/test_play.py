@@ -25,8 +25,9 @@ from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
+from league.display.sentences import Mistake, Question
 from league.display.session import RECORDS
-from league.display.typed import Meant, Mistake, Wish, understood
+from league.display.typed import Meant, Wish, understood
 from league.settings.sections import EnvConfig
 from league.tasks.values import Block, MatchTask, Member, Place, Seated, play
 from partners import catalogue as built_in
@@ -147,7 +148,12 @@ def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path,
 )
 @pytest.mark.parametrize("variant", range(VARIANTS))
 def test_what_partners_say_a_person_may_say_too(action, variant):
-    assert understood(in_english(action, SCENARIO.counts, variant=variant), OFFERED) == Meant(action, sure=False)
+    meant = understood(in_english(action, SCENARIO.counts, variant=variant), OFFERED)
+    if action.act_type is Act.DISAGREE:  # it would end the game
+        assert isinstance(meant, Question)
+        assert meant.actions == (action,)
+    else:
+        assert meant == Meant(action, sure=False)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +194,7 @@ def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
         ("p 1 0 2 2", "p takes three numbers"),
         ("p one book", "p takes three numbers"),
         ("i", "i takes three numbers"),
-        ("how are you today", r"that cannot be read as an act \(no act\)"),
+        ("how are you today", "neither a split nor a yes or no was found"),
         ("x" * 301, "too long to read: at most 300 characters"),
     ],
 )
@@ -212,6 +218,22 @@ def test_refused_acts_change_nothing_and_the_person_is_asked_again(monkeypatch, 
     assert seen.count("insist on it") == 2
     (record,) = recorded(tmp_path / "games.jsonl")
     assert record.actions == (Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE))
+
+
+def test_a_no_in_words_walks_away_only_when_that_is_chosen(monkeypatch, tmp_path, capsys):
+    typed = ("p 2 2 0", "no way", "1", "no way", "2")
+    assert sit(monkeypatch, tmp_path, *typed, partner="tough") == 0
+    seen = capsys.readouterr().out
+    assert "  1: PROPOSE: you keep 2 books, 2 hats (10 points), they get 1 ball" in seen
+    (record,) = recorded(tmp_path / "games.jsonl")
+    assert [action.act_type for action in record.actions[::2]] == [Act.PROPOSE, Act.PROPOSE, Act.DISAGREE]
+
+
+def test_a_goodbye_says_that_it_ends_the_game_and_is_played_only_after_a_yes(monkeypatch, tmp_path, capsys):
+    assert sit(monkeypatch, tmp_path, "bye", "", "bye", "y", partner="tough") == 0
+    seen = capsys.readouterr().out
+    assert seen.count("read as DISAGREE. This ends the game: no deal, nothing for both.") == 2
+    assert recorded(tmp_path / "games.jsonl")[0].outcome.ending is Ending.DISAGREE
 
 
 def test_another_line_in_place_of_yes_or_no_is_taken_instead(monkeypatch, tmp_path):

@@ -1,0 +1,156 @@
+"""What a person types at the table, sentence by sentence: read rightly, asked about, or refused with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from league.display.game import warning
+from league.display.sentences import Mistake, Question, meaning_of
+from league.display.typed import Meant, understood
+from partners.human import View
+
+# 2 books, 2 hats, 2 balls. seat_0 has asked for everything, and is offered both balls.
+SCENARIO = Scenario((2, 2, 2), ((2, 2, 1), (1, 2, 2)))
+TALK = (Action(Act.PROPOSE, (2, 2, 2)), Action(Act.PROPOSE, (2, 2, 0)))
+AGREE, NO = Action(Act.AGREE), Action(Act.DISAGREE)
+REPEATED, INSISTED = Action(Act.PROPOSE, (2, 2, 2)), Action(Act.INSIST, (2, 2, 2))
+ENGLISH = "only English is read for now"
+
+
+def view_after(*talk: Action, scenario: Scenario = SCENARIO, rules: Rules | None = None) -> View:
+    state = State(scenario, rules or Rules())
+    for action in talk:
+        state = apply(state, action)
+    return View(state)
+
+
+OFFERED = view_after(*TALK)
+
+
+def keep(books: int, hats: int, balls: int) -> Action:
+    return Action(Act.PROPOSE, (books, hats, balls))
+
+
+# What people of all kinds typed, and what they meant: an act, the acts that are asked about, or why it is not read.
+READINGS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
+    ("gimme the hats", keep(0, 2, 0)),
+    ("you take 1 book and i keep rest", keep(1, 2, 2)),
+    ("deal!", AGREE),
+    ("I want the ball and 1 hat pls", keep(0, 1, 1)),
+    ("can i get both books n you get everything else", keep(2, 0, 0)),
+    ("i'll give u the ball", keep(2, 2, 1)),
+    ("you can have all the hats, I'll take the books and balls", keep(2, 0, 2)),
+    ("ok", AGREE),
+    ("nope, that's unfair. give me two hats or I'm out", keep(0, 2, 0)),
+    ("i need the bok and hatts", keep(1, 2, 0)),
+    ("Sure, sounds good", AGREE),
+    ("last offer: 2 hats and the ball for me", keep(0, 2, 1)),
+    ("balls for me, rest yours", keep(0, 0, 2)),
+    ("final: I get everything but one book", keep(1, 2, 2)),
+    ("1 book 1 hat 1 ball", keep(1, 1, 1)),
+    ("you get nothing", INSISTED),
+    ("i get 3 hats", "there are only 2 books, 2 hats, 2 balls on the table"),
+    ("lets split the books evenly, you keep the hats", "it does not say who gets the balls"),
+    ("hello, how are you?", "neither a split nor a yes or no was found in it"),
+    ("no way", (REPEATED, NO)),
+    ("I don't need the books", keep(0, 2, 2)),
+    ("let me have a hat too", keep(0, 1, 2)),
+    ("50/50?", keep(1, 1, 1)),
+    ("\N{THUMBS UP SIGN}", AGREE),
+    ("take it or leave it", INSISTED),
+    ("\u6211\u8981\u6240\u6709\u7684\u4e66", ENGLISH),  # I want all books, in Chinese
+    ("quiero los sombreros", ENGLISH),
+    ("jeg vil gerne have begge b\u00f8ger", ENGLISH),
+    ("\N{BOOKS}\N{BOOKS} for me, \N{TOP HAT} for you", "it does not say who gets the balls"),
+    ("trato hecho", ENGLISH),
+    ("\u4e0d\u884c", ENGLISH),  # that will not do, in Chinese
+    ("aftale!", ENGLISH),
+    ("how about we swap?", keep(2, 2, 0)),
+    ("whatever you want", (AGREE,)),
+    ("bye", NO),  # which is warned of: see below
+    ("all mine", INSISTED),
+    ("i accept if you add one more hat", keep(0, 1, 2)),
+    ("same as before", INSISTED),
+)
+MORE: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
+    ("no", (REPEATED, NO)),
+    ("I can't accept that", (REPEATED, NO)),
+    ("I don't want to walk away", (REPEATED, NO)),
+    ("no deal", (REPEATED, NO)),
+    ("\N{THUMBS DOWN SIGN}\U0001f3fd", (REPEATED, NO)),
+    ("no deal, I walk away", NO),
+    ("I'm out", NO),
+    ("Goodbye!", NO),
+    ("no way, I want the hats", keep(0, 2, 0)),
+    ("I dont need books or hats", keep(0, 0, 2)),
+    ("I don't need the balls but I want a hat", keep(0, 1, 0)),
+    ("I don't want it", (REPEATED, NO)),
+    ("I need one more book", keep(1, 0, 2)),
+    ("ok but I want one hat as well", keep(0, 1, 2)),
+    ("i agree but i also want a hat", keep(0, 1, 2)),
+    ("deal if you give me another ball", "there are only 2 books, 2 hats, 2 balls on the table"),
+    ("you can have one more hat", keep(2, 1, 2)),
+    ("i'd take the books and hats too", (keep(2, 2, 2), keep(2, 2, 0))),
+    ("I want 2 hats plus the ball", keep(0, 2, 1)),
+    ("two hats, no more", "names no number"),
+    ("one book less", "it takes something away"),
+    ("2 \N{BOOKS} for me", keep(2, 0, 0)),
+    ("\N{TOP HAT}\N{TOP HAT} and \N{SOCCER BALL}\ufe0f", keep(0, 2, 1)),
+    ("let's split everything 50-50", keep(1, 1, 1)),
+    ("2 hats and a ball for me, take it or leave it", Action(Act.INSIST, (0, 2, 1))),
+    ("it's all yours", keep(0, 0, 0)),
+)
+
+
+@pytest.mark.parametrize(("line", "meant"), [*READINGS, *MORE])
+def test_a_sentence_is_read_as_it_is_meant_or_asked_about_or_refused_with_the_reason(line, meant):
+    reading = meaning_of(line, OFFERED)
+    if isinstance(meant, str):
+        assert isinstance(reading, Mistake)
+        assert reading.unread
+        assert meant in reading.why
+    elif isinstance(meant, Action):
+        assert reading == meant
+    else:
+        assert isinstance(reading, Question)
+        assert reading.actions == meant
+
+
+def test_every_reading_of_a_sentence_has_to_be_confirmed():
+    for line, meant in READINGS:
+        if isinstance(meant, Action):
+            assert understood(line, OFFERED) == Meant(meant, sure=False)
+
+
+def test_what_may_leave_the_person_with_nothing_is_warned_of():
+    nothing = view_after(Action(Act.PROPOSE, (2, 2, 2)))  # seat_1 is left nothing
+    fits = view_after(Action(Act.PROPOSE, (2, 0, 0)), Action(Act.PROPOSE, (0, 2, 2)))
+    rejecting = view_after(*TALK, rules=Rules(disagree="rejects"))
+    assert warning(AGREE, nothing) == "Their offer is worth nothing to you."
+    assert warning(NO, OFFERED) == "This ends the game: no deal, nothing for both."
+    assert "the last offers do not fit" in warning(Action(Act.END), OFFERED)
+    assert "a deal, as both last offers fit" in warning(Action(Act.END), fits)
+    assert warning(AGREE, OFFERED) == warning(NO, rejecting) == warning(keep(0, 0, 0), OFFERED) == ""
+
+
+def test_a_no_only_turns_an_offer_down_where_that_is_the_rule_and_a_goodbye_still_ends_the_talk():
+    rejecting = view_after(*TALK, rules=Rules(disagree="rejects"))
+    assert meaning_of("no way", rejecting) == NO
+    assert meaning_of("bye", rejecting) == Action(Act.END)
+
+
+def test_before_anything_is_offered_nothing_is_guessed():
+    fresh = view_after()
+    assert meaning_of("no way", fresh) == Question(
+        "A no ends this game, with nothing for both. To go on, say what you want instead.", (NO,)
+    )
+    for line in ("same as before", "take it or leave it", "how about we swap?", "whatever you want", "one more hat"):
+        assert isinstance(meaning_of(line, fresh), Mistake)
+
+
+def test_an_odd_number_is_not_halved():
+    odd = view_after(scenario=Scenario((1, 2, 3), ((1, 3, 1), (1, 3, 1))))
+    assert meaning_of("50/50", odd) == Mistake(
+        "the books and the balls cannot be halved; say who gets how many", unread=True
+    )
