@@ -8,6 +8,9 @@ A record holds the scenario, the rules, who sat where, what was said and how it 
      "actions": [["PROPOSE", [1, 0, 2]], ["AGREE"]],
      "outcome": {"ending": "AGREE", "allocation": [[1, 0, 2], [0, 2, 0]], "scores": [8, 8], "rule_broken": null}}
 
+A person's own words stand beside the acts that they were read as, under ``words``, one for each act, ``null`` where
+none were typed; such a record is of version 2. They are talk: nothing that plays or learns reads them.
+
 A game that is known only in part, such as a talk between people of which some words could not be read, is a line that
 says so, and cannot be replayed::
 
@@ -23,7 +26,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from dond_marl.batch import Games
@@ -46,9 +49,10 @@ from dond_marl.game import (
 from dond_marl.seats import Cause
 
 VERSION = 1  # raised whenever an older reader would misread a record
+WORDED = 2  # the version of a record with words, which older readers do not know
 NOT_RECORDED = "an act that the rules forbid"  # the batched engine keeps no words about it
 _REQUIRED = frozenset(("version", "scenario", "rules", "occupants", "actions", "outcome"))
-_OPTIONAL = frozenset(("causes", "source", "seed"))
+_OPTIONAL = frozenset(("causes", "source", "seed", "words"))
 _INEXACT = frozenset(("version", "inexact", "scenario", "occupants", "said", "selected"))
 Kind = TypeVar("Kind")
 
@@ -69,6 +73,7 @@ class GameRecord:
     causes: tuple[int, ...] = ()  # why each act was played, a seats.Cause each; empty: all of free choice
     source: str | None = None  # the scenario source's label
     seed: int | None = None  # the seed of the run that the game is from
+    words: tuple[str | None, ...] = ()  # what a person typed for each act, None where nothing; empty: nobody typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ def to_json(record: GameRecord) -> dict[str, Any]:
     """The record as plain JSON values; optional fields only where they say something."""
     outcome = record.outcome
     value: dict[str, Any] = {
-        "version": VERSION,
+        "version": WORDED if record.words else VERSION,
         "scenario": _scenario_to_json(record.scenario),
         "rules": {"max_turns": record.rules.max_turns, "disagree": record.rules.disagree},
         "occupants": list(record.occupants),
@@ -99,7 +104,12 @@ def to_json(record: GameRecord) -> dict[str, Any]:
             "rule_broken": outcome.rule_broken,
         },
     }
-    extras = {"causes": list(record.causes) or None, "source": record.source, "seed": record.seed}
+    extras = {
+        "causes": list(record.causes) or None,
+        "source": record.source,
+        "seed": record.seed,
+        "words": list(record.words) or None,
+    }
     return value | {name: extra for name, extra in extras.items() if extra is not None}
 
 
@@ -133,7 +143,7 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
     value = _parsed(line) if isinstance(line, str) else line
     if not isinstance(value, Mapping):
         raise RecordError(f"a record is an object; got {type(value).__name__}")
-    _check_version(value)
+    _check_version(value, (VERSION, WORDED))
     _check_keys("the record", value, _REQUIRED, _OPTIONAL)
     rules, outcome = value["rules"], value["outcome"]
     entries = _list_of("actions", value["actions"])
@@ -149,6 +159,7 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
             causes=_causes(value.get("causes", []), len(actions)),
             source=_optional("source", value.get("source"), str),
             seed=_optional("seed", value.get("seed"), int),
+            words=_words(value.get("words", []), len(actions)),
         )
     except (TypeError, ValueError) as error:  # the values of game.py say what is wrong with them
         raise RecordError(str(error)) from None
@@ -159,7 +170,7 @@ def game_from_line(line: str) -> GameRecord | InexactGame:
     value = _parsed(line)
     if not isinstance(value, Mapping) or "inexact" not in value:
         return from_json(value)  # type: ignore[arg-type]  # it says so if it is no mapping
-    _check_version(value)
+    _check_version(value, (VERSION,))
     _check_keys("an inexact game", value, _INEXACT, frozenset(("source",)))
     why, kept = _optional("inexact", value["inexact"], str), value["selected"]
     if not why:
@@ -202,6 +213,15 @@ def record_of(
     return GameRecord(state.scenario, state.rules, names, state.history, state.outcome, (), source, seed)
 
 
+def with_words(record: GameRecord, seat: int, typed: Sequence[str | None]) -> GameRecord:
+    """The record with what the person in ``seat`` typed for each of their own acts, ``None`` where nothing."""
+    if not any(typed):
+        return record
+    words: list[str | None] = [None] * len(record.actions)
+    words[seat::2] = typed
+    return replace(record, words=tuple(words))
+
+
 def records(
     games: Games, names: tuple[str, str], *, source: str | None = None, seed: int | None = None
 ) -> list[GameRecord]:
@@ -230,6 +250,13 @@ def _causes(value: object, size: int) -> tuple[int, ...]:
     return causes
 
 
+def _words(value: object, size: int) -> tuple[str | None, ...]:
+    words = tuple(_optional("words", each, str) for each in _list_of("words", value))
+    if words and len(words) != size:
+        raise RecordError(f"words must be empty or one for each act, {size} in all; got {len(words)}")
+    return words
+
+
 def _outcome(value: object) -> Outcome:
     _check_keys("outcome", value, {"ending", "allocation", "scores", "rule_broken"})
     assert isinstance(value, Mapping)
@@ -247,10 +274,11 @@ def _outcome(value: object) -> Outcome:
     )
 
 
-def _check_version(value: Mapping[str, Any]) -> None:
+def _check_version(value: Mapping[str, Any], known: tuple[int, ...]) -> None:
     version = value.get("version")
-    if type(version) is not int or version != VERSION:
-        raise RecordError(f"version must be {VERSION}, the only one this reader knows; got {version!r}")
+    if type(version) is not int or version not in known:
+        which = " or ".join(map(str, known))
+        raise RecordError(f"version must be {which}, which this reader knows; got {version!r}")
 
 
 def _scenario_to_json(scenario: Scenario) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Scenario, State, Triple, rest, worth
 from dond_marl.records.record import GameRecord, InexactGame, replay
 
@@ -13,17 +15,24 @@ def transcript(game: State | GameRecord | InexactGame) -> str:
     """
     if isinstance(game, InexactGame):
         return "\n".join(_inexact_lines(game))
-    return "\n".join(transcript_lines(replay(game) if isinstance(game, GameRecord) else game))
+    if isinstance(game, GameRecord):
+        return "\n".join(transcript_lines(replay(game), game.words))
+    return "\n".join(transcript_lines(game))
 
 
-def transcript_lines(state: State) -> list[str]:
-    """The table, what each seat values, what was said and how it ended; lines are only ever added as play goes on."""
+def transcript_lines(state: State, words: Sequence[str | None] = ()) -> list[str]:
+    """The table, what each seat values, what was said and how it ended; lines are only ever added as play goes on.
+
+    ``words``: what was typed for each act, ``None`` where nothing; empty if nobody typed.
+    """
     scenario = state.scenario
     lines = _table(scenario)
     width = len(str(state.rules.max_turns))
     for turn, action in enumerate(state.history):
         text = sentence(action, scenario.counts, final=state.rules.disagree == "ends")
-        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}")
+        typed = words[turn] if words else None
+        own = "" if typed is None else f' (typed: "{"".join(c if c.isprintable() else "?" for c in typed)}")'
+        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}{own}")
     if state.outcome is not None:
         lines.append(_ending(state, state.outcome))
     return lines

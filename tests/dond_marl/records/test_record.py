@@ -12,7 +12,17 @@ import pytest
 
 from dond_marl.batch import Table
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, forfeit
-from dond_marl.records.record import GameRecord, RecordError, from_json, record_of, records, replay, to_json, to_line
+from dond_marl.records.record import (
+    GameRecord,
+    RecordError,
+    from_json,
+    record_of,
+    records,
+    replay,
+    to_json,
+    to_line,
+    with_words,
+)
 from dond_marl.records.transcript import in_words, transcript
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
@@ -40,6 +50,22 @@ def test_a_record_is_one_line_that_a_person_can_read():
         == from_json(json.loads(line))
         == record_of(deal(), ("tough", "heuristic"), source="lewis", seed=3)
     )
+
+
+def test_what_a_person_typed_is_kept_beside_the_act_and_changes_nothing_else():
+    plain = record_of(deal(), ("human", "heuristic"))
+    record = with_words(plain, 0, ["gimme \u202e it all", None])
+    line = to_line(record)
+    assert line.startswith('{"version": 2, ')
+    assert line.endswith('"words": ["gimme \\u202e it all", null, null]}')
+    assert from_json(line) == record
+    assert replay(record) == replay(plain)
+    assert dataclasses.replace(record, words=()) == plain == with_words(plain, 0, [None, None])
+    assert ' (typed: "gimme ? it all")' in transcript(record).splitlines()[3]
+    assert with_words(plain, 1, ["no!"]).words == (None, "no!", None)
+    for wrong in (["one"], [1, None, None], "words"):
+        with pytest.raises(RecordError, match="words must"):
+            from_json({**json.loads(line), "words": wrong})
 
 
 def test_a_transcript_reads_like_a_negotiation():
@@ -142,8 +168,8 @@ def changed(**places: object) -> dict[str, object]:
         ('{"version": 1, "version": 1}', "each key once"),
         ("[]", "a record is an object; got list"),
         (None, "a record is an object; got NoneType"),
-        ({}, "version must be 1, the only one this reader knows; got None"),
-        (changed(version=2), "got 2"),
+        ({}, "version must be 1 or 2, which this reader knows; got None"),
+        (changed(version=3), "got 3"),
         (changed(version=True), "got True"),
         (changed(scenario=...), "lacks scenario"),
         (changed(score=1), "unknown keys score"),
