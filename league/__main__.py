@@ -1,7 +1,19 @@
 """``python -m league``: the same as ``dond``."""
 
+from __future__ import annotations
+
 import sys
 
-from league.cli.main import main
+from league.cli.stops import STOPS
 
-sys.exit(main())
+
+def main() -> int:
+    """Run ``dond`` in a process of its own, which heeds stops from the start; its exit code."""
+    STOPS.heed_from_the_start()
+    from league.cli.main import main as dond
+
+    return dond()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -16,11 +16,9 @@ examples:
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from types import FrameType
 from typing import get_args
 
 import click
@@ -31,13 +29,13 @@ from league.cli.shell import (
     FILE,
     Command,
     Group,
-    Interrupted,
     as_called,
     config_option,
     console_for_people,
     resume_option,
     set_option,
 )
+from league.cli.stops import STOPS
 from league.display.explain import explain
 from league.display.league import LiveWatcher, PlainWatcher, print_results
 from league.ledger.run_directory import RunDirectory, named_run, new_run, newest_run
@@ -46,6 +44,8 @@ from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import Config, ConfigError, load_config
 from league.settings.sections import BackendConfig, BackendName, LoggingConfig
+
+PATIENCE = 0.8  # seconds that a stop waits for the run's next tick, which comes between two steps
 
 
 @click.group(cls=Group, help=__doc__, invoke_without_command=True)
@@ -88,18 +88,16 @@ def command(
             show_plan(console_for_people(), config)
             return
     directory = _directory(config, resume)
-    try:
-        _run(config, directory, backend_config)
-    except KeyboardInterrupt:
-        raise Interrupted(
-            "\ninterrupted: the round in flight is dropped, the others are safe; go on with: "
-            f"{as_called(context)} --resume {directory.path}"
-        ) from None
+    STOPS.word = (
+        "stopped: the round in flight is dropped, the others are safe; go on with: "
+        f"{as_called(context)} --resume {directory.path}"
+    )
+    _run(config, directory, backend_config)
 
 
 @command.command("explain", cls=Command)
 @click.option("--run", type=FILE, required=True, metavar="RUN", help="the run's folder")
-@click.option("--round", "number", type=int, required=True, metavar="N", help="the round, counted from 0")
+@click.option("--round", "number", type=int, required=True, metavar="N", help="which, counted from 1")
 def explain_round(run: Path, number: int) -> None:
     """Print why the matches of a round were played.
 
@@ -128,23 +126,8 @@ def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig 
     console = console_for_people()
     # A live view would draw over a person's prompt. A run that is taken up again has its settings in its ledger.
     asks = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
-    with LiveWatcher(console) if console.is_terminal and not asks else nullcontext(PlainWatcher(console)) as watcher:
-        _heed_signals(watcher)
+    live = console.is_terminal and not asks
+    with LiveWatcher(console) if live else nullcontext(PlainWatcher(console)) as watcher, STOPS.patient(PATIENCE):
+        watcher.stop_asked = lambda: STOPS.asked
         outcome = run_league(config, directory, watcher, backend)
     print_results(console, outcome, directory.path)
-
-
-def _heed_signals(watcher: PlainWatcher) -> None:
-    """Have SIGINT and SIGTERM stop the run at its next tick; at once when they come a second time or after all rounds.
-
-    An exception raised by a signal can be lost where Python cannot pass it on; a flag cannot. SIGINT is named because a
-    background job is started with it ignored.
-    """
-
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        if watcher.stop_asked or watcher.rounds_are_over:
-            raise KeyboardInterrupt
-        watcher.stop_asked = True
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, ask)

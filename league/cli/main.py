@@ -52,5 +52,5 @@ def command(context: click.Context) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run ``dond`` with these words, or those of the shell; the exit code is 0, 1, 2 or 130 (:mod:`.shell`)."""
+    """Run ``dond`` with these words, or those of the shell; the exit code is 0, 1, 2, 130 or 143 (:mod:`.shell`)."""
     return run(command, words)

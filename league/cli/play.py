@@ -25,12 +25,13 @@ from rich.console import Console
 from dond_marl.errors import InputError
 from dond_marl.game import Rules, Triple, rest
 from dond_marl.occupants import seat_occupant, spec_name
-from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
+from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line, with_words
 from dond_marl.scenarios.sources import SOURCES, open_source, pack
 from dond_marl.seats import Cause
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve
-from league.cli.shell import FILE, MAX_TURNS, SEED, Command, Interrupted, whole
+from league.cli.shell import FILE, MAX_TURNS, SEED, Command, whole
+from league.cli.stops import STOPS
 from league.display.game import (
     LeftTheTable,
     Terminal,
@@ -81,12 +82,11 @@ def command(
     own_seat, book = None if seat == "random" else int(seat), _writable(record)
     sitting = Sitting(occupant, name, source, Rules(max_turns, disagree), seed, book, own_seat)
     played: list[GameRecord] = []
+    STOPS.word = lambda: _farewell(played, book)
     try:
         _play(Terminal(Console(highlight=False, color_system=None if no_color else "auto")), sitting, games, played)
     except LeftTheTable:
         click.echo(inert(_farewell(played, book)))
-    except KeyboardInterrupt:
-        raise Interrupted(f"\n{_farewell(played, book)}") from None
 
 
 def _writable(record: Path | None) -> Path:
@@ -117,7 +117,8 @@ def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecor
     for number, seat in enumerate(seats):
         screen.say("")
         screen.say(opening(sitting.name, seat, sitting.rules, number + 1, games), "bold")
-        record = play_game(sitting, Human(screen), seat, number)
+        screen.words.clear()
+        record = with_words(play_game(sitting, Human(screen), seat, number), seat, screen.words)
         _recorded(record, sitting.book)
         played.append(record)
         _show_end(screen, record, seat)

@@ -1,8 +1,8 @@
 """What every command shares: its help, its options, what it prints, and which exit code a failure ends it with.
 
 The exit code is 0, 1 (the run could not go on: :class:`~dond_marl.errors.RunFailure`, ``OSError``), 2 (what the caller
-gave is wrong: :class:`~dond_marl.errors.InputError`, click's usage errors) or 130 (interrupted). A failure is one
-sentence on standard error, never a traceback; a traceback is a bug.
+gave is wrong: :class:`~dond_marl.errors.InputError`, click's usage errors), or 130 and 143 (stopped by Ctrl-C and by
+SIGTERM, :mod:`league.cli.stops`). A failure is one sentence on standard error, never a traceback; a traceback is a bug.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from rich.console import Console
 from rich.text import Text
 
 from dond_marl.errors import InputError, RunFailure
+from league.cli.stops import STOPS
 from league.settings.presets import preset
 
-RUN_ERROR, USAGE_ERROR, INTERRUPTED = 1, 2, 130
+RUN_ERROR, USAGE_ERROR = 1, 2
 WIDE = 160  # columns; used where there is no terminal to ask
 EXTRAS = {"matplotlib": "plot", "nicegui": "ui", "ray": "ray", "simpy": "dev"}  # which brings an optional library
 OWN = ("dond_marl", "hints", "league", "partners")  # whose missing modules are bugs
@@ -32,14 +33,10 @@ OWN = ("dond_marl", "hints", "league", "partners")  # whose missing modules are 
 FILE = click.Path(path_type=Path)
 
 
-class Interrupted(Exception):
-    """Ctrl-C or SIGTERM has ended the command; the message says what is left of its work."""
-
-
 class Command(click.Command):
     """A command whose help is a docstring: paragraphs, then ``examples:`` and indented lines, which are not rewrapped.
 
-    ``interrupted`` says what Ctrl-C leaves behind. ``run_errors`` are input errors that are the run's fault in this
+    ``interrupted`` says what a stop leaves behind. ``run_errors`` are input errors that are the run's fault in this
     command, exit code 1: a damaged checkpoint of the run that is resumed, say.
     """
 
@@ -51,10 +48,9 @@ class Command(click.Command):
         self.interrupted, self.run_errors = interrupted, run_errors
 
     def invoke(self, ctx: click.Context) -> Any:
+        STOPS.word = f"stopped{self.interrupted and ': '}{self.interrupted}"
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise Interrupted(f"\ninterrupted{self.interrupted and ': '}{self.interrupted}") from None
         except self.run_errors as error:
             raise RunFailure(str(error)) from error
 
@@ -83,7 +79,8 @@ class Group(Command, click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.files:
-            command: click.Command = import_module(self.files[cmd_name]).command
+            with STOPS.starting():
+                command: click.Command = import_module(self.files[cmd_name]).command
             return command
         return super().get_command(ctx, cmd_name)
 
@@ -185,35 +182,42 @@ def as_called(context: click.Context) -> str:
 
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
     """Do what the words ask for, those of the shell if none are given; the exit code."""
-    try:
-        code = command.main(words, name, standalone_mode=False)
-        sys.stdout.flush()
-    except click.UsageError as error:
+    with STOPS.heeded():
+        try:
+            code = command.main(words, name, standalone_mode=False)
+            sys.stdout.flush()
+            if not STOPS.asked:
+                return int(code or 0)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # a bug is raised again
+            stopped = isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
+            if not STOPS.asked and not stopped:
+                return _failure(error)
+        return _failed(STOPS.say(), STOPS.code)  # whatever has come out: it comes of the stop
+
+
+def _failure(error: BaseException) -> int:
+    """Say what is wrong; the exit code. A bug is raised again."""
+    if isinstance(error, click.UsageError):
         if isinstance(error, click.BadParameter) and error.param and error.message:
             return _failed(f"{error.param.opts[0]} {error.message}", USAGE_ERROR)
         is_help = isinstance(error, click.exceptions.NoArgsIsHelpError)
         where = f" (see {error.ctx.command_path} --help)" if error.ctx and not is_help else ""
         return _failed(f"{error.format_message()}{where}", USAGE_ERROR)
-    except InputError as error:
+    if isinstance(error, InputError):
         return _failed(str(error), USAGE_ERROR)
-    except BrokenPipeError:  # whoever read what is printed has gone, as `head` does
+    if isinstance(error, BrokenPipeError):  # whoever read what is printed has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return RUN_ERROR
-    except (RunFailure, OSError) as error:
+    if isinstance(error, RunFailure | OSError):
         return _failed(str(error), RUN_ERROR)
-    except Interrupted as error:
-        return _failed(str(error), INTERRUPTED)
-    except click.Abort as error:
-        if isinstance(error.__cause__, EOFError):
-            raise error.__cause__ from None  # click takes it for Ctrl-D at a prompt; here it is a bug
-        return INTERRUPTED
-    except ModuleNotFoundError as error:
+    if isinstance(error, ModuleNotFoundError):
         name = (error.name or "").split(".")[0]
-        if name in OWN:
-            raise
-        bring = f"dond-marl[{EXTRAS[name]}]" if name in EXTRAS else "dond-marl"
-        return _failed(f"{sys.executable} lacks {name}: run `make setup`, or pip install '{bring}'", RUN_ERROR)
-    return int(code or 0)
+        if name not in OWN:
+            bring = f"dond-marl[{EXTRAS[name]}]" if name in EXTRAS else "dond-marl"
+            return _failed(f"{sys.executable} lacks {name}: run `make setup`, or pip install '{bring}'", RUN_ERROR)
+    if isinstance(error, click.Abort) and error.__cause__:
+        raise error.__cause__ from None  # click takes Ctrl-D at a prompt for a stop; here it is a bug
+    raise error
 
 
 def _near(program: str) -> str:

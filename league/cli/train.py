@@ -24,7 +24,6 @@ from dond_marl.rollout import OccupantError
 from hints import HinterError
 from league.cli.shell import (
     Command,
-    Interrupted,
     as_called,
     config_option,
     console_for_people,
@@ -32,6 +31,7 @@ from league.cli.shell import (
     say,
     set_option,
 )
+from league.cli.stops import STOPS
 from league.display.clone import print_report, status
 from league.display.training import TrainWatcher, print_score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, named_run, new_run, newest_run
@@ -41,7 +41,7 @@ from league.standings.as_csv import write_csv
 from league.tasks.hinters import make_ready, schedule_of
 from league.training.clone import examine, lessons, plain, save, target, teach
 from league.training.progress_log import CSV_NAME
-from league.training.training import train
+from league.training.training import checkpoints_in, train
 from partners.learning.cloning import Epoch
 from partners.network.checkpoint import CheckpointError
 
@@ -80,16 +80,21 @@ def command(
         if resume is None:
             config.training.first_network(config.env, hints=config.hints.mode != "none", seed=0)
     directory, console = _directory(config, resume), console_for_people()
+    go_on = f"{as_called(context)} --resume {directory.path}"
+    STOPS.word = lambda: f"{_kept(directory.path)}; go on with: {go_on}"
     try:
         with TrainWatcher(console) as watcher:
-            training, finished = train(config, directory, watcher)
+            training = train(config, directory, watcher)[0]
+        STOPS.word = f"stopped: the training is over and saved, its score is not measured; measure it with: {go_on}"
+        print_score(console, training, directory.path)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
-    except KeyboardInterrupt:
-        raise Interrupted("\nstopped without saving: asked twice") from None
-    if not finished:
-        raise Interrupted(f"stopped and saved; go on with: {as_called(context)} --resume {directory.path}")
-    print_score(console, training, directory.path)
+
+
+def _kept(folder: Path) -> str:
+    """What a stop has left of the training in ``folder``."""
+    saved = max((int(path.stem.removeprefix("step_")) for path in checkpoints_in(folder)), default=0)
+    return f"stopped and saved after {saved:,} decisions" if saved else "stopped before its first update"
 
 
 def _directory(config: TrainConfig | None, resume: Path | None) -> RunDirectory:

@@ -16,6 +16,7 @@ from rich.text import Text
 from dond_marl.scenarios.sources import ScenarioSource
 from league.display.figures import with_half
 from league.display.tables import fitting, line, on_screen, print_section, prose
+from league.rounds.planner import members_of
 from league.rounds.runner import Outcome
 from league.rounds.watching import Progress
 from league.settings.read import Config
@@ -158,7 +159,17 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     """Print the sections that the report shows too, and where the files are."""
     config, cross, confidence = outcome.config, outcome.cross, outcome.config.league.confidence
     standings = ladder_of(cross, confidence, outcome.responses)
-    print_section(console, ladder(cross, standings, (), confidence, len(outcome.responses)))
+    models = {member.name for member in members_of(config) if member.costly}
+    learns, names = bool(config.learners), cross.members
+    mains = [learner.name for learner in config.learners if learner.role == "main"]
+    in_short = [of_league(cross, standings, confidence, mains)]
+    if outcome.final is not None:
+        from league.display.evaluation import final_in_short
+
+        in_short += final_in_short(outcome.final)
+    short = short_names(names)
+    print_in_short(console, (renamed(sentence, short) for sentence in in_short))
+    print_section(console, ladder(cross, standings, (), confidence, len(outcome.responses), models))
     for learner in config.learners:
         if learner.reward != OWN:
             line(console, f"{learner.name} was paid {learner.reward}, its snapshots too; points are own points")

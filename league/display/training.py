@@ -16,7 +16,7 @@ from league.display.figures import with_half
 from league.display.league import WHOLE, duration
 from league.display.tables import fitting, line, prose
 from league.tasks.hinters import in_words, summary
-from league.training.final_score import final_score, final_shares
+from league.training.final_score import ClosingHints, closing_hints, final_score, final_shares
 from league.training.training import Training
 from partners.judges.judge import JudgeReward
 from partners.learning.rewards import OWN
@@ -54,6 +54,10 @@ class TrainWatcher:
             f"{config.training.num_train_steps:,} own decisions, hints {in_words(config.hints)}"
             f"{_dial(training)}{_start(training)}",
         )
+        if (coming := closing_hints(training)) is not None:
+            left, hints = max(config.training.num_train_steps - learner.decisions, 0), config.hints
+            asks = round(left * (1 - hints.dropout) / hints.cadence_k)
+            line(self._console, f"about {asks:,} hints are asked in practice, and {coming.asks:,} or so at the end")
         line(self._console, f"run folder {directory}")
         self._printed = learner.decisions
 
@@ -86,7 +90,7 @@ def with_bar(text: str, done: float, width: int) -> RenderableType:
 def status(training: Training, width: int = WHOLE) -> str:
     """Decisions, score and agreement of the latest practice, pace and time left, in one line of ``width`` columns."""
     score, total, made = training.score, training.config.training.num_train_steps, training.learner.decisions
-    pace, left = f"{training.decisions_per_second:,.0f}", f"{duration(training.seconds_left)} left"
+    pace, left = f"{training.decisions_per_second:,.0f}", f"{duration(_seconds_left(training))} left"
     shown = brief = least = ""
     if score is not None:
         response = training.references.response  # points of the best response, nan where it is not known at once
@@ -105,6 +109,12 @@ def status(training: Training, width: int = WHOLE) -> str:
     )
 
 
+def _seconds_left(training: Training) -> float:
+    """Of the training, and of the closing evaluation where that asks a model."""
+    coming = closing_hints(training)
+    return training.seconds_left + (0.0 if coming is None or math.isnan(coming.seconds) else coming.seconds)
+
+
 def _dial(training: Training) -> str:
     """What the learner is paid for, where that is not its own points."""
     reward = training.config.training.reward
@@ -120,8 +130,17 @@ def _start(training: Training) -> str:
 
 def print_score(console: Console, training: Training, directory: Path) -> None:
     """What the learner earns on held-out scenarios, greedy and sampled, and where its files are."""
+    coming = closing_hints(training)
+    if coming is not None:
+        line(console, _announced(coming, training))
     for greedy in (True, False):
-        label, result = final_score(training, greedy=greedy)
+        play, asks = "greedy" if greedy else "sampled", coming.asks // 2 if coming is not None else 0
+
+        def told(asked: int, play: str = play, asks: int = asks) -> None:
+            if asks:
+                line(console, f"  {play} play: {asked:,} of about {max(asks, asked):,} hints")
+
+        label, result = final_score(training, greedy=greedy, tell=told)
         seats = f"as seat_0 {with_half(result.as_seat[0])}, as seat_1 {with_half(result.as_seat[1])}"
         line(
             console,
@@ -139,6 +158,16 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
         counts = ", ".join(f"{name} {number:,}" for name, number in sorted(reward.judge.tally.items()))
         line(console, f"judge of style {reward.judge.style} in practice: {counts}")
     line(console, f"run folder {directory}: checkpoints, progress.csv, config.yaml")
+
+
+def _announced(coming: ClosingHints, training: Training) -> str:
+    """What the closing evaluation asks of a model, before it does."""
+    hints = training.config.hints
+    about = "" if math.isnan(coming.seconds) else f", about {duration(coming.seconds)} at the pace of the practice"
+    return (
+        f"closing evaluation: {coming.games:,} games on held-out scenarios, about {coming.asks:,} hints of "
+        f"{in_words(hints)}{about}; hints.closing_scenarios={hints.closing_scenarios} bounds it"
+    )
 
 
 def share_line(name: str, share: Estimate, play: str) -> str:

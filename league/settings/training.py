@@ -29,7 +29,8 @@ class HintsConfig(Section):
     ``provider``, ``models``, ``prompt_path``, ``max_requests`` (of a service, per run) and ``options`` (any other
     parameters of the occupant ``llm``, such as base_url, cache and cache_mode) are for mode ``llm``, as is
     ``privileged``, which shows the hinter the partner's values. ``dropout`` applies while the learner learns, not when
-    it is scored.
+    it is scored. ``closing_scenarios``: how many of the held-out scenarios the learner is scored on under hints of a
+    language model, each in both seats, greedy and sampled; all other hints cost nothing, so that all are played.
     """
 
     mode: HintMode = "none"
@@ -40,6 +41,7 @@ class HintsConfig(Section):
     models: HintModels = Field(default_factory=HintModels)
     prompt_path: PathText | None = Field(default=None, description="a prompt file; left out: the shipped prompt")
     max_requests: int | None = Field(default=10_000, ge=1, description="or null for no limit")
+    closing_scenarios: int = Field(default=20, ge=1, le=10_000, description="played under a model's hints at the end")
     options: dict[str, object] = Field(default_factory=dict, description="further parameters of the occupant llm")
     privileged: bool = False
 

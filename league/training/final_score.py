@@ -2,27 +2,81 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dond_marl.seats import Floats, Traits, Turns
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.metrics import Estimate
+from hints import HintSchedule
 from league.evaluation.evaluate import BOTH, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.training.training import Training
 from partners.network.partner import NetworkPartner
 
 
-def _terms(training: Training) -> Terms:
+class ClosingHints(NamedTuple):
+    """What the closing evaluation asks of a hinter that costs something; counts and seconds are about right."""
+
+    games: int
+    asks: int
+    seconds: float  # nan where this process has not practiced
+
+
+class _Asking:
+    """A learner's whisper that tells how many hints it has asked for, after every turn of the games."""
+
+    def __init__(self, schedule: HintSchedule, tell: Callable[[int], None]) -> None:
+        self._schedule, self._tell = schedule, tell
+        self.deterministic, self.privileged = schedule.deterministic, schedule.privileged
+
+    def tell(self, turns: Turns) -> Floats:
+        before, features = self._schedule.tally["asked"], self._schedule.tell(turns)
+        if self._schedule.tally["asked"] > before:
+            self._tell(self._schedule.tally["asked"])
+        return features
+
+
+def closing_hints(training: Training) -> ClosingHints | None:
+    """What both of :func:`final_score`'s evaluations are about to ask; ``None`` where that costs nothing."""
+    schedule, learner = training.whisper, training.learner
+    if schedule is None or not _costly(training):
+        return None
+    games = 2 * 2 * _terms(training, hinted=True).scenarios.size  # in both seats, greedy and sampled
+    per_game = learner.decisions / training.games if training.games else training.config.env.max_turns / 4
+    asks = round(games * max(per_game / schedule.cadence_k, 1.0))
+    asked = schedule.tally["asked"]
+    return ClosingHints(games, asks, asks * training.seconds / asked if asked else math.nan)
+
+
+def final_score(
+    training: Training, *, greedy: bool, tell: Callable[[int], None] = lambda _: None
+) -> tuple[str, Result]:
+    """The learner against ``env.partner`` on held-out scenarios: their description, and the result.
+
+    Under hints that cost something, on ``hints.closing_scenarios`` of them; ``tell`` hears how many were asked so far.
+    """
+    whisper = None if training.whisper is None else _Asking(training.whisper.whole(), tell)
+    learner, terms = NetworkPartner(training.learner.network, greedy=greedy), _terms(training, hinted=True)
+    return terms.source.label, score(learner, training.partner, terms, whisper)
+
+
+def _terms(training: Training, *, hinted: bool) -> Terms:
     """The held-out scenarios of the training's source where it has some, otherwise scenarios of the source."""
     source, env, seed = training.source, training.config.env, training.config.training.seed
     if source.name == "lewis":
         source = heldout_terms().source
-    return Terms(source, scenarios_of(source, None, seed), env.rules(), seed, revealed=env.reveal_partner_utilities)
+    sample = training.config.hints.closing_scenarios if hinted and _costly(training) else None
+    if sample is not None and source.table is not None:
+        sample = min(sample, source.table.size)
+    return Terms(source, scenarios_of(source, sample, seed), env.rules(), seed, revealed=env.reveal_partner_utilities)
 
 
-def final_score(training: Training, *, greedy: bool) -> tuple[str, Result]:
-    """The learner against ``env.partner`` on held-out scenarios: their description, and the result."""
-    learner, terms = NetworkPartner(training.learner.network, greedy=greedy), _terms(training)
-    whisper = None if training.whisper is None else training.whisper.whole()
-    return terms.source.label, score(learner, training.partner, terms, whisper)
+def _costly(training: Training) -> bool:
+    """Whether hints cost money or minutes."""
+    traits: Traits = getattr(training.whisper and training.whisper.hinter, "traits", Traits())
+    return traits.costly
 
 
 def final_shares(training: Training) -> dict[str, Estimate]:
@@ -30,7 +84,7 @@ def final_shares(training: Training) -> dict[str, Estimate]:
 
     Empty where values are revealed or where the best response is not exact.
     """
-    terms = _terms(training)
+    terms = _terms(training, hinted=False)
     if terms.revealed or not exact_by_answers(training.partner, terms.rules) or terms.source.table is None:
         return {}
     learner = NetworkPartner(training.learner.network, greedy=True)

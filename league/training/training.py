@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -51,6 +51,20 @@ class Watcher(Protocol):
 
     def saved(self, path: Path) -> None:
         """A checkpoint is on disk."""
+
+
+class Held(NamedTuple):
+    """What a checkpoint holds: the training between two updates."""
+
+    decisions: int
+    tensors: dict[str, torch.Tensor]
+    about: dict[str, Any]
+
+    def save(self, folder: Path) -> Path:
+        """Write the checkpoint to resume from, or to play in a seat; the path of its ``.json``."""
+        path = folder / f"step_{self.decisions:012d}.json"
+        save_checkpoint(path, self.tensors, self.about)
+        return path
 
 
 @dataclass
@@ -121,17 +135,16 @@ class Training:
         if self.config.training.past_selves:
             self.past = [*self.past, NetworkPartner(copy_of(self.learner.network))][-PAST_SELVES:]
 
-    def save(self, folder: Path) -> Path:
-        """Write a checkpoint to resume from, or to play in a seat; the path of its ``.json``."""
+    def held(self) -> Held:
+        """A copy of all that a checkpoint holds, as it is after the latest update."""
         tensors, counters = self.learner.state()
         for number, past in enumerate(self.past):
             tensors |= {f"past.{number}.{name}": value for name, value in past.network.state_dict().items()}
-        path = folder / f"step_{self.learner.decisions:012d}.json"
         practiced = None if self.score is None else self.score._asdict()
         about = {"counters": {**counters, "games": self.games}, "past": len(self.past), "practiced": practiced}
         paid = {"reward": self.config.training.reward}
-        save_checkpoint(path, tensors, {**describe(self.learner.network), **about, **paid})
-        return path
+        copies = {name: value.detach().clone() for name, value in tensors.items()}
+        return Held(self.learner.decisions, copies, {**describe(self.learner.network), **about, **paid})
 
     def restore(self, path: Path) -> None:
         """Resume from a checkpoint of :meth:`save`. Raises :class:`CheckpointError`."""
@@ -170,26 +183,34 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
     """Train in ``directory`` until all decisions are made or ``watcher`` asks for a stop; whether it is complete.
 
-    Without a ``config`` the run's own settings are used. Raises :class:`RunError` or :class:`CheckpointError`.
+    Without a ``config`` the run's own settings are used. ``KeyboardInterrupt`` is passed on once the latest whole
+    update is saved. Raises :class:`RunError` or :class:`CheckpointError`.
     """
     with directory:
         training = _take_up(config, directory.path, watcher)
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.opened(training, directory.path)
         with ProgressLog(directory.path, logging.csv, logging.tensorboard, training.learner.decisions) as log:
-            saved_at, going = training.learner.decisions, True
-            while going and not training.done:
-                log.write(training.step())
-                unheard = None if training.whisper is None else all_failed(training.whisper.tally)
-                if unheard and (training.done or training.learner.updates % UNHEARD_EVERY == 1):
-                    watcher.warned(unheard)
-                going = watcher.updated(training)
-                due = training.learner.decisions // logging.save_every > saved_at // logging.save_every
-                if due or training.done or not going:
+            saved_at, going, held = training.learner.decisions, True, training.held()
+            try:
+                while going and not training.done:
+                    row = training.step()
+                    due = row.decisions // logging.save_every > saved_at // logging.save_every
                     if due:
                         training.remember()
-                    watcher.saved(training.save(folder))
-                    saved_at = training.learner.decisions
+                    log.write(row)
+                    held = training.held()  # a row too many is dropped on resuming, one too few would be missing
+                    unheard = None if training.whisper is None else all_failed(training.whisper.tally)
+                    if unheard and (training.done or training.learner.updates % UNHEARD_EVERY == 1):
+                        watcher.warned(unheard)
+                    going = watcher.updated(training)
+                    if due or training.done or not going:
+                        watcher.saved(held.save(folder))
+                        saved_at = held.decisions
+            except KeyboardInterrupt:  # in the middle of an update, which is lost
+                if held.decisions > saved_at:
+                    held.save(folder)
+                raise
         return training, training.done
 
 
@@ -206,7 +227,7 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
         raise RunError(f"{path}: the run was stopped before it began; start one with --config")
     else:
         write_whole(settings, dump(config))
-    checkpoints = sorted((path / "checkpoints").glob("step_*.json"), reverse=True)
+    checkpoints = checkpoints_in(path)
     training = begin(config, anew=not checkpoints)
     for checkpoint in checkpoints:
         try:
@@ -215,3 +236,8 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
         except CheckpointError as error:
             watcher.warned(f"{error}; going on from the checkpoint before it")
     return begin(config) if checkpoints else training
+
+
+def checkpoints_in(path: Path) -> list[Path]:
+    """The notes of the checkpoints of the run in ``path``, newest first."""
+    return sorted((path / "checkpoints").glob("step_*.json"), reverse=True)

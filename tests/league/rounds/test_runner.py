@@ -109,7 +109,7 @@ def test_a_polite_stop_says_how_to_go_on_and_the_run_does(tmp_path, number):
     assert process.stdout.readline().startswith("round 1/5000")
     process.send_signal(number)
     _, errors = process.communicate(timeout=10)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert f"--resume {tmp_path / 'runs' / '0001'}" in errors and "Traceback" not in errors
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
         assert ledger.next_round >= 1

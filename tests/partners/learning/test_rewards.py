@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,15 +60,6 @@ GAMES = some_games()
 def paid(reward: Reward, earned: object) -> np.ndarray:
     """By a dial that looks at points alone: whichever games those were."""
     return reward(GAMES, np.array(earned, dtype=np.float64), GAMES.scenarios)
-
-
-@pytest.fixture(autouse=True)
-def signals():
-    """The handlers as they were: the command sets its own."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 # -- the formulas ----------------------------------------------------------------------------------------------------
@@ -244,7 +234,7 @@ def test_a_checkpoint_says_what_its_learner_was_paid(tmp_path):
     for reward in ("own", "spite(weight=1.5)"):
         training = begin(settings(tmp_path, reward))
         training.step()
-        assert load_checkpoint(training.save(tmp_path))[1]["reward"] == reward
+        assert load_checkpoint(training.held().save(tmp_path))[1]["reward"] == reward
 
 
 def test_training_under_a_dial_says_so_beside_every_figure(tmp_path, capsys):

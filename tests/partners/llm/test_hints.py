@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import signal
 from collections import Counter
 from pathlib import Path
 
@@ -37,15 +36,6 @@ ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ROOT / "configs" / "ppo_config.yaml"
 SCENARIOS = open_source("lewis").block(0, 0, 30)
 KEY = "gsk_sentinel_of_a_test"
-
-
-@pytest.fixture(autouse=True)
-def signals():
-    """The handlers as they were: the command sets its own."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="module")
