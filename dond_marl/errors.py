@@ -16,6 +16,10 @@ rules need nothing but the standard library. A message says what was given, what
 
 from __future__ import annotations
 
+import reprlib
+
+SHOWN = 80  # characters of a value that a message quotes
+
 
 class DondError(Exception):
     """Anything that this project raises on purpose; the message is written for the user."""
@@ -27,3 +31,33 @@ class InputError(DondError, ValueError):
 
 class RunFailure(DondError, RuntimeError):
     """The run could not go on, through no mistake in what the caller gave."""
+
+
+class _Brief(reprlib.Repr):
+    """Looks at the first entries of a container and the first characters of a text alone, whatever was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxother, self.maxlong = 3, 2 * SHOWN, SHOWN
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = self.maxarray = 16
+
+    def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002  # what reprlib asks
+        return repr(x) if len(x) <= SHOWN else f"{x[:SHOWN]!r}… ({len(x):,} characters)"
+
+    def repr_bytes(self, x: bytes, level: int) -> str:  # noqa: ARG002  # what reprlib asks
+        return repr(x) if len(x) <= SHOWN else f"{x[:SHOWN]!r}… ({len(x):,} bytes)"
+
+    def repr_int(self, x: int, level: int) -> str:
+        return f"a whole number of {x.bit_length():,} bits" if x.bit_length() > 256 else super().repr_int(x, level)
+
+
+_BRIEF = _Brief()
+
+
+def shown(value: object) -> str:
+    """``value`` as a message quotes it: one printable line, the beginning of what is long, and a text's length."""
+    text = " ".join(_BRIEF.repr(value).split())
+    if not text.isprintable():
+        text = ascii(text)[1:-1]
+    most = 2 * SHOWN if isinstance(value, str | bytes) else SHOWN
+    return text if len(text) <= most else f"{text[: most - 1]}…"

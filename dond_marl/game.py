@@ -20,6 +20,7 @@ Standard library only: everything else in the project stands on this file.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from enum import IntEnum
 from operator import index
@@ -43,6 +44,14 @@ def as_integer(value: object) -> int | None:
         return index(value)  # type: ignore[arg-type]  # that is the question
     except TypeError:
         return None
+
+
+def as_seat(value: object) -> int:
+    """The seat that a number or a name means: 0, 1, ``"seat_0"`` or ``"seat_1"``. Raises ``ValueError``."""
+    number = int(value[-1]) if isinstance(value, str) and value in ("0", "1", *SEATS) else as_integer(value)
+    if number not in (0, 1):
+        raise ValueError(f"a seat is 0, 1, {' or '.join(map(repr, SEATS))}; got {_shown(value)}")
+    return number
 
 
 class Act(IntEnum):
@@ -82,6 +91,14 @@ class Action(NamedTuple):
     oA: Triple = (0, 0, 0)
 
 
+def _shown(value: object) -> str:
+    """A short ``repr``, whatever the value."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python prints no integer of more than 4,300 digits
+        return "a number too long to print"
+
+
 def _triple(name: str, numbers: object, low: int, high: int) -> Triple:
     try:
         values = tuple(int(v) for v in numbers)  # type: ignore[attr-defined]
@@ -90,7 +107,7 @@ def _triple(name: str, numbers: object, low: int, high: int) -> Triple:
         values, exact = (), False
     if not exact or len(values) != len(ITEMS) or not all(low <= v <= high for v in values):
         raise ValueError(
-            f"{name} must be {len(ITEMS)} integers in {low}..{high}, one per {'/'.join(ITEMS)}; got {numbers!r}"
+            f"{name} must be {len(ITEMS)} integers in {low}..{high}, one per {'/'.join(ITEMS)}; got {_shown(numbers)}"
         )
     return values  # type: ignore[return-value]
 
@@ -111,7 +128,7 @@ class Scenario:
             vectors = dict(zip(SEATS, self.utilities, strict=True))
         except (TypeError, ValueError):
             raise ValueError(
-                f"utilities must hold one vector per seat ({len(SEATS)}); got {self.utilities!r}"
+                f"utilities must hold one vector per seat ({len(SEATS)}); got {_shown(self.utilities)}"
             ) from None
         pair = tuple(_triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in vectors.items())
         object.__setattr__(self, "utilities", pair)
@@ -141,10 +158,10 @@ class Rules:
     def __post_init__(self) -> None:
         turns = as_integer(self.max_turns)
         if turns is None or not 1 <= turns <= 100:
-            raise ValueError(f"max_turns must be an integer in 1..100; got {self.max_turns!r}")
+            raise ValueError(f"max_turns must be an integer in 1..100; got {_shown(self.max_turns)}")
         object.__setattr__(self, "max_turns", turns)
         if self.disagree not in ("ends", "rejects"):
-            raise ValueError(f"disagree must be 'ends' or 'rejects'; got {self.disagree!r}")
+            raise ValueError(f"disagree must be 'ends' or 'rejects'; got {_shown(self.disagree)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +237,11 @@ def rule_against(state: State, action: Action) -> str | None:
     if state.outcome is not None:
         return "the game is over: no act is legal after it"
     if not 0 <= act <= 4:  # the numbers of PROPOSE and END: a plain comparison, this is the hot path
-        return f"act_type must be in 0..{int(Act.END)}; got {act!r}"
+        return f"act_type must be in 0..{int(Act.END)}; got {_shown(act)}"
     if act <= Act.INSIST:
         counts = state.scenario.counts
         if len(oA) != len(ITEMS):
-            return f"{Act(act).name} needs oA to be {len(ITEMS)} integers; got {oA!r}"
+            return f"{Act(act).name} needs oA to be {len(ITEMS)} integers; got {_shown(oA)}"
         if not (0 <= oA[0] <= counts[0] and 0 <= oA[1] <= counts[1] and 0 <= oA[2] <= counts[2]):
             return f"{Act(act).name} must keep between (0, 0, 0) and the pool {counts}; got oA={tuple(oA)}"
     elif act == Act.AGREE and not may_agree(state, state.mover):
@@ -258,7 +275,7 @@ def apply(state: State, action: Action) -> State:
         try:
             made = Action(act, (index(oA[0]), index(oA[1]), index(oA[2])))
         except TypeError:
-            raise IllegalAct(f"{act.name} needs oA to be {len(ITEMS)} integers; got {oA!r}") from None
+            raise IllegalAct(f"{act.name} needs oA to be {len(ITEMS)} integers; got {_shown(oA)}") from None
         claims = (made.oA, state.claims[1]) if seat == 0 else (state.claims[0], made.oA)
     else:
         made = Action(act)  # oA is ignored: canonically zeros

@@ -21,7 +21,8 @@ from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.single_agent import SingleAgentView
 from dond_marl.envs.spaces import Info
 from dond_marl.envs.turn import turn_of
-from dond_marl.game import SEATS
+from dond_marl.errors import shown
+from dond_marl.game import SEATS, as_seat
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import Noise
 from dond_marl.seats import HINT_WIDTH, Floats, Hinter
@@ -35,7 +36,7 @@ def HintInjectorEnv(
     env: Any,
     hinter: Hinter | str = "random",
     cadence_k: int = 1,
-    seats: Collection[int] | None = None,
+    seats: Collection[int | str] | None = None,
     *,
     privileged: bool = False,
 ) -> Any:
@@ -44,7 +45,7 @@ def HintInjectorEnv(
     ``env``: the AEC environment or a :class:`SingleAgentView`, wrapped or not. ``hinter``: any
     :class:`dond_marl.seats.Hinter`, ``"random"``, or the name of an occupant whose choice is hinted, such as
     ``"expert"`` and ``"llm(provider=hf)"``. ``cadence_k``: a hint is asked on every ``cadence_k``-th own step
-    of a seat, its first included. ``seats``: which seats get hints, of 0 and 1; ``None`` for all (of a
+    of a seat, its first included. ``seats``: which seats get hints, by number or name; ``None`` for all (of a
     ``SingleAgentView``, the agent's). To play one seat against a partner, wrap the view rather than what it views:
     hints for a partner, which reads none, would be asked in vain. Two wrappers can tell two seats different things.
     ``privileged``: the hinter is shown the other seat's values; say so beside every figure that comes of it.
@@ -66,7 +67,7 @@ class AECHintInjector(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no
     """Hints for the seats of the AEC environment; made by :func:`HintInjectorEnv`."""
 
     def __init__(
-        self, env: Any, hinter: Hinter | str, cadence_k: int, seats: Collection[int] | None, privileged: bool
+        self, env: Any, hinter: Hinter | str, cadence_k: int, seats: Collection[int | str] | None, privileged: bool
     ) -> None:
         super().__init__(env)
         self.schedule = HintSchedule(_hinter(hinter), cadence_k, privileged=privileged)
@@ -93,7 +94,7 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         env: gymnasium.Env[Any, Any],
         hinter: Hinter | str,
         cadence_k: int,
-        seats: Collection[int] | None,
+        seats: Collection[int | str] | None,
         privileged: bool,
     ) -> None:
         RecordConstructorArgs.__init__(self, hinter=hinter, cadence_k=cadence_k, seats=seats, privileged=privileged)
@@ -115,7 +116,7 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 class _Prompter:
     """What both wrappers share: which seat gets which hint at this point of the game, by noise of the hints' own."""
 
-    def __init__(self, game: NegotiationEnv, schedule: HintSchedule, seats: Collection[int] | None) -> None:
+    def __init__(self, game: NegotiationEnv, schedule: HintSchedule, seats: Collection[int | str] | None) -> None:
         self._game, self._schedule, self._agents = game, schedule, _agents(seats)
         self._seed: int | None = None
         self._episode = 0
@@ -161,9 +162,9 @@ def _hinter(hinter: Hinter | str) -> Hinter:
         raise ValueError(message) from None
 
 
-def _agents(seats: Collection[int] | None) -> tuple[str, ...]:
+def _agents(seats: Collection[int | str] | None) -> tuple[str, ...]:
     if seats is None:
         return SEATS
-    if not isinstance(seats, Collection) or isinstance(seats, str) or not seats or not set(seats) <= {0, 1}:
-        raise ValueError(f"seats must be a collection of 0, 1 or both, or None for all; got {seats!r}")
-    return tuple(SEATS[seat] for seat in sorted(set(seats)))
+    if not isinstance(seats, Collection) or isinstance(seats, str) or not seats:
+        raise ValueError(f"seats must be a collection of seats, or None for all; got {shown(seats)}")
+    return tuple(SEATS[seat] for seat in sorted({as_seat(seat) for seat in seats}))

@@ -21,7 +21,6 @@ from dond_marl.envs.spaces import (
     InvalidAction,
     Observation,
     action_space,
-    brief,
     by_name,
     check_folder,
     check_one_of,
@@ -32,7 +31,7 @@ from dond_marl.envs.spaces import (
     read_action,
     scenario_option,
 )
-from dond_marl.errors import RunFailure
+from dond_marl.errors import RunFailure, shown
 from dond_marl.game import SEATS, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
@@ -251,7 +250,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         """A seat of the finished game leaves the table; PettingZoo's loop steps it with ``None``."""
         agent = self.agent_selection
         if action is not None:
-            raise InvalidAction(f"the game is over: {agent} can only leave, with step(None); got {brief(action)}")
+            raise InvalidAction(f"the game is over: {agent} can only leave, with step(None); got {shown(action)}")
         for kept in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
             del kept[agent]
         self.agents.remove(agent)

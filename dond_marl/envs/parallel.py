@@ -15,7 +15,8 @@ from gymnasium import spaces
 from pettingzoo.utils.env import ParallelEnv
 
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError
-from dond_marl.envs.spaces import Info, InvalidAction, Observation, brief
+from dond_marl.envs.spaces import Info, InvalidAction, Observation
+from dond_marl.errors import shown
 from dond_marl.game import SEATS
 
 Results = tuple[
@@ -64,7 +65,7 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
         active = env.agent_selection
         if not isinstance(actions, Mapping) or active not in actions:
             raise InvalidAction(
-                f"it is {active}'s turn: actions must be a dict with its action; got {brief(actions)}; "
+                f"it is {active}'s turn: actions must be a dict with its action; got {shown(actions)}; "
                 "info['active_agent'] names the seat to move"
             )
         env.step(actions[active])

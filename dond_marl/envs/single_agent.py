@@ -14,7 +14,7 @@ from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
 from dond_marl.envs.spaces import Info, Observation, check_known, own
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.errors import RunFailure
-from dond_marl.game import SEATS, Action, as_integer, rule_against
+from dond_marl.game import SEATS, Action, as_seat, rule_against
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner
@@ -32,17 +32,17 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
 
     ``env``: a :class:`NegotiationEnv`, wrapped or not. It forfeits on illegal acts unless it was built with an
     ``illegal`` of its own. ``partner``: a name, a mapping with ``kind``, or a partner object
-    (:func:`dond_marl.occupants.seat_occupant`). ``seat``: 0 or 1, or ``None`` to draw it in every episode;
-    ``info["seat"]`` names it. Observations, actions and info are the seat's own, see :mod:`dond_marl.envs.spaces`; the
-    reward is what the seat earned since its last act, in points.
+    (:func:`dond_marl.occupants.seat_occupant`). ``seat``: by number or name (0, ``"seat_0"``), or ``None`` to draw it
+    in every episode; ``info["seat"]`` names it. Observations, actions and info are the seat's own, see
+    :mod:`dond_marl.envs.spaces`; the reward is what the seat earned since its last act, in points.
     """
 
     metadata = METADATA
 
-    def __init__(self, env: NegotiationEnv, partner: Spec | Partner = "heuristic", seat: int | None = None) -> None:
-        fixed = None if seat is None else as_integer(seat)
-        if seat is not None and fixed not in (0, 1):
-            raise ValueError(f"seat must be 0, 1 or None (drawn per episode); got {seat!r}")
+    def __init__(
+        self, env: NegotiationEnv, partner: Spec | Partner = "heuristic", seat: int | str | None = None
+    ) -> None:
+        fixed = None if seat is None else as_seat(seat)
         game = getattr(env, "unwrapped", None)
         if not isinstance(game, NegotiationEnv):
             raise TypeError(
@@ -166,7 +166,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
 
 def make(
     partner: Spec | Partner = "heuristic",
-    seat: int | None = None,
+    seat: int | str | None = None,
     render_mode: RenderMode | None = None,
     **settings: Any,
 ) -> SingleAgentView:

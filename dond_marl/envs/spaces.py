@@ -13,7 +13,6 @@ import difflib
 import functools
 import inspect
 import os
-import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ParamSpec, TypeVar
@@ -22,7 +21,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, shown
 from dond_marl.game import ITEMS, MAX_VALUE, SEATS, Act, Action, Scenario, State, Triple, as_integer, may_agree
 from dond_marl.seats import NO_ACT_YET
 
@@ -37,8 +36,6 @@ _OUTSIDE: Triple = (-1, -1, -1)
 _ACTS = tuple(Act)
 _INTEGERS = tuple(np.int64(number) for number in range(101))  # immutable, so one of each is enough
 _PARTS = frozenset(("act_type", "oA"))
-_BRIEF = reprlib.Repr()
-_BRIEF.maxother = _BRIEF.maxstring = 80  # characters of an array or a text shown in an error message
 
 
 class InvalidAction(InputError):
@@ -137,7 +134,7 @@ def of_agent(table: Mapping[str, Entry], agent: str) -> Entry:
     try:
         return table[agent]
     except (KeyError, TypeError):
-        raise ValueError(f"the agents are {' and '.join(map(repr, SEATS))}; got {brief(agent)}") from None
+        raise ValueError(f"the agents are {' and '.join(map(repr, SEATS))}; got {shown(agent)}") from None
 
 
 def read_action(action: object, max_count: int) -> Action:
@@ -168,17 +165,12 @@ def wholes(value: object, size: int) -> list[int] | None:
     return integers if len(integers) == size else None
 
 
-def brief(value: object) -> str:
-    """A short ``repr`` for error messages, whatever the value."""
-    return _BRIEF.repr(value)
-
-
 def described(value: object) -> str:
     """What an action, or a part of one, is, for error messages; of an array also what may be wrong with it."""
     if not isinstance(value, np.ndarray):
-        return brief(value)
+        return shown(value)
     advice = "; whole numbers are needed, e.g. .astype(int)" if value.dtype.kind in "fb" else ""
-    return f"{value.dtype} array of shape {value.shape}, {' '.join(brief(value).split())}{advice}"
+    return f"{value.dtype} array of shape {value.shape}, {shown(value)}{advice}"
 
 
 @lru_cache(maxsize=8192)
@@ -215,7 +207,7 @@ def by_name(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
     @functools.wraps(init)
     def checked(*values: Arguments.args, **settings: Arguments.kwargs) -> None:
         if len(values) > 1:
-            raise TypeError(f"settings are given by name, {known[0]}=... and so on; got {brief(values[1])} without one")
+            raise TypeError(f"settings are given by name, {known[0]}=... and so on; got {shown(values[1])} without one")
         check_known(settings, known)
         init(*values, **settings)
 
@@ -228,19 +220,19 @@ def check_known(names: Iterable[str], known: Sequence[str]) -> None:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise TypeError(f"there is no setting {name!r}{hint}; the settings are {', '.join(known)}")
+            raise TypeError(f"there is no setting {shown(name)}{hint}; the settings are {', '.join(known)}")
 
 
 def check_one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {shown(value)}")
 
 
 def check_folder(path: object) -> None:
     """Raise ``ValueError`` unless ``path`` is a path or ``None``."""
     if path is not None and not isinstance(path, str | os.PathLike):
-        raise ValueError(f"data_dir must be the path of a folder, or None for the default one; got {brief(path)}")
+        raise ValueError(f"data_dir must be the path of a folder, or None for the default one; got {shown(path)}")
 
 
 def scenario_option(options: Mapping[str, Any] | None, max_count: int) -> Scenario | None:
@@ -248,10 +240,10 @@ def scenario_option(options: Mapping[str, Any] | None, max_count: int) -> Scenar
     if options is None:
         return None
     if not isinstance(options, Mapping):
-        raise TypeError(f"options must be a mapping such as {{'{SCENARIO}': ...}}, or None; got {brief(options)}")
+        raise TypeError(f"options must be a mapping such as {{'{SCENARIO}': ...}}, or None; got {shown(options)}")
     for name in options:
         if name != SCENARIO and difflib.get_close_matches(str(name).lower(), [SCENARIO], cutoff=_NEAR):
-            raise ValueError(f"there is no option {name!r}: did you mean {SCENARIO!r}?")
+            raise ValueError(f"there is no option {shown(name)}: did you mean {SCENARIO!r}?")
     scenario = options.get(SCENARIO)
     return None if scenario is None else _scenario(scenario, max_count)
 
@@ -265,7 +257,7 @@ def _scenario(scenario: object, max_count: int) -> Scenario:
     if not isinstance(scenario, Scenario):
         raise ValueError(
             f"options['{SCENARIO}'] must be a Scenario or {{'counts': 3 integers, 'utilities': one vector of 3 "
-            f"integers per seat}}; got {brief(scenario)}"
+            f"integers per seat}}; got {shown(scenario)}"
         )
     if max(scenario.counts) > max_count:
         raise ValueError(

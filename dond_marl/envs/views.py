@@ -39,7 +39,8 @@ from dond_marl.envs.features import BaseLayout, ObservationEncoder
 from dond_marl.envs.infos import as_arrays
 from dond_marl.envs.parallel import ParallelNegotiationEnv, Results
 from dond_marl.envs.single_agent import SingleAgentView
-from dond_marl.envs.spaces import Info, Observation, brief, of_agent
+from dond_marl.envs.spaces import Info, Observation, of_agent
+from dond_marl.errors import shown
 from dond_marl.game import SEATS
 from dond_marl.seats import Bools
 from dond_marl.splits import action_count
@@ -62,7 +63,7 @@ class Forms(NamedTuple):
         for name, allowed in zip(self._fields, (ActionView, ObservationView, InfoView, Key), strict=True):
             given = getattr(self, name)
             if not isinstance(given, str) or given not in get_args(allowed):
-                raise ValueError(f"a view has {name} {' or '.join(get_args(allowed))}; got {name}={brief(given)}")
+                raise ValueError(f"a view has {name} {' or '.join(get_args(allowed))}; got {name}={shown(given)}")
         if self.observations == "masked" and self.actions != "discrete":
             raise ValueError(
                 f"masked observations hold the mask of discrete actions; got actions={self.actions!r}. Take the masks "

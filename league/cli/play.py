@@ -23,7 +23,7 @@ import click
 from rich.console import Console
 
 from dond_marl.errors import InputError
-from dond_marl.game import Rules, Triple, rest
+from dond_marl.game import SEATS, Rules, Triple, as_seat, rest
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line, with_words
 from dond_marl.scenarios.sources import SOURCES, open_source, pack
@@ -51,7 +51,9 @@ MOST_GAMES = 1000
 
 @click.command(cls=Command, help=__doc__)
 @click.option("--partner", default="expert", metavar="SPEC", help="name or name(parameter=value) (expert)")
-@click.option("--seat", type=click.Choice(["0", "1", "random"]), default="random", help="yours; 0 opens (random)")
+@click.option(
+    "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"
+)
 @click.option("--scenarios", type=click.Choice(SOURCES), default="lewis", help="where they come from (lewis)")
 @click.option("--split", help="of the source (its first: train)")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
@@ -79,7 +81,7 @@ def command(
     source = open_source(scenarios, split=split, data_dir=data_dir)
     occupant, name = seat_occupant(partner), spec_name(partner)
     seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
-    own_seat, book = None if seat == "random" else int(seat), _writable(record)
+    own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
     sitting = Sitting(occupant, name, source, Rules(max_turns, disagree), seed, book, own_seat)
     played: list[GameRecord] = []
     STOPS.word = lambda: _farewell(played, book)

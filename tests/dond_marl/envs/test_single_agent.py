@@ -339,9 +339,16 @@ def test_calls_out_of_order_say_what_to_do():
         env.step(END)
 
 
+def test_a_seat_may_be_named_as_infos_name_it():
+    for seat in (0, 1):
+        for said in (seat, np.int64(seat), str(seat), f"seat_{seat}"):
+            for env in (against("heuristic", seat=said), gymnasium.make("DealOrNoDialog-v0", seat=said)):
+                assert env.reset(seed=1)[1]["seat"] == f"seat_{seat}"
+
+
 def test_wrong_arguments_are_refused_with_what_is_allowed():
-    for seat in (2, -1, "0", True, 1.0):
-        with pytest.raises(ValueError, match="seat must be 0, 1 or None"):
+    for seat in (2, -1, "2", "seat_2", "", True, 1.0, [0], 10**5000):
+        with pytest.raises(ValueError, match="a seat is 0, 1, 'seat_0' or 'seat_1'; got"):
             against("heuristic", seat)
     with pytest.raises(TypeError, match="takes the AEC environment"):
         SingleAgentView(deal_or_no_dialog_v0.parallel_env())
