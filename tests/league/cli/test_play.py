@@ -272,7 +272,7 @@ def test_games_are_added_to_the_record_by_default_under_runs_and_replay_exactly(
 
 def test_the_seat_is_drawn_or_fixed(monkeypatch, tmp_path):
     assert sit(monkeypatch, tmp_path, *["e"] * 8, games=8, seat="random") == 0
-    assert sit(monkeypatch, tmp_path, *["e"] * 2, games=2, seat="1") == 0
+    assert sit(monkeypatch, tmp_path, *["e"] * 2, games=2, seat="seat_1") == 0
     seats = [record.occupants.index("human") for record in recorded(tmp_path / "games.jsonl")]
     assert set(seats[:8]) == {0, 1}
     assert seats[8:] == [1, 1]
