@@ -271,9 +271,7 @@ def test_what_cannot_be_hinted_is_refused_by_name():
     with pytest.raises(ValueError, match="an integer >= 1; got 0"):
         HintInjectorEnv(env, GREEDY, 0)
     for seats in ([2], [], "01", 0, ["seat_2"], [[0]]):
-        with pytest.raises(
-            ValueError, match="seats must be a collection of seats|a seat is 0, 1, 'seat_0' or 'seat_1'"
-        ):
+        with pytest.raises(ValueError, match=r"must be a collection of seats|a seat is 0, 1, 'seat_0' or 'seat_1'"):
             HintInjectorEnv(env, GREEDY, seats=seats)
 
 
