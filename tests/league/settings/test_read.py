@@ -88,6 +88,13 @@ def test_every_league_config_loads_and_says_nothing_that_is_a_default(path):
             assert said[section][key] != default, f"{section}.{key}"
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.name)
+def test_no_config_asks_for_more_than_one_thread(path):
+    """Beside other work on the same cores two threads take several times the processor time of one."""
+    said = read(path.read_bytes()).data
+    assert said.get("threads", 1) == said.get("training", {}).get("threads", 1) == TrainConfig().training.threads == 1
+
+
 def test_reading_settings_loads_no_heavy_library():
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from league.settings.read import load_config; "
