@@ -14,7 +14,20 @@ from numpy.typing import NDArray
 
 from dond_marl.game import Act, Ending, IllegalAct, Rules
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.seats import Bools, Cause, Decisions, Doubles, History, Int8s, Rows, Turns, constant, no_hints, no_noise
+from dond_marl.seats import (
+    UNREACHED,
+    Bools,
+    Cause,
+    Decisions,
+    Doubles,
+    History,
+    Int8s,
+    Rows,
+    Turns,
+    constant,
+    no_hints,
+    no_noise,
+)
 
 OnIllegal = Literal["raise", "forfeit"]
 
@@ -37,6 +50,14 @@ class Games(NamedTuple):
     def size(self) -> int:
         """How many games, N."""
         return len(self.turns)
+
+    @property
+    def counted(self) -> Bools:
+        """Which games say something of who played, ``[N]``: both seats were reached whenever they were asked."""
+        if not self.cause.any():
+            return constant(True, np.bool_, self.size)
+        silent: Bools = np.isin(self.cause, UNREACHED).max(axis=1)
+        return ~silent
 
 
 class Table:

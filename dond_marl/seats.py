@@ -27,7 +27,12 @@ Rows = NDArray[np.int64]
 
 
 class Cause(IntEnum):
-    """Why a decision was played: the occupant's own free choice, or a stated fallback and what led to it."""
+    """Why a decision was played: the occupant's own free choice, or a stated fallback and what led to it.
+
+    After the causes of :data:`UNREACHED` the fallback speaks for an occupant that said nothing, so that the game says
+    nothing of it and counts for nobody. The others are its own: it answered, but badly (``UNPARSABLE``, ``ILLEGAL``),
+    or whoever set it up chose that it loses where it cannot answer (``FORFEIT``). Their games count.
+    """
 
     FREE = 0
     UNREACHABLE = 1  # the model or service could not be reached
@@ -35,6 +40,10 @@ class Cause(IntEnum):
     ILLEGAL = 3  # its answer was read, and illegal
     BUDGET = 4  # its budget is spent
     MISSING = 5  # its checkpoint is missing
+    FORFEIT = 6  # it could not be reached or its budget is spent, and it is set to give the game up then
+
+
+UNREACHED = (Cause.UNREACHABLE, Cause.BUDGET, Cause.MISSING)
 
 
 class History:

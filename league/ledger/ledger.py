@@ -21,7 +21,7 @@ import numpy as np
 
 from dond_marl.errors import RunFailure
 from dond_marl.scenarios.sources import Scenarios
-from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
+from league.ledger.schema import FINGERPRINTED, READ_VERSIONS, SCHEMA, SCHEMA_VERSION, SEALED
 from league.settings.read import Config, parse
 from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Result, Round
 
@@ -83,9 +83,7 @@ class Ledger:
             task = result.task
             first, second = (seat.name for seat in task.members)
             meetings.append((number, task.number, first, second, 1.0, task.reason))
-            legs += [
-                (number, task.number, order, *leg.seats, leg.facts.tobytes()) for order, leg in enumerate(result.legs)
-            ]
+            legs += [(number, task.number, order, *leg.seats, _packed(leg)) for order, leg in enumerate(result.legs)]
         for practiced in played.trained:
             learning, name = practiced.task, practiced.task.learner.name
             meetings += [
@@ -98,6 +96,7 @@ class Ledger:
         causes = [(number, r.task.number, r.cause) for r in results if r.cause is not None]
         decisions = [(number, place, *decision) for place, decision in enumerate(played.decisions)]
         with self._transaction():
+            self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")  # a ledger of before is now one of this version
             self._insert("rounds", [(number, played.stage, played.block.start, played.block.size, packed)])
             self._insert("tasks", tasks)
             self._insert("meetings", meetings)
@@ -148,11 +147,19 @@ class Ledger:
         table = np.frombuffer(packed, dtype=np.int8).reshape(-1, 9)
         return Scenarios(table[:, :3], table[:, 3:].reshape(-1, 2, 3))
 
-    def legs(self, number: int) -> Iterator[Leg]:
-        """Every seat order of every match of a committed round, in the order played."""
-        rows = self._rows("SELECT seat_0, seat_1, facts FROM matches WHERE round = ? ORDER BY task, leg", number)
-        for first, second, facts in rows:
-            yield Leg((first, second), np.frombuffer(facts, dtype=FACTS))
+    def legs(self, number: int, *, failed: bool = False) -> Iterator[Leg]:
+        """Every seat order of every match of a committed round, in the order played; or those of its ``failed`` ones.
+
+        A failed match has legs where somebody could not be reached in it.
+        """
+        rows = self._rows(
+            "SELECT seat_0, seat_1, facts, size FROM matches JOIN tasks USING (round, task) JOIN rounds USING (round)"
+            " WHERE round = ? AND (failed IS NOT NULL) = ? ORDER BY task, leg",
+            number,
+            failed,
+        )
+        for first, second, packed, size in rows:
+            yield _unpacked((first, second), packed, size)
 
     def at_fault(self, number: int) -> list[str]:
         """The member at fault in each failed match of a committed round."""
@@ -258,7 +265,7 @@ class Ledger:
 
     def _check(self) -> None:
         version = self._one("PRAGMA user_version")
-        if self.begun and version != SCHEMA_VERSION:
+        if self.begun and version not in READ_VERSIONS:
             raise LedgerError(
                 f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
             )
@@ -300,6 +307,17 @@ class Ledger:
             raise LedgerError(f"{self.path}: the ledger could not be {verb}: {error}. {advice}") from error
 
 
+def _packed(leg: Leg) -> bytes:
+    """The facts of a leg, and after them, where a fallback played, why."""
+    return leg.facts.tobytes() + (b"" if leg.causes is None else leg.causes.tobytes())
+
+
+def _unpacked(seats: tuple[str, str], packed: bytes, size: int) -> Leg:
+    facts = np.frombuffer(packed, dtype=FACTS, count=size)
+    causes = np.frombuffer(packed, dtype=np.int8, offset=facts.nbytes)
+    return Leg(seats, facts, causes.reshape(size, 2, -1) if len(causes) else None)
+
+
 class ReadLedger(Ledger):
     """A ledger that is only read, while a league may go on writing meanwhile. Raises :class:`LedgerError`."""
 
@@ -311,7 +329,7 @@ class ReadLedger(Ledger):
             uri = f"{path.resolve().as_uri()}?mode=ro"
             self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
             version = self._one("PRAGMA user_version")
-        if self.begun and version != SCHEMA_VERSION:
+        if self.begun and version not in READ_VERSIONS:
             self.close()
             raise LedgerError(f"{path}: written with ledger schema {version}; the pages read {SCHEMA_VERSION}")
 

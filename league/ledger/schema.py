@@ -1,6 +1,7 @@
 """The tables of a ledger, and which of their rows say what a run came to."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+READ_VERSIONS = (2, 3)  # 2: no causes of fallbacks
 SCHEMA = """
 CREATE TABLE meta    (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 -- A snapshot is its parent as it was when round born began; blob names its weights for good.
@@ -24,7 +25,9 @@ CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES me
 CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER NOT NULL, kind TEXT NOT NULL,
                         subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
                         PRIMARY KEY (round, place)) STRICT;
--- One row per seat order of a match. facts: a league.tasks.values.FACTS record per game, in the order of the scenarios.
+-- One row per seat order of a match. facts: a league.tasks.values.FACTS record per game, in the order of the scenarios,
+-- and where a fallback played the causes of all games, see league.tasks.values.Leg. A failed match has rows where
+-- somebody could not be reached in it.
 CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
                       seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
                       facts BLOB NOT NULL, PRIMARY KEY (round, task, leg),

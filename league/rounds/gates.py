@@ -32,7 +32,7 @@ def judge(gate: Gate, own: Points, theirs: Points, before: Points, groups: NDArr
 
     ``own[J, 2, K]`` is what it scores against each opponent in each seat on each scenario, points of ten,
     ``theirs[J, 2, K]`` what the opponent got, ``before[J, 2, K]`` what its last snapshot scored in its place, and
-    ``groups[K]`` the groups of the scenarios.
+    ``groups[K]`` the groups of the scenarios. ``nan`` where a game counts for nobody.
     """
     assert own.shape == theirs.shape == before.shape and own.shape[1:] == (2, len(groups)), "blocks are not paired"
     verdict = _by_points(gate, own - before, groups) if gate.kind == "points" else _by_wins(gate, own, theirs, groups)
@@ -45,8 +45,8 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64]) -> Verdict:
     """``more[J, 2, K]``: what the learner scores more than its snapshot, scenario by scenario."""
     two_sided = 2 * gate.confidence - 1
     even = np.full(len(more), 1 / len(more))  # opponents count alike
-    gain = mean_over_scenarios(np.einsum("j,jsk->k", even, more) / 2, groups, two_sided)
-    against = [mean_over_scenarios(cells.mean(axis=0), groups, two_sided) for cells in more]
+    gain = _mean(np.einsum("j,jsk->k", even, more) / 2, groups, two_sided)
+    against = [_mean(cells.mean(axis=0), groups, two_sided) for cells in more]
     regressed = [change.mean for change in against if change.high < -gate.forgetting]  # where it lost too much
     text = f"{gain.mean:+.2f} points of ten, at least {gain.low:+.2f} at {gate.confidence:.0%}"
     if not gain.low > 0:  # also where there are too few scenarios to tell
@@ -61,7 +61,11 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64]) -> Verdict:
 def _by_wins(gate: Gate, own: Points, theirs: Points, groups: NDArray[np.int64]) -> Verdict:
     """AlphaStar's gate: every opponent is beaten often enough; a draw is half a win."""
     won = (np.sign(own - theirs) + 1) / 2
-    shares = [mean_over_scenarios(cells.mean(axis=0), groups, 2 * gate.confidence - 1) for cells in won]
+    shares = [_mean(cells.mean(axis=0), groups, 2 * gate.confidence - 1) for cells in won]
     least = min(shares, key=lambda share: share.mean)
     text = f"wins {least.mean:.0%} against the opponent that it beats least, {gate.win_rate:.0%} needed"
     return Verdict(least.mean >= gate.win_rate, text, least)
+
+
+def _mean(values: Points, groups: NDArray[np.int64], confidence: float) -> Estimate:
+    return mean_over_scenarios(values, groups, confidence, ~np.isnan(values))

@@ -187,9 +187,15 @@ def _mixture(solver: MetaSolver, history: History, opponents: Sequence[int]) -> 
     from league.standings.evolution import replicator
     from league.standings.meta_game import game_of, max_welfare_cce, nash_bargaining_cce
 
-    still = [place for place, member in enumerate(opponents) if not history.members[member].live]
-    shares = np.zeros(len(opponents))
     payoffs = history.cross.payoffs()
+    games = payoffs.games.sum(axis=(1, 2)) + payoffs.games.sum(axis=(0, 1))
+
+    def plays(member: Member, games: float) -> bool:
+        """Not one that learns, nor one all of whose matches failed."""
+        return not member.live and not (games == 0 and history.cross.failed[member.name])
+
+    still = [place for place, member in enumerate(opponents) if plays(history.members[member], games[member])]
+    shares = np.zeros(len(opponents))
     if not still or not payoffs.games.any():
         return shares
     those = [opponents[place] for place in still]

@@ -69,6 +69,7 @@ def plan_round(config: Config, history: History, states: Mapping[str, LearnerSta
             env=config.env,
             seed=config.league.seed,
             reason=reason,
+            unreached=config.league.unreached,
         )
         for place, (first, second, reason) in enumerate(pairs_of(config, history))
     )

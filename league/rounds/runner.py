@@ -186,11 +186,13 @@ def _play_round(
             pace.decisions += result.state.decisions - result.task.state.decisions
             watcher.trained(pace.at(plan.number, done, len(plan.tasks)), result)
     finished = time.perf_counter()
-    scenarios, legs = block_scenarios(config.env, config.league.seed, plan.block), [g for m in matches for g in m.legs]
+    scenarios = block_scenarios(config.env, config.league.seed, plan.block)
+    legs = [leg for match in matches if match.failed is None for leg in match.legs]
+    lost = [leg for match in matches if match.failed is not None for leg in match.legs]
     at_fault = [result.failed for result in matches if result.failed is not None]
     after = {**before, **{result.task.learner.name: result.state for result in trained}}
     phase = config.league.phase(plan.number)
-    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures")
+    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures", lost)
     follows = Births((), after, ())
     if phase == "practice":
         follows = births(config, history, before, after, ledger.states(-1), scenarios, legs)

@@ -6,9 +6,18 @@ Occupants are seated once while the models are built: an unknown name or paramet
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
@@ -64,9 +73,22 @@ PathText = Annotated[str, AfterValidator(_printable)]
 
 
 class Section(BaseModel):
-    """A part of the settings: unknown keys are refused, values are not converted and do not change."""
+    """A part of the settings: unknown keys are refused, values are not converted and do not change.
 
+    The keys in ``LATER`` are written only where they are not as by default, so that settings that do without them are
+    the same text, and their run the same ledger, as before there were such keys.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ()
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_serializer(mode="wrap")
+    def _written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = written(self)
+        for key in self.LATER:
+            if getattr(self, key) == type(self).model_fields[key].default:
+                values.pop(key, None)
+        return values
 
 
 class EnvConfig(Section):
@@ -128,9 +150,13 @@ class EnvConfig(Section):
         return Rules(self.max_turns, self.disagree)
 
 
+UNREACHED_BOUND = 0.05  # of the games; more of them, left out, would choose what the others say
+
+
 class LeagueConfig(Section):
     """How much is played, and how sure the figures are."""
 
+    LATER = ("unreached",)
     seed: int = Field(default=0, ge=0, lt=2**63)
     rounds: int = Field(default=10, ge=1, le=100_000)
     block_size: int = Field(default=512, ge=1, le=65_536, description="scenarios per match")
@@ -140,6 +166,13 @@ class LeagueConfig(Section):
     opponents: int = Field(default=64, ge=1, le=10_000, description="matches of a learner a round")
     pairs: int = Field(default=64, ge=0, le=1_000_000, description="other matches a round")
     costly: int = Field(default=4, ge=0, le=10_000, description="matches a round with members that cost something")
+    unreached: float = Field(
+        default=UNREACHED_BOUND,
+        ge=0,
+        le=1,
+        description="share of a match's games in which a member may be out of reach; they count for nobody, and where "
+        "there are more, the match fails",
+    )
     meta_solver: MetaSolver = "max_welfare"
     evaluate: bool = Field(default=True, description="the mains on held-out scenarios at the end")
     responses: Literal["known", "exact"] = Field(
@@ -157,6 +190,14 @@ class LeagueConfig(Section):
         if number >= self.rounds:
             return "measures"
         return "last" if number + 1 == self.rounds else "practice"
+
+    def round_name(self, number: int) -> str:
+        """Round ``number`` (from 0) as people count: from 1, and the one that only measures by a name of its own."""
+        return "the closing measurement" if self.phase(number) == "measures" else f"round {number + 1}"
+
+    def length(self, *, learns: bool) -> str:
+        """How long a league is, in words; ``learns``: somebody learns in it, so that it ends with a measurement."""
+        return f"{self.rounds} round{'s' * (self.rounds != 1)}{', then a closing measurement' * learns}"
 
 
 class MemberConfig(Section):

@@ -33,6 +33,7 @@ class HintsConfig(Section):
     language model, each in both seats, greedy and sampled; all other hints cost nothing, so that all are played.
     """
 
+    LATER = ("closing_scenarios",)
     mode: HintMode = "none"
     expert: Occupant = Field(default="expert", description="the occupant that whispers where mode is expert")
     cadence_k: int = Field(default=1, ge=1, le=100, description="own steps from hint to hint")

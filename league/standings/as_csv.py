@@ -22,6 +22,7 @@ from league.standings.curves import CurvePoint
 from league.standings.findings import Findings, Solution
 from league.standings.ladder import Standing
 from league.standings.ratings import Rated
+from league.tasks.answers import CAUSES
 
 RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE = "ratings.csv", "meta_game.csv", "meta_game.json"
 LEAST_SHARE = 0.005  # of a mixture: members and pairs of members below it are not listed
@@ -54,17 +55,22 @@ def bounded(value: SupportsFloat, low: SupportsFloat, high: SupportsFloat) -> di
 
 
 def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
-    """The ladder, a row per member."""
+    """The ladder, a row per member; no rank where none of its games counts, and then why."""
     header = ["rank", "member", "games"]
     header += [f"{name}{end}" for name in ("points", *SEATS, "of_nash", "of_response") for end in ("", "_low", "_high")]
     header += ["of_response_games", "left_to_partner", "deal_rate", "points_agreed", "turns", "self_play"]
-    rows = [[*header, "fallbacks", "failed_matches"]]
+    causes = [cause.name.lower() for cause in CAUSES]
+    rows = [
+        [*header, "asked", "answered", "fallbacks", *causes, "games_left_out", "failed_matches", "unranked_because"]
+    ]
     for rank, row in enumerate(standings, start=1):
         estimates = [row.points, *row.as_seat, row.of_nash, row.of_response]
         figures = [f"{v:.6f}" for e in estimates for v in (e.mean, e.low, e.high)]
         rest = [f"{v:.6f}" for v in (row.left, row.deals, row.agreed, row.turns, row.self_play)]
-        counted = [str(row.of_response.n), *rest, str(row.fallbacks), str(row.failed)]
-        rows.append([str(rank), row.member, str(row.points.n), *figures, *counted])
+        own = row.answers
+        counts = (own.asked, own.answered, own.fallen, *own.causes, own.left_out, row.failed)
+        counted = [str(row.of_response.n), *rest, *map(str, counts), row.unranked_because]
+        rows.append([str(rank) if row.ranked else "", row.member, str(row.points.n), *figures, *counted])
     write_csv(path, rows)
 
 
@@ -79,8 +85,8 @@ def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
 
 
 def write_curves(path: Path, curves: Sequence[CurvePoint]) -> None:
-    """The learning curves, a row per learner and round."""
-    rows = [["round", "member", "decisions", "games", "points", "points_low", "points_high"]]
+    """The learning curves, a row per learner and round; ``after_rounds`` of practice, 0 being the start."""
+    rows = [["after_rounds", "member", "decisions", "games", "points", "points_low", "points_high"]]
     for point in curves:
         mean, n, low, high = point.points
         figures = [f"{value:.6f}" for value in (mean, low, high)]

@@ -100,6 +100,8 @@ class Cells:
 
     def add(self, scenarios: Scenarios, legs: Sequence[tuple[int, int]], facts: Sequence[NDArray[np.void]]) -> None:
         """Add the games of ``legs``, members in seat_0 and seat_1; ``facts[leg][K]`` are those of all ``scenarios``."""
+        if not legs:
+            return
         block = _block(scenarios)
         for sweep in _sweeps(legs, scenarios.size):
             self._add(block, legs[sweep], facts[sweep])

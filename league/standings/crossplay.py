@@ -14,6 +14,7 @@ import numpy as np
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.yardsticks.metrics import Estimate, rate
 from league.standings.cells import Cells, Payoffs
+from league.tasks.answers import Answers
 from league.tasks.values import Leg
 
 
@@ -24,7 +25,7 @@ class CrossPlay:
         self.members = tuple(members)
         self.place = {name: place for place, name in enumerate(members)}
         self.cells = Cells(len(members))
-        self.fallbacks = Counter[str]()  # acts that each member played as a fallback
+        self.answers: dict[str, Answers] = {}  # who answered for each member, in failed matches too
         self.failed = Counter[str]()  # matches that failed by its fault
         self.total_games = 0
 
@@ -34,20 +35,28 @@ class CrossPlay:
         self.place = {name: place for place, name in enumerate(self.members)}
         self.cells.admit(len(self.members))
 
-    def add_round(self, scenarios: Scenarios, legs: Sequence[Leg], at_fault: Iterable[str]) -> None:
+    def add_round(
+        self, scenarios: Scenarios, legs: Sequence[Leg], at_fault: Iterable[str], lost: Iterable[Leg] = ()
+    ) -> None:
         """Add every leg of one round, all played on ``scenarios``.
 
-        ``at_fault`` names a member for each match that failed; such a match counts for nobody's points.
+        ``at_fault`` names a member for each match that failed; such a match counts for nobody's points. Of its legs,
+        the ``lost`` ones, only who answered is kept, as of games in which somebody could not be reached.
         """
-        if legs:
-            pairs = [(self.place[leg.seats[0]], self.place[leg.seats[1]]) for leg in legs]
-            self.cells.add(scenarios, pairs, [leg.facts for leg in legs])
+        whole = [leg for leg in legs if leg.counted is None]
+        self.cells.add(scenarios, [self._places(leg) for leg in whole], [leg.facts for leg in whole])
         for leg in legs:
-            if leg.facts["fallbacks"].any():
-                for member, acts in zip(leg.seats, leg.facts["fallbacks"].sum(axis=0, dtype=np.int64), strict=True):
-                    self.fallbacks[member] += int(acts)
+            if (counted := leg.counted) is not None and counted.any():
+                kept = np.flatnonzero(counted)
+                self.cells.add(scenarios.rows(kept), [self._places(leg)], [leg.facts[kept]])
+        for leg in (*legs, *lost):
+            for member, answers in zip(leg.seats, leg.answers, strict=True):
+                self.answers[member] = self.answers.get(member, Answers()) + answers
         self.total_games += len(legs) * scenarios.size
         self.failed.update(at_fault)
+
+    def _places(self, leg: Leg) -> tuple[int, int]:
+        return self.place[leg.seats[0]], self.place[leg.seats[1]]
 
     def payoffs(self) -> Payoffs:
         """Every cell's figures, in the order of ``members``."""

@@ -17,7 +17,7 @@ YARDSTICK = "heuristic"  # whom the learners are measured against, where it take
 class CurvePoint(NamedTuple):
     """What a learner scored against the yardstick in one round, as it was when the round began."""
 
-    round: int
+    round: int  # from 0: as many rounds of practice as were over
     member: str
     decisions: int  # own, made before the round
     points: Estimate  # of ten, mean of both seats
@@ -40,6 +40,7 @@ def round_curves(ledger: Ledger, number: int, learners: Sequence[str], confidenc
         pairs = ((name, YARDSTICK), (YARDSTICK, name)) if name != YARDSTICK else ()
         own = [met[pair][:, seat] for seat, pair in enumerate(pairs) if pair in met]
         if own:
-            points = mean_over_scenarios(np.stack(own), groups, confidence)
+            cells = np.stack(own)
+            points = mean_over_scenarios(cells, groups, confidence, ~np.isnan(cells))
             curves.append(CurvePoint(number, name, before[name].decisions, points))
     return curves

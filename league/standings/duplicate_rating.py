@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.seats import Bools
 from dond_marl.yardsticks.metrics import GROUPS, scenario_groups
 from league.standings.ratings import Rated, Table, scenario_weights, with_interval
 from league.tasks.values import Leg
@@ -34,18 +35,26 @@ class Session(NamedTuple):
 def sessions(scenarios: Scenarios, legs: Iterable[Leg], place: Mapping[str, int]) -> list[Session]:
     """The sessions of a round by seat and partner; a partner that met one member in a seat compares nobody.
 
-    ``place`` gives each member's number. Match points are divided by the number of other entrants: 0..1.
+    ``place`` gives each member's number. Match points are divided by the number of other entrants: 0..1. A scenario
+    on which a game counts for nobody is left out of the session.
     """
     tables: dict[tuple[int, int], dict[int, NDArray[np.int16]]] = defaultdict(dict)
+    counted: dict[tuple[int, int], Bools] = {}
     for leg in legs:
         for seat in (0, 1):
             entrant, partner = place[leg.seats[seat]], place[leg.seats[1 - seat]]
             tables[seat, partner][entrant] = leg.facts["scores"][:, seat]
+            if leg.counted is not None:
+                counted[seat, partner] = leg.counted & counted.get((seat, partner), leg.counted)
     groups, played = scenario_groups(scenarios), []
-    for _, table in sorted(tables.items()):
+    for at, table in sorted(tables.items()):
         if len(table) > 1:
             entrants = tuple(sorted(table))
-            played.append(Session(entrants, match_points(np.stack([table[entrant] for entrant in entrants])), groups))
+            points, kept = np.stack([table[entrant] for entrant in entrants]), counted.get(at)
+            if kept is None:
+                played.append(Session(entrants, match_points(points), groups))
+            elif kept.any():
+                played.append(Session(entrants, match_points(points[:, kept]), groups[kept]))
     return played
 
 

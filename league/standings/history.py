@@ -36,12 +36,21 @@ class History:
         self.cross.admit(member.name for member in self.members[len(self.cross.members) :])
 
     def add_round(
-        self, stage: int, scenarios: Scenarios, legs: Sequence[Leg], at_fault: Iterable[str], measured: bool = False
+        self,
+        stage: int,
+        scenarios: Scenarios,
+        legs: Sequence[Leg],
+        at_fault: Iterable[str],
+        measured: bool = False,
+        lost: Iterable[Leg] = (),
     ) -> None:
-        """Add a round. What learners scored before counts for less, or nothing where the round only ``measured``."""
+        """Add a round. What learners scored before counts for less, or nothing where the round only ``measured``.
+
+        ``at_fault`` and the ``lost`` legs: as in :meth:`league.standings.crossplay.CrossPlay.add_round`.
+        """
         live = [member.name for member in self.members if member.live]
         self.cross.cells.decay([self.cross.place[name] for name in live], 0.0 if measured else self._decay)
-        self.cross.add_round(scenarios, legs, at_fault)
+        self.cross.add_round(scenarios, legs, at_fault, lost)
         self.stages.append(stage)
         self._scored.append(_scored(set(live), scenarios, legs))
 
@@ -72,13 +81,22 @@ def read_round(history: History, ledger: Ledger, members: Sequence[Member], conf
     if number:
         history.admit(member for member in members if member.born == number)
     legs, measured = list(ledger.legs(number)), config.league.phase(number) == "measures"
-    history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured)
+    lost = ledger.legs(number, failed=True)
+    history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured, lost)
 
 
 def points_of(scenarios: Scenarios, legs: Iterable[Leg]) -> dict[tuple[str, str], NDArray[np.float64]]:
-    """Points of ten of both seats by the members who sat in them, ``[K, 2]`` each; a round plays no leg twice."""
-    wholes = scenarios.wholes  # worked out once: a round may hold thousands of legs
-    return {leg.seats: points_of_ten(leg.facts["scores"], wholes) for leg in legs}
+    """Points of ten of both seats by the members who sat in them, ``[K, 2]`` each; a round plays no leg twice.
+
+    ``nan`` in games that count for nobody.
+    """
+    wholes, points = scenarios.wholes, {}  # worked out once: a round may hold thousands of legs
+    for leg in legs:
+        own = points_of_ten(leg.facts["scores"], wholes)
+        if (counted := leg.counted) is not None:
+            own[~counted] = np.nan
+        points[leg.seats] = own
+    return points
 
 
 def _scored(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> dict[tuple[str, str], float]:
@@ -87,7 +105,9 @@ def _scored(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> di
     if not met:
         return {}
     by_pair: dict[tuple[str, str], list[float]] = {}
-    for seats, means in zip(met, np.stack(list(met.values())).mean(axis=1).tolist(), strict=True):
+    points = np.stack(list(met.values()))
+    mean = np.nanmean if np.isnan(points).any() else np.mean
+    for seats, means in zip(met, mean(points, axis=1).tolist(), strict=True):
         for seat in (0, 1):
             if seats[seat] in learners:
                 by_pair.setdefault((seats[seat], seats[1 - seat]), []).append(means[seat])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dond_marl.yardsticks.metrics import Estimate
 from league.standings.crossplay import CrossPlay, share
+from league.tasks.answers import Answers
 
 Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
 ROUNDING = 1e-6  # points of ten
@@ -32,9 +33,24 @@ class Standing(NamedTuple):
     agreed: float  # own points of ten where a deal closed
     turns: float  # acts of both seats per game
     self_play: float  # own points of ten against itself
-    fallbacks: int  # acts that it played as a fallback
+    answers: Answers  # who answered for it, in its failed matches too
     failed: int  # matches that failed by its fault
     impossible: bool  # its games are said to have paid more than there is: a bug
+
+    @property
+    def ranked(self) -> bool:
+        """Whether a game of it counts; it has no rank where none does, and stands at the foot of the ladder."""
+        return not math.isnan(self.points.mean)
+
+    @property
+    def unranked_because(self) -> str:
+        """Why it has no rank, in words; empty where it has one."""
+        if self.ranked:
+            return ""
+        if not self.failed:
+            return "it has met nobody"
+        failed = f"all its matches failed ({self.failed:,})"
+        return f"{failed}: not reached, it {self.answers}" if self.answers.left_out else failed
 
 
 def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None = None) -> list[Standing]:
@@ -70,7 +86,7 @@ def _standing(cross: CrossPlay, i: int, confidence: float, responses: Responses)
         agreed=own / deals if deals else math.nan,
         turns=mean(legs["turns"]),
         self_play=cross.cell(member, member, confidence).mean,
-        fallbacks=cross.fallbacks[member],
+        answers=cross.answers.get(member, Answers()),
         failed=cross.failed[member],
         impossible=own + left > mean(legs["most"]) + ROUNDING,
     )

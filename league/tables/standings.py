@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import YARDSTICK, CurvePoint
 from league.standings.ladder import Standing
 from league.tables.blocks import Cell, Curves, Figure, Row, Section, Table, in_columns, plain
+from league.tasks.answers import Answers, causes_in_words
 from league.tasks.values import Member
+
+ANSWERED = "answered"  # the heading
+SAMPLED = (
+    "Learners and their snapshots sample their acts in these games, as in practice; others play as their spec says. "
+    "The held-out evaluation has them play their likeliest acts (greedy)."
+)
 
 
 def ladder(
-    cross: CrossPlay, standings: Sequence[Standing], members: Sequence[Member], confidence: float, responses: int
+    cross: CrossPlay,
+    standings: Sequence[Standing],
+    members: Sequence[Member],
+    confidence: float,
+    responses: int,
+    models: Collection[str] = (),
+    *,
+    learns: bool = False,
 ) -> Section:
     """Everybody's points against everybody else, best first.
 
-    ``members`` give the roles; ``responses`` is the number of members to whom a best response is known exactly.
+    ``members`` give the roles; ``responses`` is the number of members to whom a best response is known exactly;
+    ``models`` are members that cost something to ask: how often they answered is shown even where they always did.
+    ``learns``: somebody learns in the league, so that it is said how networks play.
     """
     others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
     more: dict[str, dict[str, Cell]] = {member.name: {"role": member.role.replace("_", " ")} for member in members}
@@ -36,12 +52,31 @@ def ladder(
     wrong = [row.member for row in standings if row.impossible]
     if wrong:
         notes += (f"Joint scores above what there is to share, a bug: {', '.join(wrong)}.",)
-    return Section("ladder", "Ladder", notes, (ladder_table(standings, more),))
+    notes += tuple(
+        f"{row.member} has no rank: {row.unranked_because}." for row in standings if row.failed and not row.ranked
+    )
+    if learns:
+        notes += (SAMPLED,)
+    table = ladder_table(standings, more, models)
+    if ANSWERED in table.heads:
+        notes += (
+            "Answered: a member's own decisions, of all that it was asked for in matches; a stated fallback made the "
+            "others. A game in which a member was not reached counts for nobody, and a match with too many of them "
+            "(league.unreached) fails.",
+        )
+    return Section("ladder", "Ladder", notes, (table,))
 
 
-def ladder_table(standings: Sequence[Standing], more: Mapping[str, Mapping[str, Cell]] = MappingProxyType({})) -> Table:
-    """The columns that follow from standings alone; ``more``: further cells, by member and heading."""
-    fallen, failed = any(row.fallbacks for row in standings), any(row.failed for row in standings)
+def ladder_table(
+    standings: Sequence[Standing],
+    more: Mapping[str, Mapping[str, Cell]] = MappingProxyType({}),
+    models: Collection[str] = (),
+) -> Table:
+    """The columns that follow from standings alone; ``more``: further cells, by member and heading.
+
+    ``models``: as in :func:`ladder`.
+    """
+    failed = any(row.failed for row in standings)
     rows: list[dict[str, Cell]] = [
         {
             "points of ten": Figure(row.points),
@@ -54,13 +89,19 @@ def ladder_table(standings: Sequence[Standing], more: Mapping[str, Mapping[str, 
             "own where agreed": plain(row.agreed, n=round(row.points.n * row.deals) if row.points.n else 0),
             "acts per game": plain(row.turns, "acts", row.points.n),
             "against itself": plain(row.self_play),
-            "fallbacks": plain(row.fallbacks, "count") if fallen else None,
+            ANSWERED: answered(row.answers) if row.answers.fallen or row.member in models else None,
             "failed matches": plain(row.failed, "count") if failed else None,
             **more.get(row.member, {}),
         }
         for row in standings
     ]
     return Table("Best own points first", *in_columns(rows, [row.member for row in standings]), kind="ladder")
+
+
+def answered(answers: Answers) -> str:
+    """``30 of 34 (not reached 4)``."""
+    causes = ", ".join(causes_in_words(answers))
+    return f"{answers.answered:,} of {answers.asked:,}" + (f" ({causes})" if causes else "")
 
 
 def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float) -> Section:

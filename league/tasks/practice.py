@@ -19,7 +19,7 @@ from league.tasks.hinters import schedule_of
 from league.tasks.values import LearnerState, Place, TrainResult, TrainTask, open_source, seated
 from partners.judges.judge import JudgeError
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, practice
+from partners.learning.practice import Opponent, UnreachedError, practice
 from partners.mixture import Mixture
 from partners.network.checkpoint import describe, pack
 from partners.network.network import copy_of
@@ -80,7 +80,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     except OccupantError as error:
         assert error.__cause__ is not None
         return task.unfinished(one_line(error.__cause__))
-    except (JudgeError, HinterError) as error:  # of whoever judges a game or gives hints
+    except (JudgeError, HinterError, UnreachedError) as error:  # of whoever judges a game or gives hints
         return task.unfinished(one_line(error))
     tensors, counts = learner.state()
     content, played = pack(tensors, describe(network)), games - task.state.games

@@ -25,9 +25,10 @@ from dond_marl.batch import Games
 from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Partner, costs_to_ask
-from league.settings.sections import EnvConfig
+from dond_marl.seats import Bools, Int8s, Partner, costs_to_ask
+from league.settings.sections import UNREACHED_BOUND, EnvConfig
 from league.settings.training import HintsConfig
+from league.tasks.answers import Answers, causes_of, counted_in, too_seldom, unreached_in
 from league.tasks.blame import asking, watched
 from partners.catalogue import PARTNERS
 
@@ -119,9 +120,10 @@ class MatchTask:
     env: EnvConfig
     seed: int
     reason: str  # why the planner chose this match
+    unreached: float = UNREACHED_BOUND  # share of the games, 0..1, in which somebody may be out of reach
 
     def __str__(self) -> str:
-        return f"the match of {self.members[0].name} and {self.members[1].name} in round {self.round}"
+        return f"the match of {self.members[0].name} and {self.members[1].name} in round {self.round + 1}"
 
     @property
     def legs(self) -> tuple[tuple[Seated, Seated], ...]:
@@ -149,10 +151,29 @@ class Leg(NamedTuple):
 
     seats: tuple[str, str]
     facts: NDArray[np.void]  # [size] of FACTS
+    causes: Int8s | None = (
+        None  # [size, 2, C] why each seat fell back, see league.tasks.answers; None: nobody, or unkept
+    )
+
+    @property
+    def counted(self) -> Bools | None:
+        """Which games count, ``[size]``; ``None``: all. Where a seat was not reached, a game counts for nobody."""
+        if self.causes is None:
+            return None
+        missing: Bools = unreached_in(self.causes).max(axis=1)
+        return ~missing if missing.any() else None
+
+    @property
+    def answers(self) -> tuple[Answers, Answers]:
+        """Who answered for each seat."""
+        return counted_in(self.facts["turns"], self.facts["fallbacks"], self.causes)
 
 
 class MatchResult(NamedTuple):
-    """What came of a task: its legs, or no leg at all and whose fault that was."""
+    """What came of a task: its legs, or whose fault it was that it came to nothing.
+
+    A failed match keeps the legs that were played where somebody could not be reached: they count for nobody.
+    """
 
     task: MatchTask
     legs: tuple[Leg, ...]
@@ -187,7 +208,7 @@ class TrainTask:
     total_decisions: int  # over the whole league, for annealing
 
     def __str__(self) -> str:
-        return f"the practice of {self.learner.name} in round {self.round}"
+        return f"the practice of {self.learner.name} in round {self.round + 1}"
 
     @property
     def asked(self) -> tuple[Seated, ...]:
@@ -267,8 +288,23 @@ def play(task: MatchTask, place: Place) -> MatchResult:
         except OccupantError as error:
             assert error.__cause__ is not None
             return MatchResult(task, (), leg[error.seat].name, one_line(error.__cause__))
-        legs.append(Leg((leg[0].name, leg[1].name), facts_of(games)))
+        legs.append(Leg((leg[0].name, leg[1].name), facts_of(games), causes_of(games)))
+        silent = _silent(legs, len(task.legs) * task.block.size, task.unreached)
+        if silent is not None:  # nobody is asked for the rest
+            return MatchResult(task, tuple(legs), *silent)
     return MatchResult(task, tuple(legs))
+
+
+def _silent(legs: Sequence[Leg], games: int, bound: float) -> tuple[str, str] | None:
+    """Who could not be reached in too many of a match's games, and in what words."""
+    lost = sum(int((~counted).sum()) for leg in legs if (counted := leg.counted) is not None)
+    if not lost:
+        return None
+    answers: dict[str, Answers] = {}
+    for leg in legs:
+        for name, own in zip(leg.seats, leg.answers, strict=True):
+            answers[name] = answers.get(name, Answers()) + own
+    return too_seldom(answers, lost, games, bound)
 
 
 def facts_of(games: Games) -> NDArray[np.void]:

@@ -71,16 +71,23 @@ class LearningSeat:
         )
 
     def experience(self, games: Games, rewards: NDArray[np.float64]) -> Experience | None:
-        """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned."""
+        """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned.
+
+        Of a game that counts for nobody (:attr:`dond_marl.batch.Games.counted`) nothing is learned, as of one in which
+        it never acted.
+        """
+        if not games.counted.all():
+            self._choices = self._of(games)
         if not self._choices:
             return None
         seat = self._choices[0][0] % 2
         own_turns = (games.rules.max_turns - seat + 1) // 2
         # The rows of a turn are the games that had not ended, in order.
-        places = [taken // 2 * games.size + np.flatnonzero(games.turns > taken) for taken, _ in self._choices]
+        live = [np.flatnonzero((games.turns > taken) & games.counted) for taken, _ in self._choices]
+        places = [taken // 2 * games.size + rows for (taken, _), rows in zip(self._choices, live, strict=True)]
         reward = np.zeros((own_turns, games.size), dtype=np.float32)
         own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
-        acted = np.flatnonzero(own > 0)
+        acted = np.flatnonzero((own > 0) & games.counted)
         reward[own[acted] - 1, acted] = rewards[acted, seat]
         rows = {
             name: torch.cat([getattr(choices, name) for _, choices in self._choices])
@@ -92,6 +99,15 @@ class LearningSeat:
             reward=torch.from_numpy(reward),
             seat=torch.full((games.size,), seat),
         )
+
+    def _of(self, games: Games) -> list[tuple[int, Choices]]:
+        """What it said in the games that count."""
+        kept = []
+        for taken, choices in self._choices:
+            rows = torch.from_numpy(np.flatnonzero(games.counted[games.turns > taken]))
+            if len(rows):
+                kept.append((taken, Choices(*(part[rows] for part in choices))))
+        return kept
 
 
 def joined(parts: Sequence[Experience]) -> Experience:

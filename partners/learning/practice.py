@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.errors import RunFailure
 from dond_marl.game import Rules
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
@@ -33,6 +34,11 @@ class Practice:
     seed: int
     reveal_partner_utilities: bool = False
     reward: Reward = field(default_factory=Own)
+    unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
+
+
+class UnreachedError(RunFailure):
+    """The opponent could not be reached in too many games of an update, of which nothing is kept."""
 
 
 class Opponent(NamedTuple):
@@ -43,9 +49,12 @@ class Opponent(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How the learning seat did while it practiced (sampled play, training scenarios)."""
+    """How the learning seat did while it practiced (sampled play, training scenarios).
 
-    games: int
+    Figures are of the games that count: see :attr:`dond_marl.batch.Games.counted`.
+    """
+
+    games: int  # all of them
     points: float  # own points of ten per game, no deal being 0
     deals: float  # share of the games
     turns: float  # acts of both seats per game
@@ -64,12 +73,13 @@ def practice(
     """The experience of one update, a function of the network, the plan and the two counters.
 
     Each block is played against one opponent, drawn by its share. ``games_before``: the place of the update's first
-    scenario in their endless sequence.
+    scenario in their endless sequence. Nothing is learned from a game in which the opponent could not be reached.
+    Raises :class:`UnreachedError` where they are more than the plan lets pass.
     """
     shares = np.array([opponent.share for opponent in opponents])
     parts: list[Experience] = []
     points, paid, deals, turns, block, decisions = 0.0, 0.0, 0, 0, 0, 0
-    games_played = 0
+    games_played, counted = 0, 0
     while decisions < plan.decisions:
         chosen = generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum())
         for seat, size in enumerate((plan.games - plan.games // 2, plan.games // 2)):
@@ -93,11 +103,18 @@ def practice(
             if part is not None:
                 parts.append(part)
                 decisions += part.size
+            heard = games.counted
             games_played += size
-            points += float(earned[:, seat].sum())
-            paid += float(rewards[:, seat].sum())
-            deals += int(games.deal.sum())
-            turns += int(games.turns.sum(dtype=np.int64))
+            counted += int(heard.sum())
+            points += float(earned[heard, seat].sum())
+            paid += float(rewards[heard, seat].sum())
+            deals += int(games.deal[heard].sum())
+            turns += int(games.turns[heard].sum(dtype=np.int64))
+            if games_played - counted > plan.unreached * max(games_played, plan.games):
+                raise UnreachedError(
+                    f"the opponent could not be reached in {games_played - counted:,} of {games_played:,} games of an "
+                    f"update ({plan.unreached:.0%} may be), so a fallback played for it; nothing is learned from them"
+                )
         block += 1
     totals = (points, deals, turns, paid)
-    return joined(parts), Score(games_played, *(total / games_played for total in totals))
+    return joined(parts), Score(games_played, *(total / counted for total in totals))

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from dond_marl.game import Act
-from dond_marl.seats import Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, constant, decide
+from dond_marl.seats import UNREACHED, Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, constant, decide
 from dond_marl.splits import action_count, action_index
 from partners.llm.client import Ask, Client, Failure, Reply, read_all
 from partners.llm.local.client import LocalClient
@@ -53,8 +53,8 @@ class LLMPartner:
     and nothing around it; ``lenient`` also lets one code fence around it pass, and one ``<think>...</think>`` before.
 
     ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (replies refused),
-    ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made); of the replies
-    that were read, ``let_pass_fence``, ``let_pass_thinking`` and ``confidence_clipped``. Raises ``ValueError``.
+    ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made); of the
+    replies read, ``let_pass_fence``, ``let_pass_thinking`` and ``confidence_clipped``. Raises ``ValueError``.
     """
 
     def __init__(
@@ -101,6 +101,8 @@ class LLMPartner:
             played = FALLBACKS[self.fallback].act(turns.rows(fallen))
             act[fallen], oA[fallen], confidence[fallen] = played.act_type, played.oA, played.confidence
         self._count(cause)
+        if self.fallback == "forfeit":  # the end of the game is then its own, by its user's choice
+            cause[np.isin(cause, UNREACHED)] = Cause.FORFEIT
         return Decisions(act, oA, confidence, cause)
 
     def _results(self, turns: Turns) -> list[Result]:
