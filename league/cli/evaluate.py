@@ -30,8 +30,9 @@ from dond_marl.yardsticks.efficiency import ImpossibleScore
 from league.cli.shell import FILE, MAX_TURNS, SEED, Command, Number, WritableFile, console_for_people, say, whole
 from league.display.evaluation import print_evaluation, print_final, print_probe
 from league.display.plane import check_drawable, draw
-from league.evaluation.as_json import final_document, final_rows, write_pair, write_pair_table
+from league.evaluation.as_json import final_document, final_rows, refused_document, write_pair, write_pair_table
 from league.evaluation.evaluate import HELDOUT, evaluate, human_figures
+from league.evaluation.matches import UnreachedError
 from league.evaluation.of_run import evaluate_run
 from league.evaluation.probe import probe as probe_pair
 from league.ledger.run_directory import named_run
@@ -121,6 +122,10 @@ def _pair(
             evaluation = evaluate(
                 member, against, source, rules, sample=sample, seed=seed or 0, confidence=confidence, tell=status.update
             )
+    except UnreachedError as error:
+        if json is not None:
+            write_json(json, refused_document(member, against, error))
+        raise
     except ImpossibleScore as error:
         raise RunFailure(f"a bug of the game or of the measure: {error}") from error
     print_evaluation(console, evaluation, human)

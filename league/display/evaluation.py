@@ -9,8 +9,9 @@ from rich.console import Console
 
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
+from dond_marl.occupants import short_names
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.tables import print_section
+from league.display.tables import print_in_short, print_section, prose
 from league.evaluation.as_json import final_document
 from league.evaluation.evaluate import (
     BEST,
@@ -18,8 +19,6 @@ from league.evaluation.evaluate import (
     FAIR,
     FOUND,
     HUMANS,
-    LARGEST,
-    LAST,
     NASH,
     VIEWS,
     Evaluation,
@@ -31,7 +30,9 @@ from league.evaluation.final import FinalEvaluation
 from league.evaluation.outcomes import UNITS, Figures
 from league.evaluation.probe import Probe
 from league.tables.blocks import Figure, Row, Section, Table, Unit, plain
-from league.tables.evaluation import final_evaluation
+from league.tables.evaluation import final_evaluation, names_in
+from league.tables.in_short import of_final, of_pair
+from league.tables.names import renamed, with_short_names
 
 ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is shown for each seat too
     "points": ("own points", True),
@@ -49,24 +50,26 @@ ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is
     "smaller": ("  smaller share", False),
     "gap": ("  gap in deals", False),
     "envy_free": ("  both get half", False),
-    "hits_nash": ("deals: Nash", False),
-    "hits_max_min": ("  max-min", False),
-    "hits_utilitarian": ("  largest sum", False),
+    "hits_nash": ("deals at Nash", False),
+    "hits_max_min": ("deals at max-min", False),
+    "hits_utilitarian": ("deals at largest sum", False),
     "turns": ("turns", True),
 }
-HEADINGS = {
-    BEST: "best\nresponse",
-    FOUND: "best\nfound",
-    NASH: "Nash",
-    FAIR: "egal.,\nK.-S.",
-    LARGEST: "utili-\ntarian",
-    LAST: "ulti-\nmatum",
-}
+HEADINGS = {BEST: "best response", FOUND: "best found", FAIR: "egalitarian"}
 
 
 def print_final(console: Console, final: FinalEvaluation) -> None:
     """Print the final evaluation of a league, with the same tables as its report."""
-    print_section(console, final_evaluation(final_document(final), stored_human_line()))
+    document = final_document(final)
+    section = final_evaluation(document, stored_human_line())
+    print_section(console, with_short_names(section, names_in(document)))
+
+
+def final_in_short(final: FinalEvaluation) -> tuple[str, ...]:
+    """What the final evaluation of a league comes to."""
+    document = final_document(final)
+    short = short_names(names_in(document))
+    return tuple(renamed(sentence, short) for sentence in of_final(document))
 
 
 def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine) -> None:
@@ -78,7 +81,13 @@ def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine)
         f"{rules.disagree}, seed {evaluation.seed}"
     )
     tables = (best_response_table(evaluation), *(view_table(evaluation, people, view) for view in VIEWS))
-    print_section(console, Section("evaluation", title, tuple(_notes(evaluation, human)), tables))
+    names = (evaluation.member, evaluation.against)
+    section = Section("evaluation", title, tuple(_notes(evaluation, human)), tables)
+    print_in_short(console, (renamed(sentence, short_names(names)) for sentence in of_pair(evaluation)))
+    for name, answers in evaluation.answers.items():
+        told = renamed(answers.sentence(name), short_names(names))
+        prose(console, f"warning: {told}" if answers.left_out else told, "yellow" if answers.fallen else "")
+    print_section(console, with_short_names(section, names))
 
 
 def print_probe(console: Console, probed: Probe) -> None:
@@ -103,7 +112,8 @@ def print_probe(console: Console, probed: Probe) -> None:
     )
     ways = sorted({value.how for value in (*probed.hidden, *responses) if not value.exact})
     notes = (safety, *(f"a range is bounds: {how}" for how in ways))
-    print_section(console, Section("probe", "what could be gained", notes, (table,)))
+    section = Section("probe", "what could be gained", notes, (table,))
+    print_section(console, with_short_names(section, (probed.member, probed.against)))
 
 
 def best_response_table(evaluation: Evaluation) -> Table:
@@ -111,10 +121,12 @@ def best_response_table(evaluation: Evaluation) -> Table:
     rows = []
     if evaluation.values is not None:
         values = (both(evaluation.values), *evaluation.values)
-        rows.append(Row("best response: value", tuple(_between(v.low, v.high) for v in values)))
+        rows.append(Row("best response, expected", tuple(_between(v.low, v.high) for v in values)))
     for line, name in ((evaluation.best, None), (evaluation.played, evaluation.member)):
         if line is not None:
-            rows.append(Row(f"{name or line.name}: played", tuple(Figure(line.figures[v].points) for v in VIEWS)))
+            rows.append(
+                Row(f"{name or line.name}, in these games", tuple(Figure(line.figures[v].points) for v in VIEWS))
+            )
     for name, shares in evaluation.shares.items():
         label = f"  share of the {f'{name} point' if name == NASH else name}"
         rows.append(Row(label, tuple(Figure(shares[view], "share") for view in VIEWS)))
@@ -147,21 +159,29 @@ def _unit(name: str) -> Unit:
 
 
 def _notes(evaluation: Evaluation, human: HumanLine) -> Iterator[str]:
-    yield from (f"note: {note}" for note in evaluation.notes)
+    yield from (f"{note}." for note in evaluation.notes)
     if evaluation.values is not None:
         value = both(evaluation.values)
         kind = "exact" if value.exact else "bounds"
-        yield f"value: own points expected under the whole prior, {evaluation.source.prior}; {kind}: {value.how}"
+        yield (
+            f"Expected: own points over all scenarios of the prior {evaluation.source.prior}, those too that are not "
+            f"played here ({kind}: {value.how}); in these games a best response may get more or less."
+        )
     yield (
-        f"points of ten: a score as tenths of what the whole pool is worth to the seat, no deal being 0. ± is the "
+        f"Points of ten: a score as tenths of what the whole pool is worth to the seat, no deal being 0. ± is the "
         f"{evaluation.confidence:.0%} interval over scenarios; shares of the best response and of the Nash point are "
         f"ratios of mean own points in the same games, paired. Efficiencies and fairness: joint points, product of "
         f"points and smaller share, each over the largest that any split of the scenario gives, no deal being 0."
     )
     last = ultimatum_seat(evaluation.rules)
     ultimatum = "" if last is None else f", with the ultimatum {SEATS[last]}'s, who makes the last answerable offer"
-    yield f"Nash to ultimatum: what the seat would get if every game ended there, ties shared{ultimatum}."
     yield (
-        f"humans: {human.perspectives:,} sides of negotiations, on their own scenarios and by talking; seat_0 is who "
+        f"Nash, egalitarian (in these games also Kalai-Smorodinsky), utilitarian and ultimatum are points of "
+        f"reference: the splits of the largest product, the largest smaller share, the largest sum, and of who makes "
+        f"the last offer; what the seat would get if every game ended there, ties shared{ultimatum}. Deals "
+        f"at Nash, max-min and largest sum: the share of deals at a split with the largest product, smaller share, sum."
+    )
+    yield (
+        f"Humans: {human.perspectives:,} sides of negotiations, on their own scenarios and by talking; seat_0 is who "
         f"speaks first, turns count the closing selection, ± is the {CONFIDENCE:.0%} interval. {human.source}"
     )

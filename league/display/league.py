@@ -13,15 +13,19 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
+from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import ScenarioSource
 from league.display.figures import with_half
-from league.display.tables import fitting, line, on_screen, print_section, prose
+from league.display.tables import fitting, line, on_screen, print_in_short, print_section, prose
 from league.rounds.planner import members_of
 from league.rounds.runner import Outcome
 from league.rounds.watching import Progress
 from league.settings.read import Config
 from league.standings.ladder import Standing, ladder_of
+from league.tables.blocks import Section
+from league.tables.in_short import of_league
 from league.tables.meta_game import of_findings
+from league.tables.names import renamed, with_short_names
 from league.tables.standings import crossplay, ladder, ladder_table, learning
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
@@ -160,27 +164,29 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     config, cross, confidence = outcome.config, outcome.cross, outcome.config.league.confidence
     standings = ladder_of(cross, confidence, outcome.responses)
     models = {member.name for member in members_of(config) if member.costly}
-    learns, names = bool(config.learners), cross.members
     mains = [learner.name for learner in config.learners if learner.role == "main"]
     in_short = [of_league(cross, standings, confidence, mains)]
     if outcome.final is not None:
-        from league.display.evaluation import final_in_short
+        from league.display.evaluation import final_in_short, print_final  # evaluations load PyTorch
 
         in_short += final_in_short(outcome.final)
-    short = short_names(names)
+    short = short_names(cross.members)
+
+    def show(section: Section) -> None:
+        print_section(console, with_short_names(section, short))
+
     print_in_short(console, (renamed(sentence, short) for sentence in in_short))
-    print_section(console, ladder(cross, standings, (), confidence, len(outcome.responses), models))
+    learns, responses = bool(config.learners), len(outcome.responses)
+    show(ladder(cross, standings, (), confidence, responses, models, learns=learns))
     for learner in config.learners:
         if learner.reward != OWN:
             line(console, f"{learner.name} was paid {learner.reward}, its snapshots too; points are own points")
-    print_section(console, crossplay(cross, standings, confidence))
+    show(crossplay(cross, standings, confidence))
     if outcome.curves:
-        print_section(console, learning(outcome.curves, [learner.name for learner in config.learners], confidence))
+        show(learning(outcome.curves, [learner.name for learner in config.learners], confidence))
     if outcome.findings is not None:
-        print_section(console, of_findings(outcome.findings, cross))
+        show(of_findings(outcome.findings, cross))
     if outcome.final is not None:
-        from league.display.evaluation import print_final
-
         print_final(console, outcome.final)
     tables = ["ladder.csv", "crossplay.csv", *(["learning.csv"] if outcome.curves else [])]
     line(console, f"\n{cross.total_games:,} games of matches in {directory}: {', '.join(tables)}, ledger.sqlite")

@@ -13,6 +13,7 @@ from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
 from league.evaluation.final import FinalEvaluation, MemberEvaluation
+from league.evaluation.matches import UnreachedError
 from league.evaluation.outcomes import UNITS, Figures, landed
 from league.evaluation.probe import Probe
 from league.standings.as_csv import bounded, digits, known, write_csv, write_json
@@ -32,6 +33,7 @@ def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None
         "seed": evaluation.seed,
         "confidence": evaluation.confidence,
         "notes": list(evaluation.notes),
+        "answers": {name: answers.document() for name, answers in evaluation.answers.items()},
         "units": UNITS,
         "figures": {
             name: {view: {key: _counted(e) for key, e in of[view]._asdict().items()} for view in VIEWS}
@@ -72,6 +74,12 @@ def write_pair(path: Path, evaluation: Evaluation, human: HumanLine, probed: Pro
     path.write_text(text + "\n", encoding="utf-8")
 
 
+def refused_document(member: str, against: str, error: UnreachedError) -> dict[str, Any]:
+    """What is known of a pair whose evaluation was refused: why, and who answered how often."""
+    answers = {name: own.document() for name, own in error.answers.items()}
+    return {"member": member, "against": against, "refused": str(error), "answers": answers, "figures": None}
+
+
 def write_pair_table(path: Path, evaluation: Evaluation, human: HumanLine) -> None:
     """Every figure of a pair as CSV."""
     rows = [["who", "view", "figure", "mean", "low", "high", "n"]]
@@ -84,6 +92,10 @@ def write_pair_table(path: Path, evaluation: Evaluation, human: HumanLine) -> No
     for view, value in zip(VIEWS, (both(values), *values) if values else (), strict=False):
         mean = value.low if value.exact else math.nan
         rows.append([BEST, view, "value", *digits(mean, value.low, value.high), "0"])
+    for name, answers in evaluation.answers.items():
+        for key, number in {"asked": answers.asked, "answered": answers.answered, **answers.by_cause()}.items():
+            rows.append([name, BOTH, f"decisions, {key}", str(number), "", "", str(answers.asked)])
+        rows.append([name, BOTH, "games left out", str(answers.left_out), "", "", str(answers.games)])
     write_csv(path, rows)
 
 

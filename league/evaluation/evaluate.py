@@ -22,8 +22,9 @@ from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
 from league.evaluation.best_reply import Reply, best_reply, reply_value
-from league.evaluation.matches import PlayError, Terms, play_seats
-from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, share, together
+from league.evaluation.matches import PlayError, Terms, UnreachedError, play_heard, play_seats
+from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, share, some, together
+from league.tasks.answers import Answers
 from partners.catalogue import scripted
 
 BOTH = "both seats"
@@ -32,6 +33,11 @@ HELDOUT = {"lewis": "heldout", "dialogues": "test"}  # the split that is evaluat
 ENDLESS = 1_000  # scenarios drawn from a source without a table, where nobody says how many
 HUMANS = "humans"
 UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)
+GREEDY, SAMPLED = "greedy", "sampled"
+PROTOCOLS = {  # how a network plays; every output says it, for the figures differ
+    GREEDY: "plays its likeliest act every time (greedy)",
+    SAMPLED: "samples its acts (sampled; greedy=True in its brackets plays the likeliest)",
+}
 BEST, FOUND = "best response", "best response found"  # the second where nobody can say that there is no better one
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
 
@@ -77,6 +83,8 @@ class Evaluation(NamedTuple):
     values: tuple[Value, Value] | None  # of a best response, by seat, under the source's prior
     points: tuple[Line, ...]  # of reference
     shares: Mapping[str, Mapping[str, Estimate]]  # of own points, by the line they are a share of and by view
+    answers: Mapping[str, Answers]  # by name: of whoever costs something to ask, or did not always answer
+    protocols: Mapping[str, str]  # how each network among the two plays: greedy or sampled
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -98,22 +106,30 @@ def evaluate(
     """Play ``member`` and the best response against ``against`` on ``sample`` scenarios of ``source``, by default all.
 
     ``confidence`` is two-sided, in (0, 1); ``tell`` hears what is being done. Raises
-    :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`, and
-    :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore` where games pay more than there is: a bug.
+    :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`,
+    :class:`~league.evaluation.matches.UnreachedError` where one of them could not be reached too often, and
+    :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore` where games pay more than there is: a bug. Games in which
+    somebody could not be reached are left out of every line.
     """
     player, partner = seat_occupant(member), seat_occupant(against)
     name, opponent = _name(member), _name(against)
     scenarios = scenarios_of(source, sample, seed)
     sighted = {name: player, opponent: partner}
     notes = [f"{who} sees what its seat cannot see" for who, p in sighted.items() if p.traits.privileged]
+    protocols = {who: GREEDY if p.traits.deterministic else SAMPLED for who, p in sighted.items() if p.traits.learned}
+    notes += [f"{who} {PROTOCOLS[played]}" for who, played in protocols.items()]
 
     terms = Terms(source, scenarios, rules, seed, confidence)
 
-    def play(who: str, players: tuple[Partner, Partner]) -> Line:
-        tell(f"{who} plays {opponent}")
-        return line_of(who, play_seats(terms, who, players, opponent, partner), confidence)
+    tell(f"{name} plays {opponent}")
+    heard = play_heard(terms, name, (player, player), opponent, partner)
 
-    played, best, values, reply = play(name, (player, player)), None, None, None
+    def line(who: str, seats: tuple[Outcomes, Outcomes]) -> Line:
+        """Of the games that count."""
+        opens, answers = (some(own, counted) for own, counted in zip(seats, heard.counted, strict=True))
+        return line_of(who, (opens, answers), confidence)
+
+    played, best, values, reply = line(name, heard.seats), None, None, None
     try:
         reply = best_reply(partner, source, rules)
     except ValueError as unknown:
@@ -128,18 +144,38 @@ def evaluate(
     exact = values is not None and both(values).exact
     if reply is not None:
         try:
-            best = play(BEST if exact else FOUND, reply.players)
+            who = BEST if exact else FOUND
+            tell(f"{who} plays {opponent}")
+            best = line(who, play_seats(terms, who, reply.players, opponent, partner))
         except PlayError as error:
-            if not isinstance(error.cause, OutOfReach):
+            if not isinstance(error.cause, OutOfReach | UnreachedError):
                 raise
             notes.append(f"no best response to {opponent} is played: {error.cause}")
     if best is not None and not exact:
         notes.append(f"the response to {opponent} that is played is the best one found: there may be better ones")
     points = points_of_reference(scenarios, rules, confidence)
+    if not all(counted.all() for counted in heard.counted):
+        points = tuple(line(at.name, at.seats) for at in points)
+    asked = {who for who, p in sighted.items() if costs_to_ask(p.traits)}
+    told = {who: own for who, own in heard.answers.items() if own.fallen or who in asked}
     rivals = [line for line in (best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
     shares = {rival.name: _shares(played, rival, confidence) for rival in rivals}
     return Evaluation(
-        name, opponent, source, scenarios, rules, seed, confidence, tuple(notes), played, best, values, points, shares
+        name,
+        opponent,
+        source,
+        scenarios,
+        rules,
+        seed,
+        confidence,
+        tuple(notes),
+        played,
+        best,
+        values,
+        points,
+        shares,
+        told,
+        protocols,
     )
 
 

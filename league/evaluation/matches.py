@@ -5,7 +5,8 @@ Every scenario is played once in each seat, with the same noise whoever plays. K
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,12 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
-from dond_marl.seats import Doubles, Partner, Whisper
+from dond_marl.seats import Bools, Doubles, Partner, Whisper
 from dond_marl.yardsticks.efficiency import check_joint
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.outcomes import Outcomes, outcomes_of
+from league.settings.sections import UNREACHED_BOUND
+from league.tasks.answers import Answers, answers_in, too_seldom
 
 
 class PlayError(RunFailure):
@@ -28,6 +31,14 @@ class PlayError(RunFailure):
     def __init__(self, who: str, seat: int, cause: BaseException) -> None:
         super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
         self.who, self.cause = who, cause
+
+
+class UnreachedError(RunFailure):
+    """Somebody could not be reached in too many games, in which a fallback played for it; ``answers`` by who it is."""
+
+    def __init__(self, who: str, why: str, answers: Mapping[str, Answers]) -> None:
+        super().__init__(f"no figures for {who}, they would be its fallback's: {why}")
+        self.who, self.answers = who, answers
 
 
 class Terms(NamedTuple):
@@ -80,6 +91,7 @@ class Result(NamedTuple):
     as_seat: tuple[Estimate, Estimate]
     deals: float
     turns: float  # acts of both seats per game
+    answers: Mapping[str, Answers] = MappingProxyType({})  # of whoever did not always answer
 
 
 class Scores(NamedTuple):
@@ -91,38 +103,79 @@ class Scores(NamedTuple):
 
 
 def score(member: Partner, against: Partner, terms: Terms, whisper: Whisper | None = None) -> Result:
-    """Play ``member`` against one partner; ``whisper`` advises ``member``."""
-    games = list(terms.games((member, member), against, whisper=whisper))
+    """Play ``member`` against one partner; ``whisper`` advises ``member``. Raises :class:`UnreachedError`."""
+    games, answers = heard(terms.games((member, member), against, whisper=whisper), "the member", "its partner")
     groups, points = scenario_groups(terms.scenarios), _own_points(games, terms)
-    first, second = (mean_over_scenarios(own, groups, terms.confidence) for own in points)
+    first, second = (mean_over_scenarios(own, groups, terms.confidence, ~np.isnan(own)) for own in points)
     return Result(
-        points=mean_over_scenarios(points, groups, terms.confidence),
+        points=mean_over_scenarios(points, groups, terms.confidence, ~np.isnan(points)),
         as_seat=(first, second),
-        deals=float(np.mean([each.deal.mean() for each in games])),
-        turns=float(np.mean([each.turns.mean() for each in games])),
+        deals=float(np.mean([each.deal[each.counted].mean() for each in games])),
+        turns=float(np.mean([each.turns[each.counted].mean() for each in games])),
+        answers={who: own for who, own in answers.items() if own.fallen},
     )
+
+
+def heard(played: Iterable[Games], player: str, opponent: str) -> tuple[list[Games], dict[str, Answers]]:
+    """The games of both seats, ``player`` in seat_0 first, and who answered how often.
+
+    Raises :class:`UnreachedError` where one of them was not reached in more than ``UNREACHED_BOUND`` of the games; once
+    that is sure, the other seat is not played.
+    """
+    games: list[Games] = []
+    answers: dict[str, Answers] = {}
+    lost = 0
+    for seat, each in enumerate(played):
+        games.append(each)
+        lost += int((~each.counted).sum())
+        names = (player, opponent) if seat == 0 else (opponent, player)
+        for name, own in zip(names, answers_in(each), strict=True):
+            answers[name] = answers.get(name, Answers()) + own
+        silent = too_seldom(answers, lost, 2 * each.size, UNREACHED_BOUND)
+        if silent is not None:
+            raise UnreachedError(*silent, answers)
+    return games, answers
 
 
 def scores(
     member: Partner, opponents: Sequence[str], terms: Terms, tell: Callable[[str], None] = lambda _: None
 ) -> Scores:
-    """Play ``member`` against each of ``opponents``, named as in the catalogue; ``tell`` hears whom it plays."""
+    """Play ``member`` against each of ``opponents``, named as in the catalogue; ``tell`` hears whom it plays.
+
+    Raises :class:`UnreachedError`.
+    """
     groups, deals, points = scenario_groups(terms.scenarios), [], []
     for name in opponents:
         tell(name)
-        games = list(terms.games((member, member), seat_occupant(name)))
+        games, _ = heard(terms.games((member, member), seat_occupant(name)), "the member", name)
         points.append(_own_points(games, terms))
-        deals += [each.deal.mean() for each in games]
+        deals += [each.deal[each.counted].mean() for each in games]
+
+    def mean(own: Doubles) -> Estimate:
+        return mean_over_scenarios(own, groups, terms.confidence, ~np.isnan(own))
+
     return Scores(
-        mean_over_scenarios(np.concatenate(points), groups, terms.confidence),
+        mean(np.concatenate(points)),
         float(np.mean(deals)),
-        {name: mean_over_scenarios(own, groups, terms.confidence) for name, own in zip(opponents, points, strict=True)},
+        {name: mean(own) for name, own in zip(opponents, points, strict=True)},
     )
 
 
 def _own_points(games: Sequence[Games], terms: Terms) -> Doubles:
-    """Points of ten of the player who sat in seat_0 of the first games and in seat_1 of the second, ``[2, K]``."""
-    return np.stack([points_of_ten(each.scores, terms.scenarios.wholes)[:, seat] for seat, each in enumerate(games)])
+    """Points of ten of the player who sat in seat_0 of the first games and in seat_1 of the second, ``[2, K]``.
+
+    ``nan`` in games that count for nobody.
+    """
+    points = [points_of_ten(each.scores, terms.scenarios.wholes)[:, seat] for seat, each in enumerate(games)]
+    return np.where([each.counted for each in games], np.stack(points), np.nan)
+
+
+class Heard(NamedTuple):
+    """Outcomes by seat of one player against one partner, which games count, and who answered how often."""
+
+    seats: tuple[Outcomes, Outcomes]  # of all games
+    counted: tuple[Bools, Bools]
+    answers: Mapping[str, Answers]
 
 
 def play_seats(
@@ -130,14 +183,36 @@ def play_seats(
 ) -> tuple[Outcomes, Outcomes]:
     """The outcomes of ``players[seat]`` in each seat against ``partner``; ``player`` and ``opponent`` are their names.
 
-    Raises :class:`PlayError` and :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
+    Raises :class:`PlayError`, also where somebody was not reached in a single game, and
+    :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
-    seats: list[Outcomes] = []
     try:
-        for seat, games in enumerate(terms.games(players, partner)):
-            seats.append(outcomes_of(games, seat))
-            check_joint(float((seats[seat].own + seats[seat].left).mean()), terms.scenarios)
+        played = play_heard(terms, player, players, opponent, partner)
+    except UnreachedError as error:
+        raise PlayError(error.who, 0, error) from error
+    for seat, counted in enumerate(played.counted):
+        if not counted.all():
+            who = max(played.answers, key=lambda name: played.answers[name].left_out)
+            raise PlayError(who, seat, UnreachedError(who, f"it {played.answers[who]}", played.answers))
+    return played.seats
+
+
+def play_heard(terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner) -> Heard:
+    """The same where somebody may be out of reach now and then. Raises :class:`UnreachedError` too."""
+    begun = 0
+
+    def one_by_one() -> Iterator[Games]:
+        nonlocal begun
+        for games in terms.games(players, partner):
+            begun += 1
+            yield games
+
+    try:
+        games, answers = heard(one_by_one(), player, opponent)
     except OccupantError as error:
-        who = player if error.seat == len(seats) else opponent
+        who = player if error.seat == begun else opponent
         raise PlayError(who, error.seat, error.__cause__ or error) from error
-    return seats[0], seats[1]
+    first, second = (outcomes_of(each, seat) for seat, each in enumerate(games))
+    for each in (first, second):
+        check_joint(float((each.own + each.left).mean()), terms.scenarios)
+    return Heard((first, second), (games[0].counted, games[1].counted), answers)

@@ -166,6 +166,11 @@ def outcomes_at(concept: Concept, solutions: Solutions, known: Marks, seat: int)
     )
 
 
+def some(outcomes: Outcomes, counted: Bools) -> Outcomes:
+    """Those games of the outcomes that count, ``counted[N]``."""
+    return outcomes if counted.all() else outcomes._replace(**{k: v[counted] for k, v in outcomes._asdict().items()})
+
+
 def together(seats: tuple[Outcomes, Outcomes]) -> Outcomes:
     """The games of both seats, each weighing the same."""
     first, second = seats

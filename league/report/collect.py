@@ -5,6 +5,7 @@ A league that is still running is read at one moment, without disturbing it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from dond_marl.dialogues.human_line import HumanLine, stored_human_line
@@ -23,8 +24,8 @@ from league.standings.best_response_values import responses_of
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import learning_curves
 from league.standings.history import history_of
-from league.standings.ladder import ladder_of
-from league.tables import evaluation, meta_game
+from league.standings.ladder import Standing, ladder_of
+from league.tables import evaluation, in_short, meta_game
 from league.tables.blocks import Report, Section
 from league.tables.standings import crossplay, ladder, learning
 
@@ -61,6 +62,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
     decisions = [(number, decision) for number in range(rounds) for decision in ledger.decisions(number)]
     curves = learning_curves(ledger, confidence)
     mains = any(member.role == "main" for member in members)
+    models = {member.name for member in members if member.costly}
     over = rounds >= config.rounds_in_all
     files = run_files(folder, over=over, evaluates=config.league.evaluate, mains=mains)
     summary = (
@@ -74,7 +76,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
         summary=summary,
         confidence=confidence,
         sections=(
-            ladder(cross, standings, members, confidence, len(responses)),
+            ladder(cross, standings, members, confidence, len(responses), models, learns=bool(config.learners)),
             crossplay(cross, standings, confidence),
             _meta_game(files, cross),
             _evaluation(files, config.env.data_dir),
@@ -85,7 +87,18 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             games(config, ledger, blobs),
             provenance(config, ledger, blobs, files.sha256, broken),
         ),
+        abstract=_abstract(config, cross, standings, files),
     )
+
+
+def _abstract(config: Config, cross: CrossPlay, standings: Sequence[Standing], files: RunFiles) -> tuple[str, ...]:
+    """Who is best, and what the final evaluation says of the first main, where there is one."""
+    mains = [learner.name for learner in config.learners if learner.role == "main"]
+    first = in_short.of_league(cross, standings, config.league.confidence, mains)
+    try:
+        return (first, *(in_short.of_final(files.evaluation) if files.evaluation is not None else ()))
+    except DAMAGED:  # which its own section says
+        return (first,)
 
 
 def _rounds(config: Config, committed: int) -> str:
