@@ -4,10 +4,13 @@ examples:
   dond web                               # or: make play
   dond web --run runs/league/0001        # or: make watch RUN=runs/league/0001
   dond web --data-dir FOLDER --port 9000 --no-browser
+  dond web --host 0.0.0.0 --no-browser   # for others too: the printed address holds a key
 """
 
 from __future__ import annotations
 
+import secrets
+import socket
 import threading
 import webbrowser
 from pathlib import Path
@@ -16,20 +19,25 @@ import click
 
 from dond_marl.errors import InputError
 from league.cli.shell import FILE, Command, Number, say, whole
+from league.cli.stops import STOPS
 from league.display.session import RECORDS
 from league.ledger.run_directory import LEDGER
-from league.web.server import HOST, free_port, serve
+from league.web.server import HOST, free_port, is_loopback, serve
 
 RUNS = Path("runs")  # leagues under it may be watched, files of games replayed
+CLOSING = 4.5  # seconds in which open windows are told and closed
 PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds in 0..10")
 
 
-@click.command(cls=Command, help=__doc__)
+@click.command(cls=Command, help=__doc__, interrupted="the pages are closed; finished games are recorded")
 @click.option("--run", type=FILE, metavar="DIR", help="a league to follow, running or over")
 @click.option("--runs", type=FILE, default=RUNS, metavar="DIR", help="the folder that holds your leagues (runs)")
 @click.option("--record", type=FILE, default=RECORDS, metavar="FILE", help=f"your games are added here ({RECORDS})")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
+@click.option("--host", default=HOST, metavar="ADDRESS", help=f"to be reached at ({HOST}: from this machine alone)")
+@click.option("--key", "keyed", is_flag=True, help="let in only who has the printed address, on this machine too")
+@click.option("--open-paths", is_flag=True, help="let whoever uses the page name any file, address or service")
 @click.option("--pause", type=PAUSE, default=0.7, metavar="S", help="seconds that a partner thinks (0.7)")
 @click.option("--no-browser", is_flag=True, help="do not open a browser")
 def command(
@@ -38,18 +46,24 @@ def command(
     record: Path,
     data_dir: Path | None,
     port: int | None,
+    host: str,
+    keyed: bool,
+    open_paths: bool,
     pause: float,
     no_browser: bool,
 ) -> None:
     """Serve the pages to this machine's own browser until stopped."""
     from league.web import pages  # NiceGUI is needed from here on
+    from league.web.allowed import Allowed
+    from league.web.door import KEY
     from league.web.frame import Desk
     from league.web.league.follower import Leagues, named_run
 
     try:
-        port = free_port(port)
+        port = free_port(port, host)
     except OSError as error:
-        raise InputError(f"--port {port} cannot be used ({error.strerror}); name another, or 0 for any") from None
+        where = f"--port {port}" if host == HOST else f"--host {host} with --port {port}"
+        raise InputError(f"{where} cannot be used ({error.strerror}); name another, or port 0 for any") from None
     book = record.expanduser()
     if book.is_dir():
         raise InputError(f"--record {book}: is a folder; name a file")
@@ -57,9 +71,13 @@ def command(
     if folder is not None and not (folder / LEDGER).is_file():
         raise InputError(f"--run {folder}: is no league's folder: it holds no {LEDGER}")
     leagues = Leagues(runs.expanduser(), folder)
-    pages.build(Desk(leagues.known, book, RUNS, data_dir, pause), leagues, folder)
-    address = f"http://{HOST}:{port}{'/league' if run else '/'}"
-    say(f"open {address} in a browser on this machine; Ctrl-C stops it")
+    alone, allowed = is_loopback(host), Allowed((runs, RUNS), anything=open_paths)
+    key = secrets.token_urlsafe(24) if keyed or not alone else None
+    pages.build(Desk(leagues.known, book, RUNS, data_dir, pause, allowed), leagues, folder, key, alone=alone)
+    named = f"[{host}]" if ":" in host else host if host != "0.0.0.0" else socket.gethostname()  # noqa: S104  # all of them
+    address = f"http://{named}:{port}{'/league' if run else '/'}{f'?{KEY}={key}' if key else ''}"
+    say(f"open {address} in a browser{' on this machine' if alone else ''}; Ctrl-C stops it")
     if not no_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
-    serve(port)
+    STOPS.within = CLOSING
+    serve(host, port)

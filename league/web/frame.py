@@ -11,6 +11,8 @@ from nicegui import app, ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from league.web.allowed import Allowed
+from league.web.door import Door, keep_to_own_windows
 from league.web.elements import Tag
 
 STATIC = Path(__file__).with_name("static")
@@ -47,6 +49,7 @@ class Desk(NamedTuple):
     games: Path  # the folder whose files of games may be replayed
     data_dir: Path | None  # of the published files
     pause: float  # seconds
+    allowed: Allowed = Allowed()  # whom visitors may name
 
 
 class Headers:
@@ -64,12 +67,19 @@ class Headers:
         await self._inner(scope, receive, send_with_headers)
 
 
-def prepare() -> None:
-    """Files, headers and hosts; once, before any page is served."""
+def prepare(key: str | None, *, alone: bool) -> None:
+    """Files, headers and the door; once, before any page is served.
+
+    ``key`` must be known by whoever comes in; ``alone``: only this machine's own browser does.
+    """
     app.add_static_files("/static", str(STATIC))
     app.config.quasar_config["loadingBar"] = {"skipHijack": True}  # it is shown unnamed, and we load nothing by it
+    app.config.socket_io_js_transports = ["websocket"]
     app.add_middleware(Headers)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)  # a name that somebody else's DNS points here
+    app.add_middleware(Door, key=key)
+    if alone:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)  # a name that somebody else's DNS points here
+    keep_to_own_windows()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioError, ScenarioSource, open_source
 from dond_marl.seats import Partner, Whisper
 from league.settings.training import HintMode, HintsConfig
+from league.web.allowed import Allowed
 from league.web.league.follower import Follower, RunViewError
 
 HINT_MODES: tuple[str, ...] = get_args(HintMode)
@@ -65,7 +66,8 @@ def built_in() -> tuple[Candidate, ...]:
 class People:
     """Everybody who may be chosen, by key, and how they are listed by heading."""
 
-    def __init__(self, runs: Sequence[Path]) -> None:
+    def __init__(self, runs: Sequence[Path], allowed: Allowed = Allowed()) -> None:  # noqa: B008  # it is frozen
+        self.allowed = allowed
         self.known: dict[str, Candidate] = {}
         self.listed: dict[str, dict[str, str]] = {"Built in": {}}
         for candidate in built_in():
@@ -84,8 +86,11 @@ class People:
         self.listed["Anybody else"] = {WRITTEN: "as written below"}
 
     def candidate(self, key: str, written: str) -> Candidate:
-        """The candidate that a key stands for; ``written`` is the text of the field for anybody else."""
-        return Candidate(written.strip(), "") if key == WRITTEN else self.known[key]
+        """The candidate that a key stands for; ``written`` is the text of the field for anybody else.
+
+        Raises :class:`~dond_marl.occupants.OccupantNameError` for whom may not be named here.
+        """
+        return self._written(written.strip()) if key == WRITTEN else self.known[key]
 
     def knows(self, key: str) -> bool:
         """Whether a key stands for somebody; browsers may send anything."""
@@ -95,9 +100,16 @@ class People:
         return self.known[key].sentence if key in self.known else ""
 
     def named(self, name: str) -> Candidate:
-        """Whom a recorded name means: a member of a known league, otherwise an occupant of the catalogue."""
+        """Whom a recorded name means: a member of a known league, otherwise an occupant of the catalogue.
+
+        Raises :class:`~dond_marl.occupants.OccupantNameError` for whom may not be named here.
+        """
         members = [known for known in self.known.values() if known.run is not None and known.name == name]
-        return members[0] if members else Candidate(name, "")
+        return members[0] if members else self._written(name)
+
+    def _written(self, spec: str) -> Candidate:
+        self.allowed.check(spec)
+        return Candidate(spec, "")
 
 
 def seat(candidate: Candidate) -> tuple[Partner, str]:
@@ -155,6 +167,6 @@ def warm_up() -> None:
     open_source("lewis").block(0, 0, 1)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)  # a network's weights stay in memory
 def _scripted(spec: str) -> Partner:
     return seat_occupant(spec)

@@ -16,9 +16,12 @@ from league.web.play.page import PlayPage
 from league.web.replay.page import ReplayPage
 
 
-def build(desk: Desk, leagues: Leagues, run: Path | None) -> None:
-    """Make every page; once, before the server starts. ``run``: the league that is shown first."""
-    prepare()
+def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None = None, *, alone: bool = True) -> None:
+    """Make every page; once, before the server starts. ``run``: the league that is shown first.
+
+    ``key`` and ``alone``: see :func:`league.web.frame.prepare`.
+    """
+    prepare(key, alone=alone)
 
     @ui.page("/")
     def play() -> None:

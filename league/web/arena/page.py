@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from functools import partial
 
 from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord
 from dond_marl.rollout import OccupantError
 from league.web.arena.view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
+from league.web.aside import LONGEST_MATCH, Hurried, aside
 from league.web.elements import Tag, button, html, select, text_input
 from league.web.frame import Desk
 from league.web.occupants import MISTAKES, WRITTEN, People, rules_of, seat, source, source_choices
@@ -22,7 +23,7 @@ class ArenaPage:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._people = People(desk.runs())
+        self._people = People(desk.runs(), desk.allowed)
         self._keys = ["expert", "heuristic"]
         self._written = ["", ""]
         self._source, self._size, self._seed = "lewis/train", str(SIZES[1]), "0"
@@ -61,7 +62,7 @@ class ArenaPage:
         self._problem.say("")
         self._go.set(disabled=True).say("They are playing …")
         try:
-            match = await asyncio.get_running_loop().run_in_executor(None, self._played)
+            match = await aside(self._played)
         except (*MISTAKES, OccupantError) as mistake:
             self._problem.say(f"{mistake}.")
             return
@@ -72,6 +73,7 @@ class ArenaPage:
     def _played(self) -> Match:
         whom = [self._people.candidate(key, text) for key, text in zip(self._keys, self._written, strict=True)]
         (first, one), (second, other) = seat(whom[0]), seat(whom[1])
+        until = time.monotonic() + LONGEST_MATCH
         known = {rules for rules in map(rules_of, whom) if rules is not None}
         if len(known) > 1:
             raise ValueError("these two come from leagues that are played by different rules")
@@ -79,7 +81,7 @@ class ArenaPage:
         if first.traits.remote or second.traits.remote:
             size = min(size, MOST_REMOTE)
         return meet(
-            (first, second),
+            (Hurried(first, until), Hurried(second, until)),
             (one, other),
             source(self._source, self._desk.data_dir),
             known.pop() if known else Rules(),

@@ -186,6 +186,7 @@ class Leagues:
         self._folder, self._named = folder, named
         self._followers: dict[Path, Follower] = {}
         self._pictures: dict[Path, Picture | None] = {}
+        self._locks: dict[Path, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def known(self) -> list[Path]:
@@ -202,6 +203,8 @@ class Leagues:
         The same object comes back while nothing is new.
         """
         with self._lock:
+            lock = self._locks.setdefault(run, threading.Lock())
+        with lock:  # of this run alone: a large one keeps nobody from looking at another
             follower = self._followers.get(run)
             if follower is None:
                 follower = self._followers[run] = Follower(run)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 from nicegui import ui
 
 from league.display.svg.markup import Markup
+from league.web.aside import Busy, aside
 from league.web.elements import Tag, html, select, show
 from league.web.league.follower import Leagues, Picture, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
@@ -59,13 +59,12 @@ class LeaguePage:
     async def _look(self) -> None:
         run = self._run
         assert run is not None
-        loop = asyncio.get_running_loop()
         try:
-            picture = await loop.run_in_executor(None, self._leagues.look, run)
+            picture = await aside(self._leagues.look, run)
             if run != self._run or picture is self._picture:
                 return
-            parts = await loop.run_in_executor(None, _parts, picture)
-        except RunViewError as error:
+            parts = await aside(_parts, picture)
+        except (RunViewError, Busy) as error:
             self._problem.say(f"{error}.")
             self._waiting.set(hidden=True)
             return

@@ -17,7 +17,7 @@ class ReplayPage:
     """One browser window's replay; ``first`` is the file to begin with, its newest game first."""
 
     def __init__(self, desk: Desk, first: str = "") -> None:
-        self._people = People(desk.runs())
+        self._people = People(desk.runs(), desk.allowed)
         files = list(dict.fromkeys([*([desk.book] if desk.book.is_file() else []), *record_files(desk.games)]))
         self._files = {str(number): path for number, path in enumerate(files)}
         self._games: dict[str, GameRecord] = {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from nicegui import background_tasks
 
 from dond_marl.game import Action
@@ -12,6 +10,7 @@ from dond_marl.rollout import one_line
 from league.display.dialogue import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
+from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html, select, show
 from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, seat, whisper
 from league.web.play.setup_form import HINT_WORDS
@@ -96,10 +95,12 @@ class Stepper:
             return
         question = (now, self._whose, self._adviser)
         self._question = question
-        loop = asyncio.get_running_loop()
 
         async def wait() -> None:
-            thought = await loop.run_in_executor(None, self._thought, *question)
+            try:
+                thought = await aside(self._thought, *question)
+            except Busy as busy:
+                thought = element("p", f"{busy}.", class_="quiet")
             if self._question == question and self._now == now:
                 show(self._mind, thought)
 
