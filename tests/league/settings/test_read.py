@@ -22,6 +22,7 @@ from league.settings.read import (
     parse,
 )
 from league.settings.sections import EnvConfig, MemberConfig
+from league.settings.training import TrainConfig
 from league.settings.yaml import read
 from partners.catalogue import UNSCRIPTED
 
