@@ -1,6 +1,7 @@
 """MaskablePPO of sb3-contrib in self-play, one policy in both seats, over SuperSuit's vector of parallel games.
 
 Both are stepped at once; the seat that is not to move has a single action open, so such steps teach it no play.
+A small network wants one thread: set OMP_NUM_THREADS=1 where the cores have other work.
 
 example: python scripts/examples/sb3_maskable_ppo.py --steps 800000 --save model.zip
 """

@@ -1,6 +1,7 @@
 """PPO of Stable-Baselines3 against the default heuristic, over SuperSuit's vector of Gymnasium environments.
 
 This PPO knows no masks: an illegal act forfeits the game, and the policy learns to leave such acts.
+A small network wants one thread: set OMP_NUM_THREADS=1 where the cores have other work.
 
 example: python scripts/examples/sb3_ppo.py --steps 400000
 """
