@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,13 +17,16 @@ OK_LINE = '{"act_type": 0, "oA": [0, 0, 0], "confidence": 0.5}'
 class Page:
     """An HTTP answer; ``cut``: the connection closes after so many bytes of the body.
 
-    In real seconds: ``delay`` before it begins, ``trickle`` between two bytes of it.
+    ``length``: what the header says in place of the body's own. ``again``: the body is sent so many times, or until
+    nobody reads on. In real seconds: ``delay`` before it begins, ``trickle`` between two bytes of it.
     """
 
     status: int = 200
-    body: str = ""
+    body: str | bytes = ""
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
+    length: int | None = None
+    again: int = 1
     delay: float = 0.0
     trickle: float = 0.0
 
@@ -49,10 +53,17 @@ def completion(text: str | None = OK_LINE, *, finish: str = "stop", usage: tuple
 
 
 class Service:
-    """Serves ``answer(heard, number)`` (number: of the request, from 0) in a thread of its own, until closed."""
+    """Serves ``answer(heard, number)`` (number: of the request, from 0) in a thread of its own, until closed.
 
-    def __init__(self, answer: Callable[[Heard, int], Page]) -> None:
+    ``slots``: how many requests it works on at a time, the others waiting, also those whose client has gone.
+    """
+
+    def __init__(
+        self, answer: Callable[[Heard, int], Page], *, slots: int = 1000, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.answer = answer
+        self._tls, self._slots = tls, asyncio.Semaphore(slots)
+        self.pieces = 0  # times that a body was sent
         self.heard: list[Heard] = []
         self.most_at_once = self._now = 0
         self._loop = asyncio.new_event_loop()
@@ -63,7 +74,7 @@ class Service:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http{'s' if self._tls else ''}://127.0.0.1:{self.port}/v1"
 
     def close(self) -> None:
         asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
@@ -72,7 +83,7 @@ class Service:
         self._loop.close()
 
     async def _start(self) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1000)
+        return await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1000, ssl=self._tls)
 
     async def _stop(self) -> None:
         self._server.close()
@@ -99,19 +110,23 @@ class Service:
         page = self.answer(heard, len(self.heard) - 1)
         self._now += 1
         self.most_at_once = max(self.most_at_once, self._now)
-        if page.delay:
-            await asyncio.sleep(page.delay)
+        async with self._slots:
+            if page.delay:
+                await asyncio.sleep(page.delay)
         self._now -= 1
-        payload = page.body.encode()
-        lines = [f"HTTP/1.1 {page.status} told", f"content-length: {len(payload)}"]
+        payload = page.body.encode() if isinstance(page.body, str) else page.body
+        length = len(payload) * page.again if page.length is None else page.length
+        lines = [f"HTTP/1.1 {page.status} told", f"content-length: {length}"]
         lines += [f"{name}: {value}" for name, value in page.headers.items()]
         writer.write("\r\n".join([*lines, "", ""]).encode())
         for byte in payload if page.trickle else b"":
             writer.write(bytes([byte]))
             await writer.drain()
             await asyncio.sleep(page.trickle)
-        writer.write(b"" if page.trickle else payload[: page.cut])
-        await writer.drain()
+        for _ in range(page.again):
+            writer.write(b"" if page.trickle else payload[: page.cut])
+            self.pieces += 1
+            await writer.drain()
         return page.cut is None
 
 

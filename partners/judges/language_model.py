@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -72,7 +72,8 @@ class LLMJudge:
     ``examples``: worked episodes in the prompt, picked by ``seed``. ``re_asks``: how often an answer that is neither
     yes nor no is asked for again. ``reading``: ``lenient`` lets one ``<think>...</think>`` and one code fence pass.
     ``tally`` counts ``yes``, ``no``, ``episodes``, ``asked`` (different questions), ``re_asked``, ``unjudged_<cause>``
-    (a client's :class:`Failure`, or ``unreadable``), ``let_pass_fence``, ``let_pass_thinking``, and what the client counts.
+    (a client's :class:`Failure`, or ``unreadable``), ``let_pass_fence``, ``let_pass_thinking``, and what the client
+    counts.
     """
 
     def __init__(
@@ -155,8 +156,14 @@ def llm_judge(
     base_url: str | None = None,
     key_env: str | None = None,
     re_asks: int = 1,
+    reading: Reading = "strict",
+    extra: dict[str, Any] | None = None,
     max_tokens: int = 1024,
     in_flight: int = 32,
+    timeout_s: float = 60.0,
+    deadline_s: float | None = None,
+    max_attempts: int = 4,
+    breaker_after: int = 5,
     requests_per_minute: int | None = None,
     tokens_per_minute: int | None = None,
     max_requests: int | None = None,
@@ -182,12 +189,14 @@ def llm_judge(
     check_whole_number("examples", examples, 1, 20)
     check_whole_number("seed", seed, 0, 2**31 - 1)
     check_whole_number("re_asks", re_asks, 0, 10)
+    if reading not in get_args(Reading):
+        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {reading!r}")
     if provider not in get_args(Provider):
         raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {provider!r}")
     service = ServiceSettings(
-        provider, model, base_url, key_env, 0.0, max_tokens, "text", None, in_flight, requests_per_minute,
+        provider, model, base_url, key_env, 0.0, max_tokens, "text", extra, in_flight, requests_per_minute,
         tokens_per_minute, max_requests, max_total_tokens, max_usd, max_seconds, prompt_price, completion_price,
-        cache, cache_mode, SYSTEM,
+        cache, cache_mode, SYSTEM, timeout_s, deadline_s, max_attempts, breaker_after,
     )  # fmt: skip
     if provider == "hf" and model is None:
         raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
@@ -198,7 +207,7 @@ def llm_judge(
     def client() -> Client:
         return service.cached(local if service.local else RemoteClient(service))
 
-    return JudgeReward(LLMJudge(judged_style, client, examples=examples, seed=seed, re_asks=re_asks))
+    return JudgeReward(LLMJudge(judged_style, client, examples=examples, seed=seed, re_asks=re_asks, reading=reading))
 
 
 def _behind_cache(client: Client | None) -> Client | None:

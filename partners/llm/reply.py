@@ -110,7 +110,8 @@ def unwrapped(text: str) -> tuple[str, tuple[str, ...]]:
 
     The fence begins with three backticks, ``json`` after them or not. Anything else stays: the reader refuses it.
     """
-    line, noted = text.strip(_SPACE), ()
+    line = text.strip(_SPACE)
+    noted: tuple[str, ...] = ()
     opened, closed = _THOUGHT
     if line.startswith(opened) and closed in line:
         line, noted = line.partition(closed)[2].strip(_SPACE), (THINKING,)

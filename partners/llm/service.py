@@ -20,10 +20,24 @@ GROQ_URL = "https://api.groq.com/openai/v1"
 GROQ_KEY = "GROQ_API_KEY"
 GROQ_MODEL = "openai/gpt-oss-20b"  # served in November 2026; Groq's Llama models were shut down in August
 STRICT = ("openai/gpt-oss-20b", "openai/gpt-oss-120b")  # models that Groq decodes under a schema
-_BRIEF = {"reasoning_effort": "low", "include_reasoning": False}  # or reasoning eats the tokens of the answer
+# What keeps a reasoning model brief, or reasoning eats the tokens of the answer. Source: Groq's documentation of
+# reasoning, November 2026: gpt-oss takes low, medium and high and can leave its reasoning out; Qwen 3 takes none.
+_BRIEF: dict[str, dict[str, Any]] = {
+    "openai/gpt-oss-": {"reasoning_effort": "low", "include_reasoning": False},
+    "qwen/qwen3": {"reasoning_effort": "none"},
+}
 
 Provider = Literal["auto", "groq", "openai", "hf"]
-Structure = Literal["auto", "json_schema", "json_object", "text"]
+Structure = Literal[
+    "auto",
+    "json_schema",
+    "json_object_schema",
+    "json_schema_field",
+    "structured_outputs",
+    "guided_json",
+    "json_object",
+    "text",
+]
 
 
 @dataclass(frozen=True)
@@ -32,13 +46,17 @@ class ServiceSettings:
 
     ``provider``: ``groq``; ``openai``, any OpenAI-compatible server at ``base_url`` (up to and including its ``/v1``);
     ``hf``, a model on this machine, for which those about a service are checked but do nothing; or ``auto``, ``groq``
-    if there is a key and otherwise ``hf``. ``key_env``: the environment variable with the key, by default
-    Groq's for Groq and none for other servers, so that no key goes to a server that it was not made for.
-    ``temperature``: of sampling, 0 for the likeliest answer. ``max_tokens``: of one answer, reasoning included.
-    ``structure``: how the shape of answers is enforced, by default what the model is known to support. ``extra``:
-    further fields of the request, by default those that keep a reasoning model brief. ``in_flight``: requests at a
-    time. ``max_requests``, ``max_total_tokens``, ``max_usd`` and ``max_seconds``: what may be spent. The prices are in
-    US dollars per million tokens. ``system``: the system message of every request.
+    if there is a key and otherwise ``hf``. With ``groq``, ``base_url`` is a gateway that is asked in Groq's place, and
+    the key goes to it. ``key_env``: the environment variable with the key, by default Groq's for Groq and none for
+    other servers, so that no key goes to a server that it was not made for. ``temperature``: of sampling, 0 for none.
+    ``max_tokens``: of one answer, reasoning included. ``structure``: how the shape of answers is enforced
+    (:mod:`partners.llm.remote.forms`); by default what Groq's documentation says of the model, and what any other
+    server has when it is asked. ``extra``: further fields of the request, over those that keep a reasoning model
+    brief; null takes one away. ``in_flight``: the most requests at a time (:mod:`partners.llm.remote.slots`).
+    ``max_requests``, ``max_total_tokens``, ``max_usd`` and ``max_seconds``: what may be spent. The prices are in US
+    dollars per million tokens. ``system``: the system message of every request. ``timeout_s``, ``deadline_s`` (twice
+    ``timeout_s`` unless said), ``max_attempts`` and ``breaker_after``: see
+    :class:`partners.llm.remote.retry.RetryPolicy`.
     """
 
     provider: Provider = "groq"
@@ -61,13 +79,20 @@ class ServiceSettings:
     cache: str | Path | None = None
     cache_mode: Mode = "off"
     system: str = SYSTEM
+    timeout_s: float = 60.0
+    deadline_s: float | None = None
+    max_attempts: int = 4
+    breaker_after: int = 5
 
     def __post_init__(self) -> None:
         provider, url = self.provider, self.base_url
         if provider not in get_args(Provider):
             raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {provider!r}")
-        if (provider == "openai") != (url is not None):
-            raise ValueError(f"provider openai needs a base_url, and no other takes one; got {provider} with {url!r}")
+        if (provider == "openai" and url is None) or (provider in ("hf", "auto") and url is not None):
+            raise ValueError(
+                f"provider openai needs a base_url, groq may have one, and no other takes one; "
+                f"got {provider} with {url!r}"
+            )
         if provider == "auto" and self.model is not None:
             raise ValueError(f"model {self.model!r} needs a provider that it is of: groq, openai or hf")
         if self.max_usd is not None and (self.prompt_price is None or self.completion_price is None):
@@ -93,6 +118,11 @@ class ServiceSettings:
                 check_whole_number(name, getattr(self, name), 1, 10**9)
         if self.structure not in get_args(Structure):
             raise ValueError(f"structure must be one of {', '.join(get_args(Structure))}; got {self.structure!r}")
+        check_whole_number("max_attempts", self.max_attempts, 1, 100)
+        check_whole_number("breaker_after", self.breaker_after, 1, 1000)
+        check_number("timeout_s", self.timeout_s, 0, 86_400, above=True)
+        if self.deadline_s is not None:
+            check_number("deadline_s", self.deadline_s, self.timeout_s, 10 * 86_400)
         _ = self.limits, self.price  # they check themselves
 
     @property
@@ -105,7 +135,7 @@ class ServiceSettings:
 
     @property
     def groq(self) -> bool:
-        return self.base_url is None
+        return self.provider != "openai"
 
     @property
     def url(self) -> str:
@@ -126,17 +156,23 @@ class ServiceSettings:
 
     @property
     def enforced(self) -> Structure:
+        """The form that is known without asking; ``text`` also where a server is asked: a replay asks nobody."""
         if self.structure != "auto":
             return self.structure
         if not self.groq:
-            return "text"  # servers differ; the reader is strict in any case
+            return "text"
         return "json_schema" if self.name in STRICT else "json_object"
 
     @property
     def more(self) -> dict[str, Any]:
-        if self.extra is not None:
-            return dict(self.extra)
-        return dict(_BRIEF) if self.groq and self.name in STRICT else {}
+        """Further fields of the request; ``None`` takes one away."""
+        brief = next((fields for name, fields in _BRIEF.items() if self.groq and self.name.startswith(name)), {})
+        return {**brief, **(self.extra or {})}
+
+    @property
+    def asks_for_form(self) -> bool:
+        """Whether the server is asked what it has."""
+        return self.structure == "auto" and not self.groq and not self.local
 
     def identity(self) -> dict[str, object]:
         """What shapes a service's answers: everything that is sent but the prompt, the legal acts and the sample."""

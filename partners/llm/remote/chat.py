@@ -1,37 +1,41 @@
 """OpenAI's chat completion over HTTP, which Groq, vLLM, llama.cpp and ``transformers serve`` share.
 
-Where the model supports it, the legal acts go along as a JSON schema: an act that is open, and a split of this pool,
-as oA counts for offers alone. Services differ in what they leave out of an answer, so that only what is needed is read,
-and no message quotes a body: some services repeat the key in it.
+Where the server supports it, the legal acts go along as a JSON schema (:mod:`.forms`): an act that is open, and a split
+of this pool, as oA counts for offers alone. Services differ in what they leave out of an answer, so that only what is
+needed is read. Some repeat the key in an error: it is left out of what is quoted.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import Ask, Failure, Reply, SetupError, Usage
-from partners.llm.remote.retry import Trouble
-from partners.llm.reply import KEYS, Legal
-from partners.llm.service import ServiceSettings
+from partners.llm.remote.forms import form_fields, is_about_form, legal_schema
+from partners.llm.remote.retry import Rates, Trouble
+from partners.llm.remote.words import first_words, one_line
+from partners.llm.service import ServiceSettings, Structure
 
 if TYPE_CHECKING:
     import httpx
 
-_MOST_SPLITS = 250  # in a schema; services refuse very large ones, and pools of up to 5 of each type stay below
 _TEMPLATE_TOKENS = 512  # the most that a service's chat template adds to what is sent
 _PASSING = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
 _MOST_TEXT = 65_536  # characters kept of a reply; the reader refuses far shorter ones
 _OVERLOAD = (429, 498, 503)  # what another request would get too
+_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "": 1.0}  # in seconds
+_SPAN_PART = re.compile(r"(\d+(?:\.\d*)?)(ms|[dhms]|)", re.ASCII)
+_WHOLE = re.compile(r"\d{1,15}", re.ASCII)
 
 
-def request_body(settings: ServiceSettings, ask: Ask) -> dict[str, Any]:
-    """The JSON that asks for one reply."""
+def request_body(settings: ServiceSettings, ask: Ask, form: Structure | None = None) -> dict[str, Any]:
+    """The JSON that asks for one reply in this form, by default the one that is known."""
     body: dict[str, Any] = {
         "model": settings.name,
         "messages": [{"role": "system", "content": settings.system}, {"role": "user", "content": ask.prompt}],
@@ -40,13 +44,9 @@ def request_body(settings: ServiceSettings, ask: Ask) -> dict[str, Any]:
         "max_completion_tokens" if settings.groq else "max_tokens": settings.max_tokens,
         "seed": ask.sample,
         **settings.more,
+        **form_fields(form or settings.enforced, legal_schema(ask.legal)),
     }
-    if settings.enforced == "json_schema":
-        shape = {"name": "act", "strict": True, "schema": legal_schema(ask.legal)}
-        body["response_format"] = {"type": "json_schema", "json_schema": shape}
-    elif settings.enforced == "json_object":
-        body["response_format"] = {"type": "json_object"}
-    return body
+    return {name: value for name, value in body.items() if value is not None}  # null in ``extra`` takes a field away
 
 
 def most_prompt_tokens(body: Mapping[str, Any]) -> int:
@@ -54,45 +54,32 @@ def most_prompt_tokens(body: Mapping[str, Any]) -> int:
     return len(json.dumps(body).encode()) + _TEMPLATE_TOKENS
 
 
-def legal_schema(legal: Legal) -> dict[str, Any]:
-    """The JSON schema of the legal replies; of well-formed ones where the splits of the pool are too many to list."""
-    if prod(count + 1 for count in legal.counts) <= _MOST_SPLITS:
-        splits = Legal(legal.counts, (0,))
-        oA: dict[str, Any] = {"enum": [list(action.oA) for action in splits.actions()]}
-    else:
-        whole = {"type": "integer", "enum": list(range(max(legal.counts) + 1))}
-        oA = {"type": "array", "items": whole, "minItems": 3, "maxItems": 3}
-    return {
-        "type": "object",
-        "properties": {
-            "act_type": {"type": "integer", "enum": list(legal.acts)},
-            "oA": oA,
-            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        },
-        "required": list(KEYS),
-        "additionalProperties": False,
-    }
-
-
-def read_answer(answer: httpx.Response, *, model: str, key: str, wall_s: float) -> Reply | Trouble:
+def read_answer(answer: httpx.Response, *, model: str, key: str, secret: str, wall_s: float) -> Reply | Trouble:
     """What ``answer`` means, received at ``wall_s`` (seconds since 1970). Raises :class:`SetupError`.
 
-    ``model`` and ``key`` (where the key is from, not the key itself) are for the message of an error.
+    ``model`` and ``key`` (where the key is from) are for the message of an error; ``secret``, the key itself, is left
+    out of it.
     """
     status = answer.status_code
     if 200 <= status < 300:
-        return _completion(answer.text)
-    if status in (401, 402, 403, 404):
-        raise SetupError(_HELP[status].format(model=model, key=key))
+        read = _completion(answer.text)
+        return read if isinstance(read, Reply) else replace(read, status=status, words=first_words(answer.text, secret))
+    words = first_words(answer.text, secret)
+    if status in _HELP:
+        raise SetupError(_HELP[status].format(model=model, key=key) + (f"; it says: {words}" if words else ""))
     if status == 400:
         rejected = _rejected_generation(answer.text)
         if rejected is not None:
             return Reply(rejected)  # the model's own bad line, which the service's schema check stopped
     wait = retry_after(answer.headers, wall_s)
-    if status in _PASSING or status == 429 or status >= 500:
+    bad_request = status == 500 and is_about_form(words)  # what llama-cpp-python says where others say 422
+    if (status in _PASSING or status == 429 or status >= 500) and not bad_request:
         failure = Failure.RATE_LIMIT if status == 429 else Failure.SERVER
-        return Trouble(failure, everyone=status in _OVERLOAD or wait is not None, wait_s=wait)
-    return Trouble(Failure.REFUSED, retry=False)
+        everyone = status in _OVERLOAD or wait is not None
+        return Trouble(failure, everyone=everyone, wait_s=wait, status=status, words=words)
+    if 300 <= status < 400:
+        words = f"it sends on to {one_line(answer.headers.get('location', ''), secret)}, which is not followed"
+    return Trouble(Failure.REFUSED, retry=False, status=status, words=words)
 
 
 def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
@@ -112,6 +99,25 @@ def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
         return None
     sent = _date(headers.get("date"))
     return max(0.0, until - (wall_s if sent is None else sent))
+
+
+def rates(headers: Mapping[str, str]) -> Rates:
+    """What the ``x-ratelimit-*`` headers say, as OpenAI and Groq write them (``2m59.56s``, ``7.66s``, ``20ms``)."""
+    said = []
+    for name in ("requests", "tokens"):
+        left = headers.get(f"x-ratelimit-remaining-{name}", "")
+        said.append(
+            (int(left) if _WHOLE.fullmatch(left) else None, _span(headers.get(f"x-ratelimit-reset-{name}", "")))
+        )
+    return Rates(*said[0], *said[1])
+
+
+def _span(text: str) -> float | None:
+    """A span such as ``1h2m3.5s`` in seconds; ``None`` for anything else."""
+    parts = _SPAN_PART.findall(text[:40])
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def _date(text: str | None) -> float | None:

@@ -1,57 +1,53 @@
 """Remote language models: Groq, and any server that speaks the OpenAI chat protocol.
 
-Groq's SDK serves both, by raw calls: its typed call adds a second ``/openai/v1`` to other servers' addresses. Its own
-retries are off, as they would multiply with ours. It is imported, and the key read, when the first prompt is sent; the
-key is in no setting, message, reply or pickle. The SDK's errors hold requests, with the key in a header, so none of
-them leaves here, not even as the cause of another.
+Many prompts are in flight at once, as many as the service answers without making them wait for each other; what fails
+is tried again where that can help, and told once. The key is read when the first prompt is sent; it is in no setting,
+message, reply or pickle.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
-import weakref
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Ask, Failure, Reply, SetupError
-from partners.llm.remote.chat import most_prompt_tokens, read_answer, request_body
-from partners.llm.remote.retry import Clock, Gate, Pace, Paced, RetryPolicy, SystemClock, Trouble
-from partners.llm.service import ServiceSettings
+from partners.llm.remote.chat import most_prompt_tokens, rates, read_answer, request_body
+from partners.llm.remote.forms import LADDER, PROBE, is_enforced
+from partners.llm.remote.notices import Notices
+from partners.llm.remote.retry import Clock, Paced, Rates, RetryPolicy, SystemClock, Trouble
+from partners.llm.remote.session import Session, open_session, policy_of
+from partners.llm.remote.wire import NO_KEY
+from partners.llm.service import ServiceSettings, Structure
 
-if TYPE_CHECKING:
-    import httpx
-    from anyio.from_thread import BlockingPortal
-    from groq import AsyncGroq
-
-_NO_KEY = "none"  # what a server that needs no key is sent
+Result = TypeVar("Result")
 _IDLE = Cost(requests=1)  # a request that no model has worked on
+_SPENT = Trouble(Failure.BUDGET, retry=False)
+_NOT_THIS_FORM = (400, 405, 413, 415, 422, 500, 501)  # a refusal of the probe, which is a good request otherwise
+ENFORCED = "enforced"
+_TOLD_EVERY_S = 0.5  # seconds in which what fails is told, while others are still asked
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    """What lives in an event loop in a thread of its own: the caller may run in a loop too (notebooks)."""
+class Latest(NamedTuple):
+    """The newest request: the HTTP status (``None`` without an answer), its seconds, and the rates that it told."""
 
-    portal: BlockingPortal  # the way into the loop
-    end: weakref.finalize[..., RemoteClient]  # at the latest when the client is collected or the interpreter ends
-    sdk: AsyncGroq
-    key: str = field(repr=False)
-    slots: asyncio.Semaphore
-    gate: Gate
-    pace: Pace
+    status: int | None
+    seconds: float
+    rates: Rates
 
 
 class RemoteClient:
     """Asks a service over HTTP, many prompts in flight at once, within a budget.
 
-    ``tally`` counts ``requests``, ``retries``, ``bad_<failure>`` (requests that brought no reply), ``failed_<failure>``
-    (asks given up), ``replies``, ``prompt_tokens`` and ``completion_tokens``. Close it after use.
+    ``policy`` is by default what the settings say. ``tally`` counts ``requests``, ``retries``, ``bad_<failure>``
+    (requests that brought no reply), ``failed_<failure>`` (asks given up), ``replies``, ``prompt_tokens``,
+    ``completion_tokens``, and ``probes``, the asks that found out which form of structured output the server has:
+    ``forms`` has what came of each, ``form`` the one in use. Close it after use.
     """
 
     remote = True
@@ -65,11 +61,15 @@ class RemoteClient:
         clock: Clock | None = None,
     ) -> None:
         self.settings = ServiceSettings() if settings is None else settings
-        self.policy = RetryPolicy() if policy is None else policy
+        self.policy = policy_of(self.settings) if policy is None else policy
         self.budget = Budget(self.settings.limits) if budget is None else budget
         self.tally: Counter[str] = Counter()
+        self.forms: dict[Structure, str] = {}
+        self.form: Structure | None = self.settings.enforced if not self.settings.asks_for_form else None
+        self.latest: Latest | None = None
         self._clock: Clock = SystemClock() if clock is None else clock
-        self._session: _Session | None = None
+        self._notices = Notices(f"the model {self.settings.name!a} at {self.settings.url}", self.policy)
+        self._session: Session | None = None
         self._refused: str | None = None  # what a person must mend first
 
     def __reduce__(self) -> NoReturn:
@@ -88,15 +88,21 @@ class RemoteClient:
         session = self._opened()
         try:
             with self.budget.waiting():
-                replies = session.portal.start_task_soon(self._all, session, asks)
-                try:
-                    return replies.result()
-                except BaseException:  # an interrupt of the wait ends the requests too
-                    replies.cancel()
-                    raise
+                return self._waited(session.portal.start_task_soon(self._all, session, asks))
         except SetupError as error:
             self._refused = str(error)
             raise
+
+    def ask_forms(self) -> Structure:
+        """Ask the server which forms of structured output it has, whatever the settings say, and which would be used.
+
+        ``forms`` has the words. Raises :class:`SetupError`, also where the server does not answer.
+        """
+        session = self._opened()
+        form = self._waited(session.portal.start_task_soon(self._best_form, session))
+        if isinstance(form, Failure):
+            raise SetupError(f"the server could not be asked what it has ({form})")
+        return form
 
     def close(self) -> None:
         """Close the connections; a later ask opens new ones."""
@@ -104,39 +110,36 @@ class RemoteClient:
             self._session.end()
             self._session = None
 
-    def _opened(self) -> _Session:
+    def _waited(self, future: Future[Result]) -> Result:
+        """The result, while what fails is told. An interrupt of the wait ends the requests too."""
+        try:
+            while True:
+                try:
+                    return future.result(timeout=_TOLD_EVERY_S)
+                except TimeoutError:
+                    if future.done():
+                        raise
+                    self._notices.tell()
+        except BaseException:
+            future.cancel()
+            raise
+        finally:
+            self._notices.tell()
+
+    def _opened(self) -> Session:
         """The session, begun with the first ask. Raises :class:`SetupError`."""
         if self._session is None:
-            key = _read_key(self.settings.key_variable)
-            try:
-                import groq
-            except ImportError:
-                raise SetupError("remote models need the package groq: pip install groq") from None
-            sdk = groq.AsyncGroq(
-                api_key=key,
-                base_url=self.settings.url,
-                max_retries=0,
-                http_client=groq.DefaultAsyncHttpxClient(follow_redirects=False),  # a POST that moved is a mistake
-            )
-            from anyio.from_thread import start_blocking_portal
-
-            loop = ExitStack()
-            portal = loop.enter_context(start_blocking_portal(name="language model"))
-            loop.callback(portal.call, _wind_up, portal, sdk)
-            settings = self.settings
-            self._session = _Session(
-                portal=portal,
-                end=weakref.finalize(self, _end, loop, portal.call(threading.get_ident)),
-                sdk=sdk,
-                key=key,
-                slots=asyncio.Semaphore(settings.in_flight),
-                gate=Gate(self.policy, self._clock),
-                pace=Pace(self._clock, settings.requests_per_minute, settings.tokens_per_minute),
-            )
+            self._session = open_session(self, self.settings, self.policy, self._clock)
         return self._session
 
-    async def _all(self, session: _Session, asks: Sequence[Ask]) -> list[Reply]:
-        tasks = [asyncio.ensure_future(self._one(session, ask)) for ask in asks]
+    async def _all(self, session: Session, asks: Sequence[Ask]) -> list[Reply]:
+        async with session.asking_forms:
+            form = self.form or await self._best_form(session)
+        if isinstance(form, Failure):
+            self.tally[f"failed_{form}"] += len(asks)
+            return [Reply(failure=form)] * len(asks)
+        self.form = form
+        tasks = [asyncio.ensure_future(self._one(session, ask, form)) for ask in asks]
         try:
             return await asyncio.gather(*tasks)
         finally:  # where one error stops all, the others have ended before it is raised
@@ -144,47 +147,67 @@ class RemoteClient:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _one(self, session: _Session, ask: Ask) -> Reply:
+    async def _best_form(self, session: Session) -> Structure | Failure:
+        """The form that enforces the most of those that the server has, found out once; or why it cannot be known."""
+        for form in LADDER[:-1]:
+            if form not in self.forms:
+                self.tally["probes"] += 1
+                async with session.slots:
+                    answer = await self._tries(session, PROBE, form)
+                if isinstance(answer, Trouble) and answer.status not in _NOT_THIS_FORM:
+                    self._notices.given_up(answer)
+                    return answer.failure
+                if isinstance(answer, Trouble):
+                    self.forms[form] = f"refused ({answer.status}){answer.words and ': '}{answer.words}"
+                else:
+                    self.forms[form] = ENFORCED if is_enforced(form, answer.text) else "taken, and not kept to"
+            if self.forms[form] == ENFORCED:
+                return form
+        return LADDER[-1]
+
+    async def _one(self, session: Session, ask: Ask, form: Structure) -> Reply:
         async with session.slots:
-            reply = await self._tries(session, ask)
-        if isinstance(reply, Failure):
-            self.tally[f"failed_{reply}"] += 1
-            return Reply(failure=reply)
+            reply = await self._tries(session, ask, form)
+        if isinstance(reply, Trouble):
+            self.tally[f"failed_{reply.failure}"] += 1
+            self._notices.given_up(reply)
+            return Reply(failure=reply.failure)
+        self._notices.answered = True
         self.tally["replies"] += 1
         self.tally["prompt_tokens"] += reply.usage.prompt_tokens
         self.tally["completion_tokens"] += reply.usage.completion_tokens
         return reply
 
-    async def _tries(self, session: _Session, ask: Ask) -> Reply | Failure:
+    async def _tries(self, session: Session, ask: Ask, form: Structure) -> Reply | Trouble:
         policy, clock = self.policy, self._clock
-        request = self._prepared(ask)
-        deadline, failure = clock.now() + policy.deadline_s, Failure.PAUSED
+        request = self._prepared(ask, form)
+        deadline, trouble = clock.now() + policy.deadline_s, Trouble(Failure.PAUSED)
         for attempt in range(1, policy.max_attempts + 1):
             if self.budget.seconds_left <= 0:
-                return Failure.BUDGET
+                return _SPENT
             if session.gate.shut(deadline):
-                return failure
+                return trouble
             patience = self.budget.seconds_left if attempt == 1 else deadline - clock.now()
             paced = await session.pace.take(request.worst.tokens, patience)
             if paced is None:
-                return Failure.BUDGET if attempt == 1 else failure
+                return _SPENT if attempt == 1 else trouble
             if attempt == 1:  # waiting for one's own rate is no fault of the service
                 deadline = clock.now() + min(policy.deadline_s, self.budget.seconds_left)
             answer = await self._through(session, request, attempt, deadline, paced)
             if answer is None:
-                return failure
+                return trouble
             if isinstance(answer, Reply):
                 return answer
-            failure, wait = answer.failure, answer.wait_s or 0.0
+            trouble, wait = answer, answer.wait_s or 0.0
             if not answer.retry or attempt == policy.max_attempts or clock.now() + wait > deadline:
-                return failure
+                return trouble
             self.tally["retries"] += 1
             if not answer.everyone:  # otherwise the gate waits, for all
                 await clock.sleep(wait)
         raise AssertionError("the last attempt returns")
 
     async def _through(
-        self, session: _Session, request: _Request, attempt: int, deadline: float, paced: Paced
+        self, session: Session, request: _Request, attempt: int, deadline: float, paced: Paced
     ) -> Reply | Trouble | None:
         """One request, once the gate lets it out; a :class:`Trouble` comes with the seconds to wait."""
 
@@ -193,6 +216,8 @@ class RemoteClient:
             if isinstance(answer, Reply) or answer.failure is Failure.BUDGET:
                 return answer
             self.tally[f"bad_{answer.failure}"] += 1
+            if request.counts:
+                self._notices.heard(answer)
             if answer.wait_s is not None:
                 return answer
             return replace(answer, wait_s=self.policy.wait(attempt, request.share(attempt)))
@@ -202,92 +227,59 @@ class RemoteClient:
             session.pace.give_back(paced)
         return answer
 
-    async def _request(self, session: _Session, request: _Request, deadline: float, paced: Paced) -> Reply | Trouble:
+    async def _request(self, session: Session, request: _Request, deadline: float, paced: Paced) -> Reply | Trouble:
         if not self.budget.reserve(request.worst):
-            return Trouble(Failure.BUDGET, retry=False)
+            return _SPENT
         self.tally["requests"] += 1
         taken = request.worst  # unless the answer has a count
+        began, full = self._clock.now(), session.slots.depart()
+        read: Reply | Trouble | None = None
         try:
-            answer = await self._post(session, request.body, min(self.policy.timeout_s, deadline - self._clock.now()))
+            answer = await session.wire.post(request.body, min(self.policy.timeout_s, deadline - began))
             if isinstance(answer, Trouble):
                 taken = request.worst if answer.sent else _IDLE
-                return answer
+                self.latest = Latest(None, self._clock.now() - began, Rates())
+                read = answer
+                return read
             if answer.status_code >= 300:
                 taken = _IDLE
+            told = rates(answer.headers)
+            self.latest = Latest(answer.status_code, self._clock.now() - began, told)
             read = read_answer(
                 answer,
                 model=self.settings.name,
                 key=f"${self.settings.key_variable}" if self.settings.key_variable else "key_env",
+                secret="" if session.key == NO_KEY else session.key,
                 wall_s=self._clock.wall(),
             )
+            session.pace.heed(told, sum(read.usage) if isinstance(read, Reply) else 0, session.slots.flying - 1)
             if isinstance(read, Trouble):
                 return read
             taken = self.settings.price.cost(*read.usage) if any(read.usage) else request.worst
-            text = read.text if session.key == _NO_KEY else read.text.replace(session.key, "[key]")  # some repeat it
+            text = read.text if session.key == NO_KEY else read.text.replace(session.key, "[key]")  # some repeat it
             return read._replace(text=text)
         finally:
+            good = not isinstance(read, Trouble) or not read.fault
+            session.slots.arrive(full, self._clock.now() - began, good=good)
             self.budget.settle(request.worst, taken)
             paced.tokens = taken.tokens
 
-    async def _post(self, session: _Session, body: Mapping[str, Any], timeout: float) -> httpx.Response | Trouble:
-        """The service's answer, whole, within ``timeout`` seconds."""
-        import groq
-        import httpx
-
-        try:
-            async with asyncio.timeout(timeout):  # the SDK's own is per chunk: a trickle would never end
-                return await session.sdk.post(
-                    "/chat/completions", cast_to=httpx.Response, body=body, options={"timeout": timeout}
-                )
-        except groq.APIStatusError as error:
-            return error.response
-        except (TimeoutError, groq.APITimeoutError):
-            return Trouble(Failure.TIMEOUT)
-        except (groq.APIConnectionError, httpx.HTTPError) as error:
-            return Trouble(Failure.CONNECTION, sent=not isinstance(error.__cause__, httpx.ConnectError))
-
-    def _prepared(self, ask: Ask) -> _Request:
-        body = request_body(self.settings, ask)
+    def _prepared(self, ask: Ask, form: Structure) -> _Request:
+        body = request_body(self.settings, ask, form)
         worst = self.settings.price.cost(most_prompt_tokens(body), self.settings.max_tokens)
-        return _Request(body, worst, zlib.crc32(f"{ask.sample} {ask.prompt}".encode()))
+        number = zlib.crc32(f"{ask.sample} {ask.prompt}".encode())
+        return _Request(body, worst, number, counts=ask is not PROBE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is sent for one ask, the most it can cost, and a number of its own."""
+    """What is sent for one ask, the most it can cost, and a number of its own; ``counts``: it is not a probe."""
 
     body: Mapping[str, Any]
     worst: Cost
     number: int
+    counts: bool
 
     def share(self, attempt: int) -> float:
         """A number in [0, 1) for the jitter: spread over asks and attempts, and the same in every run."""
         return zlib.crc32(f"{self.number} {attempt}".encode()) / 2**32
-
-
-def _end(loop: ExitStack, thread: int) -> None:
-    """Leave the event loop that runs in the thread with this number."""
-    if threading.get_ident() != thread:
-        loop.close()
-    else:  # the client was collected by its own loop, which cannot wait for itself
-        threading.Thread(target=loop.close).start()
-
-
-async def _wind_up(portal: BlockingPortal, sdk: AsyncGroq) -> None:
-    from anyio import CancelScope
-
-    with CancelScope(shield=True):
-        await portal.stop(cancel_remaining=True)
-        await sdk.close()
-
-
-def _read_key(variable: str | None) -> str:
-    """The key in an environment variable. Raises :class:`SetupError`, without showing it."""
-    if variable is None:
-        return _NO_KEY
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise SetupError(f"there is no key in ${variable}: export {variable}=..., or choose a model that needs none")
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise SetupError(f"what is in ${variable} is no key: it has spaces or characters that no key has")
-    return key

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from partners.llm.client import Failure, Reply
 from partners.parameters import check_number, check_share, check_whole_number
@@ -47,7 +47,8 @@ class RetryPolicy:
     """When to try again, and when to leave a service alone; times in seconds. Raises ``ValueError``.
 
     Each of at most ``max_attempts`` requests of an ask may take ``timeout_s``, all of them with the waits between them
-    ``deadline_s`` (counted from when the ask first has a free slot). The wait after attempt n is ``first_wait_s`` times
+    ``deadline_s`` (counted from when the ask first has a free slot). A request that took too long is not sent again:
+    the service may still work on it, and would then work on both. The wait after attempt n is ``first_wait_s`` times
     2 to the n - 1, at most ``longest_wait_s``, less up to ``jitter`` of it so that many do not come back together; a
     wait that the service asks for (Retry-After) is kept to exactly, and if the deadline comes first, the ask fails at
     once. After ``breaker_after`` failures in a row the service rests for ``rest_s``, twice as long after each further
@@ -55,8 +56,8 @@ class RetryPolicy:
     """
 
     max_attempts: int = 4
-    timeout_s: float = 30.0
-    deadline_s: float = 60.0
+    timeout_s: float = 60.0
+    deadline_s: float = 120.0
     first_wait_s: float = 0.5
     longest_wait_s: float = 8.0
     jitter: float = 0.25
@@ -93,6 +94,13 @@ class Trouble:
     everyone: bool = False  # whether all requests should wait, not this one alone
     sent: bool = True  # whether the service may have worked on it, and may charge for that
     wait_s: float | None = None  # what the service asks for (Retry-After), in seconds
+    status: int | None = None  # of HTTP, where there was an answer
+    words: str = ""  # the service's first words about it, one line without the key
+
+    @property
+    def fault(self) -> bool:
+        """Whether it speaks against the service, not against this one request."""
+        return self.failure not in (Failure.REFUSED, Failure.BUDGET)
 
 
 class Gate:
@@ -145,7 +153,7 @@ class Gate:
         number = self._sent
         answer = await send()
         news = number > self._seen  # it went out after the last trouble was seen
-        if isinstance(answer, Trouble) and answer.retry:
+        if isinstance(answer, Trouble) and answer.fault:
             if news:
                 self._failures += 1
                 self._seen = self._sent
@@ -158,32 +166,56 @@ class Gate:
         return answer
 
 
-class Pace:
-    """Keeps every minute to at most so many requests and tokens; ``None`` for no limit.
+class Rates(NamedTuple):
+    """What a service says is left of its rates, and in how many seconds they are whole again; ``None``: not said."""
 
-    A single request with more tokens than the limit goes out when no other went out for a minute.
+    requests: int | None = None
+    requests_reset_s: float | None = None
+    tokens: int | None = None
+    tokens_reset_s: float | None = None
+
+
+class Pace:
+    """Keeps every minute to at most so many requests and tokens (``None`` for no limit), and to what the service says.
+
+    A single request with more tokens than the limit goes out when no other went out for a minute. What the service says
+    is left is heeded for a minute at most: a longer wait it must ask for itself.
     """
 
     def __init__(self, clock: Clock, requests: int | None, tokens: int | None) -> None:
         self._clock, self._requests, self._tokens = clock, requests, tokens
         self._last: deque[Paced] = deque()  # those of the last minute, oldest first
         self._turn = asyncio.Lock()  # first come, first served
+        self._told: dict[str, tuple[float, float]] = {}  # what is left of a rate, and until when that holds
+        self._usual = 0.0  # tokens of the newest answer
 
     async def take(self, tokens: int, patience: float) -> Paced | None:
         """Wait until a request of ``tokens`` may go out; ``None``, at once, if that takes longer than ``patience``."""
         end = self._clock.now() + patience
         async with self._turn:
-            while (wait := self._wait(tokens)) > 0:
+            while (wait := max(self._wait(tokens), self._told_wait(tokens))) > 0:
                 if self._clock.now() + wait > end:
                     return None
                 await self._clock.sleep(wait)
             paced = Paced(self._clock.now(), tokens)
             self._last.append(paced)
+            self._spend(tokens)
             return paced
 
     def give_back(self, paced: Paced) -> None:
         if paced in self._last:
             self._last.remove(paced)
+
+    def heed(self, rates: Rates, tokens: int, in_flight: int) -> None:
+        """What an answer said that took ``tokens`` (0: not known), while ``in_flight`` others were under way."""
+        self._usual = tokens or self._usual
+        said = (
+            ("requests", rates.requests, rates.requests_reset_s, 1.0),
+            ("tokens", rates.tokens, rates.tokens_reset_s, self._usual),
+        )
+        for name, left, reset_s, each in said:
+            if left is not None and reset_s is not None:
+                self._told[name] = left - in_flight * each, self._clock.now() + reset_s
 
     def _wait(self, tokens: int) -> float:
         now = self._clock.now()
@@ -195,6 +227,22 @@ class Pace:
         if self._tokens is not None:
             full |= sum(paced.tokens for paced in self._last) + tokens > self._tokens
         return self._last[0].at + _MINUTE - now if full else 0.0
+
+    def _told_wait(self, tokens: int) -> float:
+        """Seconds until what the service said is left is enough for one more request; 0 if longer than a minute."""
+        waits = [0.0]
+        for name, need in (("requests", 1.0), ("tokens", self._usual or tokens)):
+            left, until = self._told.get(name, (need, 0.0))
+            wait = until - self._clock.now()
+            if left < need and wait <= _MINUTE:
+                waits.append(wait)
+        return max(waits)
+
+    def _spend(self, tokens: int) -> None:
+        for name, each in (("requests", 1.0), ("tokens", self._usual or tokens)):
+            if name in self._told:
+                left, until = self._told[name]
+                self._told[name] = left - each, until
 
 
 @dataclass(slots=True, eq=False)

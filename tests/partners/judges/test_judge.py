@@ -245,14 +245,14 @@ def test_an_answer_that_is_none_is_asked_for_again_and_then_counted(serve):
     assert unjudged == pytest.approx(judged.mean()) and 0 < unjudged[0] < 10, "neither a yes nor a no"
 
 
+@pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
 @pytest.mark.parametrize(
     ("pages", "why"),
     [([Page(500)], "unjudged_server 60"), ([completion("Maybe.")], "unjudged_unreadable 60")],
     ids=["down", "unreadable"],
 )
 def test_a_judge_that_fails_altogether_stops_everything_clearly(serve, pages, why):
-    reward = judge_at(serve(lambda heard, number: pages[0])).for_seat(0)
-    reward.judge.client.policy = type(reward.judge.client.policy)(max_attempts=1, breaker_after=1000)
+    reward = judge_at(serve(lambda heard, number: pages[0]), max_attempts=1, breaker_after=1000).for_seat(0)
     with pytest.raises(JudgeError) as error:
         paid(reward, some_games())
     assert re.match(

@@ -297,10 +297,11 @@ def test_a_storm_of_429s_costs_the_model_its_turns_and_nothing_else(monkeypatch)
     service = Service(lambda heard, number: Page(429))
     quiet = rollout((Heuristic(), Tough()), SCENARIOS, seed=1)
     try:
-        settings = ServiceSettings("openai", "m", service.url)
+        settings = ServiceSettings("openai", "m", service.url, structure="text")
         with closing(RemoteClient(settings, policy=RetryPolicy(), clock=FakeClock())) as client:
             partner = LLMPartner(client)
-            games = rollout((partner, Tough()), SCENARIOS, seed=1)
+            with pytest.warns(RuntimeWarning, match=r"allows no more requests.* \(429\)\. This is told once"):
+                games = rollout((partner, Tough()), SCENARIOS, seed=1)
             assert len(service.heard) == 5
             assert client.complete([Ask("more", Legal((1, 1, 1), (4,)))])[0].failure is Failure.PAUSED
     finally:
