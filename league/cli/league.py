@@ -33,12 +33,13 @@ from league.cli.shell import (
     config_option,
     console_for_people,
     resume_option,
+    say,
     set_option,
 )
 from league.cli.stops import STOPS
 from league.display.explain import explain
 from league.display.league import LiveWatcher, PlainWatcher, print_results
-from league.ledger.run_directory import RunDirectory, named_run, new_run, newest_run
+from league.ledger.run_directory import RunDirectory, new_run, run_to_resume
 from league.rounds.dry_run import dry_run as show_plan
 from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
@@ -88,11 +89,15 @@ def command(
             show_plan(console_for_people(), config)
             return
     directory = _directory(config, resume)
-    STOPS.word = (
-        "stopped: the round in flight is dropped, the others are safe; go on with: "
-        f"{as_called(context)} --resume {directory.path}"
-    )
+    STOPS.word = lambda: _kept(directory.path, as_called(context))
     _run(config, directory, backend_config)
+
+
+def _kept(folder: Path, command_line: str) -> str:
+    """What a stop has left of the league in ``folder``."""
+    if not folder.exists():
+        return "stopped before anything was begun"
+    return f"stopped: the round in flight is dropped, the others are safe; go on with: {command_line} --resume {folder}"
 
 
 @command.command("explain", cls=Command)
@@ -111,7 +116,7 @@ def _directory(config: Config | None, resume: Path | None) -> RunDirectory:
     output_dir = Path((config.logging if config is not None else LoggingConfig()).output_dir).expanduser()
     if resume is None:
         return new_run(output_dir)
-    return newest_run(output_dir) if resume == Path() else named_run(resume.expanduser())
+    return run_to_resume(resume, output_dir, tell=say)
 
 
 def _backend_of(named: Mapping[str, object]) -> BackendConfig:

@@ -34,7 +34,7 @@ from league.cli.shell import (
 from league.cli.stops import STOPS
 from league.display.clone import print_report, status
 from league.display.training import TrainWatcher, print_score
-from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, named_run, new_run, newest_run
+from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run, run_to_resume
 from league.settings.read import dump, load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv
@@ -81,7 +81,7 @@ def command(
             config.training.first_network(config.env, hints=config.hints.mode != "none", seed=0)
     directory, console = _directory(config, resume), console_for_people()
     go_on = f"{as_called(context)} --resume {directory.path}"
-    STOPS.word = lambda: f"{_kept(directory.path)}; go on with: {go_on}"
+    STOPS.word = lambda: _kept(directory.path, go_on)
     try:
         with TrainWatcher(console) as watcher:
             training = train(config, directory, watcher)[0]
@@ -91,17 +91,20 @@ def command(
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
 
 
-def _kept(folder: Path) -> str:
+def _kept(folder: Path, go_on: str) -> str:
     """What a stop has left of the training in ``folder``."""
+    if not folder.exists():
+        return "stopped before anything was begun"
     saved = max((int(path.stem.removeprefix("step_")) for path in checkpoints_in(folder)), default=0)
-    return f"stopped and saved after {saved:,} decisions" if saved else "stopped before its first update"
+    kept = f"stopped and saved after {saved:,} decisions" if saved else "stopped before its first update"
+    return f"{kept}; go on with: {go_on}"
 
 
 def _directory(config: TrainConfig | None, resume: Path | None) -> RunDirectory:
     output_dir = Path((config.logging if config is not None else TrainLoggingConfig()).output_dir).expanduser()
     if resume is None:
         return new_run(output_dir)
-    return newest_run(output_dir, SETTINGS) if resume == Path() else named_run(resume.expanduser(), SETTINGS)
+    return run_to_resume(resume, output_dir, SETTINGS, say)
 
 
 def _clone(config: TrainConfig) -> None:

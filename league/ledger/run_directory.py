@@ -1,13 +1,15 @@
 """Where a run lives: a numbered folder with its ledger, its settings and its lock.
 
 ``logging.output_dir`` holds runs ``0001``, ``0002``, ...; a new run takes the next number, so that nothing is ever
-overwritten. The lock is held by the one process that writes, and dies with it.
+overwritten. The lock is held by the one process that writes, and dies with it. A start that fails leaves no run behind.
 """
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -18,6 +20,10 @@ LEDGER = "ledger.sqlite"  # what a league run begins with
 SETTINGS = "config.yaml"  # what a training run begins with
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
+PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # what a training does
+# What a start writes, and the tables of a league without rounds.
+STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
+TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
 
 
 class RunError(RunFailure):
@@ -25,12 +31,13 @@ class RunError(RunFailure):
 
 
 class RunDirectory:
-    """A locked run folder; use it as a context."""
+    """A locked run folder; use it as a context. One that is ``new`` goes again with a start that fails."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, new: bool = False) -> None:
         self.path = path
         self.ledger = path / LEDGER
         self.blobs = path / BLOBS
+        self._new = new
         self._lock = FileLock(path / LOCK)
 
     def __enter__(self) -> RunDirectory:
@@ -44,7 +51,9 @@ class RunDirectory:
             raise RunError(f"{self.path}: cannot be locked ({error.strerror}); is the folder writable?") from error
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._new and kind is not None and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt)):
+            shutil.rmtree(self.path, ignore_errors=True)
         self._lock.release()
 
 
@@ -57,7 +66,7 @@ def new_run(output_dir: Path) -> RunDirectory:
             path = output_dir / f"{number:04d}"
             try:
                 path.mkdir()
-                return RunDirectory(path)
+                return RunDirectory(path, new=True)
             except FileExistsError:  # somebody else was faster
                 number += 1
     except OSError as error:
@@ -68,37 +77,116 @@ def new_run(output_dir: Path) -> RunDirectory:
         ) from error
 
 
-def newest_run(output_dir: Path, mark: str = LEDGER) -> RunDirectory:
-    """The last run under ``output_dir`` that has begun: it holds the file ``mark``. Raises :class:`RunError`."""
-    runs = [path for path in runs_in(output_dir) if _begun(path / mark)]
-    if not runs:
-        raise RunError(f"{output_dir} holds no run to resume; start one without --resume")
-    return RunDirectory(max(runs, key=lambda path: int(path.name)))
+def run_to_resume(
+    resume: Path, output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None
+) -> RunDirectory:
+    """The run ``resume``, or the newest of those in it; of those in ``output_dir`` where it is empty.
+
+    ``tell`` hears of newer ones that never began. Raises :class:`RunError`.
+    """
+    return newest_run(output_dir, mark, tell) if resume == Path() else named_run(resume.expanduser(), mark, tell)
 
 
-def named_run(path: Path, mark: str = LEDGER) -> RunDirectory:
-    """The run in folder ``path``, or the newest of those under it. Raises :class:`RunError` if there is none."""
+def newest_run(output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
+    """The last run under ``output_dir`` that has begun. Raises :class:`RunError`, which names the runs that there are.
+
+    ``mark`` is what it begins with; ``tell`` hears of newer ones that never began.
+    """
+    for path in sorted(runs_in(output_dir), key=lambda path: int(path.name), reverse=True):
+        if _begun(path, mark):
+            return RunDirectory(path)
+        if (path / mark).exists() or _is_left(path):
+            tell(f"{path} is passed over: it never began")
+    others = [path for path in _runs_beside(output_dir, mark) if path.parent != output_dir]
+    there = f"; there are {_listed(others)}" if others else "; start one without --resume"
+    raise RunError(f"{output_dir} holds no run to resume{there}")
+
+
+def named_run(path: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
+    """The run in folder ``path``, or the newest of those in it, or in the folders in it.
+
+    Raises :class:`RunError`, which names the runs that there are.
+    """
     if not (path / mark).is_file() and runs_in(path):
-        return newest_run(path, mark)
-    stopped_early = path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK}
-    if not (path / mark).is_file() and not stopped_early:
-        raise RunError(f"{path} is no run folder: it holds no {mark}; runs are folders named 0001, 0002 and so on")
+        return newest_run(path, mark, tell)
+    if not (path / mark).is_file() and path.is_dir():
+        deeper = _runs_beside(path / "any", mark)
+        if deeper:
+            return RunDirectory(deeper[0])
+    if not (path / mark).is_file() and not _is_left(path):
+        others = _runs_beside(path, mark)
+        there = f"; there are {_listed(others)}" if others else "; runs are folders named 0001, 0002 and so on"
+        raise RunError(f"{path} is no run folder: it holds no {mark}{there}")
     return RunDirectory(path)
-
-
-def _begun(path: Path) -> bool:
-    """Whether a run has begun in the file at ``path``; a damaged ledger counts, so that it is opened and reported."""
-    if path.name != LEDGER or not path.is_file():
-        return path.is_file()
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            return bool(db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetchone()[0])
-    except sqlite3.Error:
-        return True
 
 
 def runs_in(output_dir: Path) -> list[Path]:
     """The numbered folders under ``output_dir``."""
-    if not output_dir.is_dir():
+    return [path for path in _folders_in(output_dir) if path.name.isascii() and path.name.isdigit()]
+
+
+def _folders_in(path: Path) -> list[Path]:
+    """The folders in a folder; none where it cannot be read."""
+    try:
+        return [entry for entry in path.iterdir() if entry.is_dir()]
+    except OSError:
         return []
-    return [path for path in output_dir.iterdir() if path.name.isascii() and path.name.isdigit() and path.is_dir()]
+
+
+def _runs_beside(output_dir: Path, mark: str) -> list[Path]:
+    """The runs that have begun under the folder that holds ``output_dir``, the one written to last first."""
+    beside = output_dir.parent
+    begun = [path for folder in (beside, *_folders_in(beside)) for path in runs_in(folder) if _begun(path, mark)]
+    return sorted(begun, key=lambda path: (path / mark).stat().st_mtime_ns, reverse=True)
+
+
+def _listed(runs: Iterable[Path], most: int = 5) -> str:
+    """The first few paths."""
+    named = [str(path) for path in runs]
+    return ", ".join(named[:most]) + (f" and {len(named) - most} more" if len(named) > most else "")
+
+
+def _begun(path: Path, mark: str) -> bool:
+    """Whether a run has begun: a ledger that holds its settings, a training that has made an update.
+
+    A damaged ledger counts, so that it is opened and reported.
+    """
+    if mark == SETTINGS:
+        return (path / mark).is_file() and not _no_update(path)
+    return (path / mark).is_file() and _rows(path / mark, "meta") != 0
+
+
+def _no_update(path: Path) -> bool:
+    """Whether a folder holds a training's start and nothing of what it did."""
+    rows = (path / PROGRESS).read_bytes().count(b"\n") if (path / PROGRESS).is_file() else 0
+    return rows <= 1 and not any((path / CHECKPOINTS).glob("*.json")) and _only(path, (*STARTS, PROGRESS))
+
+
+def _holds_nothing(path: Path, *, stopped: bool) -> bool:
+    """Whether a new run's folder may go: it holds a start that failed, or that was stopped before it was written."""
+    if stopped:
+        return _is_left(path)
+    if (path / LEDGER).exists():
+        return _rows(path / LEDGER, "rounds") == 0 and _only(path, (*STARTS, *TABLES))
+    return _no_update(path)
+
+
+def _is_left(path: Path) -> bool:
+    """Whether a folder holds what is left of a start that was killed at once, before its settings were written."""
+    return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK}
+
+
+def _only(path: Path, names: Iterable[str]) -> bool:
+    """Whether a folder holds nothing but files and folders that are named so, or that begin so."""
+    return all(entry.name.startswith(tuple(names)) for entry in path.iterdir())
+
+
+def _rows(ledger: Path, table: str) -> int | None:
+    """The rows of a table of a ledger, 0 without it; ``None`` where it cannot be read."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = ?", [table]).fetchone()[0]:
+                return 0
+            return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608  # a name of ours
+    except sqlite3.Error:
+        return None

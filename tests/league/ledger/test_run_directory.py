@@ -1,0 +1,102 @@
+"""Where runs live: a start that fails leaves nothing, what never began is passed over, and what there is is named."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import SETTINGS, RunError, named_run, new_run, newest_run, run_to_resume
+from tests.command import dond, train_command
+
+LEAGUE = "members: [tough, nice]\nleague: {rounds: 1, block_size: 4}\nlogging: {output_dir: FOLDER}\n"
+TRAINING = """
+training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 1, hidden: [8], num_train_steps: 60}
+logging: {output_dir: FOLDER, tensorboard: false}
+"""
+
+
+def settings(folder: Path, text: str, name: str) -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(text.replace("FOLDER", str(folder / "runs" / name)))
+    return path
+
+
+def trained(folder: Path, rows: int) -> Path:
+    """A training's folder after ``rows`` updates."""
+    folder.mkdir(parents=True)
+    (folder / SETTINGS).write_text("{}")
+    (folder / "progress.csv").write_text("update,decisions\n" + "1,2\n" * rows)
+    return folder
+
+
+def test_a_training_that_fails_to_start_leaves_no_run_and_the_newest_stays_the_newest(tmp_path, capsys):
+    path, runs = settings(tmp_path, TRAINING, "fast"), tmp_path / "runs" / "fast"
+    assert train_command(path) == 0
+    assert train_command(path, ["training.device=cuda"]) == 1  # no such device is here
+    assert [run.name for run in runs.iterdir()] == ["0001"]
+    assert train_command(None, [], runs) == 0
+    assert "CUDA" in capsys.readouterr().err
+
+
+def test_a_league_that_fails_before_its_first_round_leaves_no_run(tmp_path, capsys):
+    path = settings(tmp_path, LEAGUE, "league")
+    refused = "learners=[{name: main, hidden: [8], init_from: /nowhere.json}]"
+    assert dond("league", "--config", path, overrides=[refused]) == 2
+    assert "/nowhere.json" in capsys.readouterr().err
+    assert list((tmp_path / "runs" / "league").iterdir()) == []
+
+
+def test_what_never_began_is_passed_over_with_a_word(tmp_path):
+    begun, told = trained(tmp_path / "0003", 2), list[str]()
+    trained(tmp_path / "0004", 0)
+    (tmp_path / "0005").mkdir()
+    assert newest_run(tmp_path, SETTINGS, told.append).path == begun
+    assert told == [f"{tmp_path / name} is passed over: it never began" for name in ("0005", "0004")]
+    assert named_run(tmp_path / "0004", SETTINGS).path == tmp_path / "0004"  # unless it is named
+
+
+def test_a_run_that_is_not_there_is_answered_with_those_that_are(tmp_path):
+    older, newer = trained(tmp_path / "runs" / "ppo" / "0001", 1), trained(tmp_path / "runs" / "fast" / "0001", 1)
+    for moment, folder in enumerate((older, newer)):
+        os.utime(folder / SETTINGS, (moment, moment))
+    with pytest.raises(RunError, match=f"holds no run to resume; there are {newer}, {older}$"):
+        run_to_resume(Path(), tmp_path / "runs" / "train", SETTINGS)
+    with pytest.raises(RunError, match=f"no run folder: it holds no {SETTINGS}; there are {newer}, {older}$"):
+        named_run(tmp_path / "runs" / "nowhere", SETTINGS)
+    assert named_run(tmp_path / "runs", SETTINGS).path == newer  # the last one written to, of all kinds
+    with pytest.raises(RunError, match="holds no run to resume; start one without --resume"):
+        run_to_resume(Path(), tmp_path / "elsewhere" / "train", SETTINGS)
+
+
+def test_a_run_goes_only_if_nothing_was_done_in_it(tmp_path):
+    def failing(*files: str) -> Path:
+        with pytest.raises(RunError, match="no more"), new_run(tmp_path) as directory:
+            for name in files:
+                (directory.path / name).write_text("")
+            raise RunError("no more")
+        return directory.path
+
+    assert not failing().exists() and not failing(SETTINGS).exists()
+    assert failing(SETTINGS, "mine.txt").exists()
+    with pytest.raises(KeyboardInterrupt), new_run(tmp_path) as directory:
+        (directory.path / SETTINGS).write_text("")
+        raise KeyboardInterrupt
+    assert directory.path.exists()  # it says what to go on with
+    with pytest.raises(RunError, match="no more"), named_run(directory.path, SETTINGS):
+        raise RunError("no more")
+    assert directory.path.exists()  # it was there before
+
+
+def test_a_damaged_ledger_counts_as_a_run_so_that_it_is_reported(tmp_path):
+    (tmp_path / "0001").mkdir()
+    Ledger(tmp_path / "0001" / "ledger.sqlite").close()
+    told: list[str] = []
+    with pytest.raises(RunError, match="holds no run to resume"):
+        newest_run(tmp_path, tell=told.append)
+    assert told == [f"{tmp_path / '0001'} is passed over: it never began"]
+    (tmp_path / "0002").mkdir()
+    (tmp_path / "0002" / "ledger.sqlite").write_bytes(b"no database" * 100)
+    assert newest_run(tmp_path).path == tmp_path / "0002"
