@@ -12,9 +12,11 @@ import difflib
 import importlib
 import inspect
 import keyword
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import PurePath
 from typing import Any
 
 from dond_marl.errors import InputError
@@ -163,3 +165,44 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Name | ast.Call):
         return ast.unparse(node)
     return ast.literal_eval(node)
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Short names for those of ``names`` that are specs with a path in them, all different; the others are left out.
+
+    ``checkpoint(path='runs/ppo_fast/0001/checkpoints/step_000000202209.json')`` is ``ppo_fast/0001``, and with its
+    step where another checkpoint of that run is among ``names``.
+    """
+    names = dict.fromkeys(names)
+    short = {name: found for name in names if (found := _short(name, steps=False)) is not None}
+    times = Counter([*short.values(), *(name for name in names if name not in short)])
+    longer = {name: _short(name, steps=True) if times[found] > 1 else found for name, found in short.items()}
+    times = Counter([*filter(None, longer.values()), *(name for name in names if name not in longer)])
+    return {name: found for name, found in longer.items() if found is not None and times[found] == 1}
+
+
+def _short(name: str, *, steps: bool) -> str | None:
+    """The spec with each path shortened, the step of a checkpoint kept if ``steps``; ``None`` where none is in it."""
+    try:
+        kind, parameters = parse_spec(name)
+    except OccupantNameError:  # a name that somebody gave
+        return None
+    path = parameters.pop("path", None)
+    inner = {key: _short(value, steps=steps) for key, value in parameters.items() if isinstance(value, str)}
+    if not isinstance(path, str) and not any(inner.values()):
+        return None
+    rest = ", ".join(key if value is True else f"{key}={inner.get(key) or value}" for key, value in parameters.items())
+    if not isinstance(path, str):
+        return f"{kind}({rest})"
+    place = _place(path, steps) if kind == "checkpoint" else f"{kind} {_place(path, steps)}"
+    return f"{place} ({rest})" if rest else place
+
+
+def _place(path: str, steps: bool) -> str:
+    """The run of a checkpoint, otherwise a file without its ending, each after the folder that it lies in."""
+    file = PurePath(path)
+    if file.parent.name != "checkpoints" or not file.parent.parent.name:
+        return "/".join([*file.parent.parts[-1:], file.stem]).replace("//", "/")
+    run = "/".join(part for part in file.parent.parent.parts[-2:] if part != "/")
+    step = file.stem.removeprefix("step_")
+    return f"{run} step {int(step):,}" if steps and step.isdecimal() else f"{run} {file.stem}" if steps else run

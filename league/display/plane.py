@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dond_marl.errors import InputError
+from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import TEN
@@ -104,7 +105,7 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> No
     grid.update(wspace=0.16, hspace=0.26)
     plane, close = picture.add_subplot(grid[:, 0]), picture.add_subplot(grid[0, 1])
     legend = picture.add_subplot(grid[1, 1])
-    names = [_short(evaluation.member), _short(evaluation.against)]
+    names = [_named(evaluation, evaluation.member), _named(evaluation, evaluation.against)]
     marks = list(_marks(evaluation, human))
     edge = _closed(frontier(evaluation.scenarios))
     for axes in (plane, close):
@@ -149,7 +150,7 @@ def _marks(evaluation: Evaluation, human: Mapping[str, Figures]) -> Iterator[tup
     yield f"{HUMANS}, other scenarios", human[BOTH], STYLES[HUMANS]
     if evaluation.best is not None:
         yield evaluation.best.name, evaluation.best.figures[BOTH], STYLES[evaluation.best.name]
-    yield _short(evaluation.member), evaluation.played.figures[BOTH], MEMBER_STYLE
+    yield _named(evaluation, evaluation.member), evaluation.played.figures[BOTH], MEMBER_STYLE
 
 
 def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
@@ -196,7 +197,7 @@ def _zoom(axes: Axes, marks: list[tuple[str, Figures, Style]]) -> None:
     middle = (own.max() + own.min()) / 2, (left.max() + left.min()) / 2
     reach = max(np.ptp(own), np.ptp(left), 1.0) / 2 + 0.25
     axes.set(xlim=(middle[0] - reach * 1.2, middle[0] + reach * 1.2), ylim=(middle[1] - reach, middle[1] + reach))
-    axes.set_title("closer", fontsize=9.5, color=FAINT, loc="left")
+    axes.set_title("the means around the Nash point, closer", fontsize=9.5, color=FAINT, loc="left")
 
 
 def _legend(axes: Axes, marks: list[tuple[str, Figures, Style]], most: int, confidence: float) -> None:
@@ -246,5 +247,9 @@ def _closed(edge: Doubles) -> Doubles:
     return np.concatenate([[[0.0, first[1]]], edge, [[last[0], 0.0]]])
 
 
-def _short(name: str, length: int = 34) -> str:
+def _named(evaluation: Evaluation, name: str) -> str:
+    return _cut(short_names((evaluation.member, evaluation.against)).get(name, name))
+
+
+def _cut(name: str, length: int = 34) -> str:
     return name if len(name) <= length else f"{name[: length - 1]}…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import Console
@@ -35,6 +35,13 @@ def fitting(width: int, *lines: str) -> str:
     return next((text for text in lines if len(text) <= width), lines[-1])
 
 
+def print_in_short(console: Console, sentences: Iterable[str]) -> None:
+    """Print what an output opens with: its outcome, broken between words."""
+    text = " ".join(inert(Section("in short", "", tuple(sentences))).notes)
+    if text:
+        console.print(Text.assemble(("\nIn short: ", "bold"), text))
+
+
 def print_section(console: Console, section: Section) -> None:
     """Print the title, the tables, and the notes on what their figures mean."""
     section = inert(section)
@@ -47,7 +54,7 @@ def print_section(console: Console, section: Section) -> None:
                 console.print(part)
         elif isinstance(block, Curves):
             for curve in curve_lines(block.points):
-                line(console, curve)
+                console.print(Text(curve))
     for place, note in enumerate(section.notes):
         console.print(Text(note if place else f"\n{note}"))
 

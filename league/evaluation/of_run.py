@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from dond_marl.errors import InputError
 from dond_marl.seats import Partner
-from league.evaluation.evaluate import HELDOUT
+from league.evaluation.evaluate import GREEDY, HELDOUT, PROTOCOLS
 from league.evaluation.final import FinalEvaluation, final_evaluation
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
@@ -71,8 +71,8 @@ def evaluate_run(
         confidence=league.confidence if confidence is None else confidence,
         tell=tell,
     )
-    how = "as it practiced, sampling its acts" if sampling else "its likeliest acts"
-    notes = (f"a network plays {how}", *_rewards(config, mains))
+    how = "samples its acts, as in practice (sampled)" if sampling else PROTOCOLS[GREEDY]
+    notes = (f"a network of the league {how}", *_rewards(config, mains))
     return evaluation._replace(notes=(*notes, *evaluation.notes))
 
 

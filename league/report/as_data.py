@@ -21,6 +21,8 @@ def as_csv(report: Report) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEADER)
+    for number, sentence in enumerate(report.abstract, start=1):
+        writer.writerow(["abstract", "sentence", str(number), *_written(sentence)])
     for section in report.sections:
         for item, name, cell in rows_of(section):
             writer.writerow([section.key, item, name, *_written(cell)])
@@ -32,6 +34,7 @@ def as_json(report: Report) -> str:
     document = {
         "title": report.title,
         "told": report.summary,
+        "abstract": report.abstract,
         "confidence": report.confidence,
         "sections": {
             section.key: {"title": section.title, "notes": section.notes, "blocks": list(map(_block, section.blocks))}

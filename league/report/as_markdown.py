@@ -14,9 +14,9 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # what Markdown, or the HTML in 
 
 def markdown(report: Report) -> str:
     """The report as the text of a Markdown file."""
-    parts = [f"# {escaped(report.title)}", escaped(report.summary)]
-    parts += [f"- [{section.title}](#{section.title.lower().replace(' ', '-')})" for section in report.sections]
-    text = "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
+    head = [f"# {escaped(report.title)}", escaped(" ".join(report.abstract)), escaped(report.summary)]
+    contents = [f"- [{section.title}](#{section.title.lower().replace(' ', '-')})" for section in report.sections]
+    text = "\n\n".join([*filter(None, head), "\n".join(contents)])
     return "\n\n".join([text, *(_section(section) for section in report.sections)]) + "\n"
 
 

@@ -8,7 +8,7 @@ gives a meaning to.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -110,6 +110,7 @@ class Report(NamedTuple):
     summary: str  # one line below the title
     confidence: float
     sections: tuple[Section, ...]
+    abstract: tuple[str, ...] = ()  # its outcome, in at most three sentences
 
 
 Printed = TypeVar("Printed", Report, Section)
@@ -154,17 +155,26 @@ def in_columns(rows: Sequence[Mapping[str, Cell]], labels: Sequence[str]) -> tup
 
 def inert(printed: Printed) -> Printed:
     """The same, every text printable: control and direction characters are replaced, line ends stay."""
-    clean: Printed = _inert(printed)
-    return clean
+    return reworded(printed, _printable)
 
 
-def _inert(value: Any) -> Any:
+def reworded(printed: Printed, change: Callable[[str], str]) -> Printed:
+    """The same, every text changed."""
+    changed: Printed = _reworded(printed, change)
+    return changed
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() or letter == "\n" else UNPRINTABLE for letter in text)
+
+
+def _reworded(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return "".join(letter if letter.isprintable() or letter == "\n" else UNPRINTABLE for letter in value)
+        return change(value)
     if isinstance(value, GameRecord):
         first, second = value.occupants
-        return replace(value, occupants=(_inert(first), _inert(second)))
+        return replace(value, occupants=(change(first), change(second)))
     if isinstance(value, tuple):
-        parts = [_inert(part) for part in value]
+        parts = [_reworded(part, change) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine
@@ -32,6 +32,12 @@ def final_evaluation(document: Mapping[str, Any], human: HumanLine) -> Section:
     """
     tables = tuple(table for name in document["members"] for table in _member(name, document, human))
     return Section(KEY, TITLE, (*_notes(document), about_people(human)), tables)
+
+
+def names_in(document: Mapping[str, Any]) -> Iterator[str]:
+    """The names of everybody in the document, some of them more than once."""
+    for name, member in document["members"].items():
+        yield from (name, *member["against"], *member["exploiters"])
 
 
 def people(human: HumanLine) -> Table:

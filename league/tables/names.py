@@ -1,0 +1,32 @@
+"""Names that fit a table: an occupant that is named by a path is called by its run, and its spec stands at the foot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from dond_marl.occupants import short_names
+from league.tables.blocks import Report, Section, reworded
+
+
+def with_short_names(section: Section, names: Iterable[str]) -> Section:
+    """The section with short names for those of ``names`` that hold a path, which are said once in its last notes.
+
+    What is written for a program keeps the specs: call this for people alone.
+    """
+    short = short_names(names)
+    changed: Section = reworded(section, lambda text: renamed(text, short))
+    return changed._replace(notes=(*changed.notes, *(f"{name} is {spec}." for spec, name in short.items())))
+
+
+def report_with_short_names(report: Report, names: Iterable[str]) -> Report:
+    """The report with short names, which are said in the notes of its first section."""
+    short = short_names(names)
+    changed: Report = reworded(report, lambda text: renamed(text, short))
+    return changed._replace(sections=(with_short_names(report.sections[0], short), *changed.sections[1:]))
+
+
+def renamed(text: str, short: Mapping[str, str]) -> str:
+    """``text`` with every spec in it replaced by its short name, the longest first."""
+    for spec in sorted(short, key=len, reverse=True):
+        text = text.replace(spec, short[spec])
+    return text
