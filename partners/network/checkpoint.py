@@ -7,9 +7,11 @@ one, whole. A packed blob is one piece with the note in safetensors' own header.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +26,7 @@ from dond_marl.errors import InputError
 from dond_marl.records.files import write_durably
 from partners.network.network import NetworkShape, PolicyNetwork
 
+LARGEST_NOTE, LARGEST_TENSORS = 2**20, 2**30  # bytes: networks of this project have at most some MiB
 FORMAT = 1  # raised whenever an older reader would misread a checkpoint
 ABOUT = "about"  # the key of a blob's note in safetensors' header
 NETWORK = "network."  # before the names of the network's tensors
@@ -81,7 +84,7 @@ def save_checkpoint(path: Path, tensors: Mapping[str, Tensor], about: Mapping[st
 def load_checkpoint(path: Path) -> Weights:
     """What :func:`save_checkpoint` wrote. Raises :class:`CheckpointError`."""
     try:
-        about = json.loads(path.read_bytes())
+        about = json.loads(_read(path, LARGEST_NOTE))
     except FileNotFoundError as error:
         raise CheckpointError(f"{error.filename}: no such checkpoint; name the .json of one that was saved") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -122,7 +125,7 @@ def _content(path: Path, sha256: object) -> bytes:
     """The bytes of the tensors that ``path`` names; a save that was killed late has left them in the waiting file."""
     try:
         for file in (_waiting(path), _tensors_of(path)):
-            content = file.read_bytes() if file.is_file() else b""
+            content = _read(file, LARGEST_TENSORS) if file.is_file() else b""
             if hashlib.sha256(content).hexdigest() == sha256:
                 return content
     except OSError as error:
@@ -131,6 +134,18 @@ def _content(path: Path, sha256: object) -> bytes:
     if not tensors.exists():
         raise CheckpointError(f"{tensors}: missing beside {path.name}; restore a copy or take another checkpoint")
     raise CheckpointError(f"{tensors}: damaged: its SHA-256 is not the one in {path.name}; restore a copy")
+
+
+def _read(file: Path, most: int) -> bytes:
+    """A regular file of at most ``most`` bytes: a device or a pipe could go on for ever. Raises ``OSError``."""
+    status = file.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder", str(file))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "is no regular file", str(file))
+    if status.st_size > most:
+        raise OSError(errno.EFBIG, f"holds {status.st_size:,} bytes, more than the {most:,} that are read", str(file))
+    return file.read_bytes()
 
 
 def _tensors_in(content: bytes, path: Path) -> dict[str, Tensor]:

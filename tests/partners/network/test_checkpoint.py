@@ -298,3 +298,19 @@ def test_a_save_killed_at_any_step_leaves_the_old_one_or_the_new_one_whole(tmp_p
         write(folder / "policy.json")  # whatever was left behind is in nobody's way
         assert same_weights(load_checkpoint(folder / "policy.json").network(), network(1))
     assert new == sorted(new) and not new[0] and new[killed - 1] and new[-1], "the last kill comes after the note"
+
+
+def test_what_is_no_regular_file_or_too_large_is_refused_unread(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(2**40)  # of holes: it takes no room
+    with (write(tmp_path / "heavy.json").with_suffix(".safetensors")).open("ab") as file:
+        file.truncate(2**40)
+    for path, why in (
+        (Path("/dev/zero"), "no regular file"),
+        (tmp_path / "pipe.json", "no regular file"),
+        (tmp_path / "large.json", "more than"),
+        (tmp_path / "heavy.json", "more than"),
+    ):
+        with pytest.raises(CheckpointError, match=why):
+            load_checkpoint(path)
