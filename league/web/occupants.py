@@ -23,12 +23,12 @@ MOST_RUNS = 12  # whose members are listed: those that were written last
 UNSEATABLE = ("human",)  # who would have to be asked in another place
 # Who is offered first, in words for somebody who has never heard of them.
 FEATURED = {
-    "expert": "Learned from millions of games. Hard to impress.",
+    "prosocial": "Kind: wants the most for both together. Good for a first game.",
     "heuristic": "Asks for what it likes best, takes what is good enough.",
     "nice_tit_for_tat": "As generous as you are.",
     "boulware": "Holds out, and gives in near the end.",
     "stubborn": "Insists. Waits for you to fold.",
-    "prosocial": "Wants the most for both together.",
+    "expert": "Learned from millions of games. Hard to impress.",
 }
 SOURCE_WORDS = {
     "lewis": "Worth 10 to each",
@@ -82,7 +82,7 @@ class People:
             group = self.listed[f"League {run.parent.name}/{run.name}"] = {}
             for place, (name, sentence) in enumerate(members):
                 self.known[f"{number}/{place}"] = Candidate(name, sentence, run)
-                group[f"{number}/{place}"] = name
+                group[f"{number}/{place}"] = f"{name}, of this league" if name in self.listed["Built in"] else name
         self.listed["Anybody else"] = {WRITTEN: "as written below"}
 
     def candidate(self, key: str, written: str) -> Candidate:

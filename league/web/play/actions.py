@@ -2,32 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from nicegui import ui
 
-from dond_marl.game import Act, Action, Triple, rest
-from league.display.game import described
-from league.display.typed import LONGEST, Meant, Mistake, Wish, help_line, understood
+from dond_marl.game import Act, Action, Triple
+from league.display.game import warning
+from league.display.sentences import Mistake, Question
+from league.display.typed import LONGEST, Meant, Wish, understood
 from league.web.elements import Tag, button
 from league.web.play.live_game import Hint
-from league.web.play.view import action_of, choices, hint_text, is_final, rule_against
+from league.web.play.view import (
+    action_of,
+    choices,
+    foremost,
+    hint_text,
+    reading_text,
+    rule_against,
+    unread_text,
+)
 from partners.human import View
 
 ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)
 KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}
 
 
-class Actions:
-    """The person's controls; ``act`` is called with a legal act, ``lay`` with a split to put on the table."""
+EXAMPLES = "I take the hats, you get the rest · deal · one more ball · same as before · 50/50 · bye"
 
-    def __init__(self, act: Callable[[Action], None], lay: Callable[[Triple], None], leave: Callable[[], None]) -> None:
+
+class Asking(NamedTuple):
+    """A typed line that waits for the person's yes: what each button does, and what was typed."""
+
+    line: str
+    answers: tuple[Callable[[], None], ...]
+    before: Triple  # what lay on the person's side, to be put back
+    grave: bool  # it may leave the person with nothing, so that only its own button says it
+
+
+class Actions:
+    """The person's controls.
+
+    ``act`` is called with a legal act and the words that were typed for it, if any; ``lay`` with a split to put on the
+    table; ``leave`` when the person goes.
+    """
+
+    def __init__(
+        self,
+        act: Callable[[Action, str | None], None],
+        lay: Callable[[Triple], None],
+        leave: Callable[[], None],
+    ) -> None:
         self._act, self._lay, self._leave = act, lay, leave
         self._view: View | None = None
         self._kept: Triple = (0, 0, 0)
         self._hint: Hint | None = None
-        self._meant: Action | None = None  # read from a sentence, not yet confirmed
+        self._asking: Asking | None = None
         self._armed: Act | None = None  # pressed once, of those that are asked for twice
+        self._unread = 0  # lines in a row that were not understood
         with Tag("div", classes="whisper", hidden=True, role="status") as self._whisper:
             Tag("span", "Psst", "badge")
             self._advice = Tag("p")
@@ -36,7 +69,9 @@ class Actions:
             self._buttons = {act: self._button(act) for act in ORDER}
         with Tag("form", classes="say") as form:
             label = Tag("label", "Say it in your own words", "hidden")
-            self._line = Tag("input", maxlength=LONGEST, autocomplete="off", placeholder="or say it in your own words")
+            self._line = Tag(
+                "input", maxlength=LONGEST, autocomplete="off", placeholder="or say it in your own words, in English"
+            )
             label.set(for_=self._line.html_id)
             Tag("button", "Say", "button", type="submit")
         form.on(
@@ -45,15 +80,15 @@ class Actions:
             js_handler="(event) => emit(event.target.querySelector('input').value)",
         )
         self._problem = Tag("p", "", "problem", role="alert")
-        with Tag("div", classes="confirm", hidden=True) as self._confirm:
-            self._reading = Tag("p")
-            button("Yes, say that", self._confirmed, "button primary small")
-            button("No", self._rejected, "button small")
+        with Tag("div", classes="confirm", hidden=True, role="group", aria_label="What you meant") as self._confirm:
+            self._reading = Tag("p", aria_live="polite")
+            self._answers = [button("", partial(self._answer, number), "button small") for number in range(2)]
+            self._no = button("No", self.refuse, "button small")
 
     def ask(self, view: View, kept: Triple, hint: Hint | None) -> None:
-        self._view, self._hint, self._meant, self._armed = view, hint, None, None
+        self._view, self._hint, self._armed, self._unread = view, hint, None, 0
         self._problem.say("")
-        self._confirm.set(hidden=True)
+        self._settle()
         self._whisper.set(hidden=hint is None)
         if hint is not None:
             self._advice.say(hint_text(hint, view))
@@ -67,14 +102,19 @@ class Actions:
             tag.set(disabled=True)
         self._whisper.set(hidden=True)
 
+    def preview(self, view: View, kept: Triple) -> None:
+        """Name the acts before the person's first turn; none can be pressed yet."""
+        self._label(view, kept)
+        self.rest()
+
     def show(self, kept: Triple) -> None:
         """Show what each act would mean with ``kept`` on the person's side."""
         self._kept, self._armed = kept, None
-        view = self._view
-        if view is None:
-            return
-        fits = view.theirs is not None and rest(view.counts, view.theirs) == kept
-        first = Act.AGREE if fits and rule_against(view, Act.AGREE, kept) is None else Act.PROPOSE
+        if self._view is not None:
+            self._label(self._view, kept)
+
+    def _label(self, view: View, kept: Triple) -> None:
+        first = foremost(view, kept)
         for act, label, detail, legal in choices(view, kept):
             tag, name, note = self._buttons[act]
             name.say(label)
@@ -83,7 +123,7 @@ class Actions:
             tag.set(disabled=not legal)
 
     def press(self, act: Act) -> None:
-        """Play ``act``, or say which rule forbids it; what may end the game without a deal is asked for twice."""
+        """Play ``act``, or say which rule forbids it; what may leave the person with nothing is asked for twice."""
         view = self._view
         if view is None:
             self._problem.say("It is not your turn.")
@@ -92,13 +132,13 @@ class Actions:
         if rule is not None:
             self._problem.say(f"Not legal: {rule}.")
             return
-        if is_final(act, view.state.rules) and self._armed is not act:
+        if warning(action_of(act, self._kept), view) and self._armed is not act:
             self._armed = act
             label, detail = self._buttons[act][1:]
             label.say("Really?")
             detail.say("press again, or do something else")
             return
-        self._act(action_of(act, self._kept))
+        self._act(action_of(act, self._kept), None)
 
     def _button(self, act: Act) -> tuple[Tag, Tag, Tag]:
         tag = button("", lambda: self.press(act), f"act {act.name.lower()}", aria_keyshortcuts=KEYS[act])
@@ -108,40 +148,86 @@ class Actions:
         return tag, label, detail
 
     def _read(self, line: str) -> None:
-        view = self._view
+        view, asking = self._view, self._asking
         if view is None:
             self._problem.say("It is not your turn.")
             return
+        if asking is not None and line == asking.line and not asking.grave:  # Enter once more
+            self._answer(0)
+            return
+        self.refuse()
         meant = understood(line, view)
-        self._confirm.set(hidden=True)
-        if meant is Wish.LEAVE:
-            self._leave()
+        if not line.strip():
+            self._problem.say("Type a sentence first, or use the buttons.")
+        elif meant is Wish.LEAVE:
+            leave = ("Leave the table", self._leave)
+            self._ask("Leave this game? It will not be recorded.", line, (leave,), grave=True)
+        elif meant is Wish.HELP:
+            self._problem.say(f"You can say, for example: {EXAMPLES}.")
         elif isinstance(meant, Mistake):
-            self._problem.say(f"{meant.why[0].upper()}{meant.why[1:]}.")
-        elif not isinstance(meant, Meant):
-            self._problem.say(help_line(view.state.rules))
-        elif meant.sure:
-            self._clear()
-            self._act(meant.action)
-        else:
-            self._problem.say("")
-            self._meant = meant.action
-            self._reading.say(f"Read as {described(meant.action, view)}.")
-            self._confirm.set(hidden=False)
-            if meant.action.act_type.is_offer:
-                self._lay(meant.action.oA)
+            self._refused(line, meant)
+        elif isinstance(meant, Question):
+            answers = tuple((reading_text(action, view), partial(self._play, action, line)) for action in meant.actions)
+            self._ask(meant.why, line, answers, grave=bool(warning(meant.actions[0], view)))
+        elif isinstance(meant, Meant):
+            self._confirm_or_play(meant, line, view)
 
-    def _confirmed(self) -> None:
-        if self._meant is not None and self._view is not None:
-            self._clear()
-            self._act(self._meant)
+    def _confirm_or_play(self, meant: Meant, line: str, view: View) -> None:
+        action, grave = meant.action, warning(meant.action, view)
+        if meant.sure and not grave:
+            self._play(action, None)
+            return
+        told = f"Read as {reading_text(action, view)}.{f' {grave} Really?' if grave else ''}"
+        yes = "Yes, really" if grave else "Yes, say that"
+        play = partial(self._play, action, None if meant.sure else line)
+        self._ask(told, line, ((yes, play),), grave=bool(grave))
+        if action.act_type.is_offer:
+            self._lay(action.oA)
 
-    def _clear(self) -> None:
-        """Empty the line that has just been played."""
-        ui.run_javascript(f"const line = document.getElementById('{self._line.html_id}'); if (line) line.value = ''")
+    def _refused(self, line: str, mistake: Mistake) -> None:
+        if not mistake.unread:
+            self._problem.say(f"{mistake.why[0].upper()}{mistake.why[1:]}.")
+            return
+        self._unread += 1
+        self._problem.say(unread_text(line.strip(), mistake.why, self._unread))
 
-    def _rejected(self) -> None:
-        self._meant = None
+    def _ask(self, told: str, line: str, answers: Sequence[tuple[str, Callable[[], None]]], *, grave: bool) -> None:
+        """Put a question about a typed line; the focus is on its first answer, or on No where that is grave."""
+        self._problem.say("")
+        self._unread = 0
+        self._asking = Asking(line, tuple(do for _, do in answers), self._kept, grave)
+        self._reading.say(told)
+        for place, tag in enumerate(self._answers):
+            there = place < len(answers)
+            tag.say(answers[place][0] if there else "").set(hidden=not there)
+        first = self._answers[0]
+        first.classes(add=None if grave else "primary", remove="primary" if grave else None)
+        self._confirm.set(hidden=False)
+        (self._no if grave else first).run_method("focus")
+
+    def _answer(self, number: int) -> None:
+        asking = self._asking
+        if asking is not None and number < len(asking.answers):
+            self._settle()
+            asking.answers[number]()
+
+    def _play(self, action: Action, words: str | None) -> None:
+        if self._view is not None and self._view.rule_against(action) is None:
+            clear = f"const line = document.getElementById('{self._line.html_id}'); if (line) line.value = ''"
+            ui.run_javascript(clear)
+            self._act(action, words.strip() if words else None)
+
+    def refuse(self) -> None:
+        """Drop what was read, put the table back, and give the line the focus again; nothing where nothing was read."""
+        asking = self._asking
+        if asking is None:
+            return
+        self._settle()
+        self._lay(asking.before)
+        self._line.run_method("focus")
+
+    def _settle(self) -> None:
+        self._asking = None
         self._confirm.set(hidden=True)
 
     def _take_hint(self) -> None:

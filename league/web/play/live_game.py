@@ -1,20 +1,23 @@
 """A person's game in the background: the one play loop in a thread, which waits while the person thinks.
 
-The page hears of the game through events, :class:`Asked`, then :class:`Ended` or :class:`Broken`, and answers with
-:meth:`LiveGame.say`. Nothing here knows what a page looks like: a test, or another window, can sit down the same way.
+The page hears of the game through events, :class:`Working` while a partner gets ready, :class:`Asked`, then
+:class:`Ended` or :class:`Broken`, and answers with :meth:`LiveGame.say`. Nothing here knows what a page looks like: a
+test, or another window, can sit down the same way.
 """
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
 from dond_marl.game import Act, Action, Triple
-from dond_marl.records.record import GameRecord
+from dond_marl.records.record import GameRecord, with_words
 from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Floats, Traits, Turns
@@ -37,6 +40,12 @@ class Asked(NamedTuple):
     hint: Hint | None
 
 
+class Working(NamedTuple):
+    """What keeps the partner busy before it can answer, in a line, such as making a language model."""
+
+    what: str
+
+
 class Ended(NamedTuple):
     """The game is over; ``unwritten`` says why it could not be written down, if so."""
 
@@ -50,7 +59,8 @@ class Broken(NamedTuple):
     why: str
 
 
-Event = Asked | Ended | Broken
+Event = Asked | Working | Ended | Broken
+_PARTNERS_LOG = logging.getLogger("dond_marl")  # where partners tell of what takes long
 
 
 class LiveGame:
@@ -71,13 +81,15 @@ class LiveGame:
         self.scenarios = sitting.source.block(sitting.seed, number, 1) if scenarios is None else scenarios
         self._hear = hear
         self._actions: queue.SimpleQueue[Action | None] = queue.SimpleQueue()
+        self._words: list[str | None] = []  # of the person's acts, where they were typed
         self._thread = threading.Thread(target=self._run, name=f"game {number}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def say(self, action: Action) -> None:
-        """Hand in the person's act, a legal one, after :class:`Asked`."""
+    def say(self, action: Action, words: str | None = None) -> None:
+        """Hand in the person's act, a legal one, after :class:`Asked`; ``words``: what they typed for it."""
+        self._words.append(words)
         self._actions.put(action)
 
     def leave(self) -> None:
@@ -93,7 +105,9 @@ class LiveGame:
 
     def _run(self) -> None:
         try:
-            record = play_game(self.sitting, Person(self), self.seat, self.number, self.scenarios)
+            with told_by_this_thread(lambda line: self._hear(Working(line))):
+                record = play_game(self.sitting, Person(self), self.seat, self.number, self.scenarios)
+            record = with_words(record, self.seat, self._words)
         except LeftTheTable:
             return
         except OccupantError as error:
@@ -105,6 +119,24 @@ class LiveGame:
         except OSError as error:
             unwritten = f"{self.sitting.book}: {error.strerror}; the game is not recorded"
         self._hear(Ended(record, unwritten))
+
+
+@contextmanager
+def told_by_this_thread(tell: Callable[[str], None]) -> Iterator[None]:
+    """Call ``tell`` with what partners log in this thread meanwhile, up to its first semicolon: after it come paths."""
+    own = threading.get_ident()
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.thread == own:
+                tell(record.getMessage().split(";", 1)[0])
+
+    listener = Listener()
+    _PARTNERS_LOG.addHandler(listener)
+    try:
+        yield
+    finally:
+        _PARTNERS_LOG.removeHandler(listener)
 
 
 def best_response_score(game: LiveGame) -> int | None:

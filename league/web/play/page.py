@@ -12,25 +12,33 @@ from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
 from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
+from league.web.aside import aside
 from league.web.elements import Tag, button, html, show
 from league.web.frame import Desk
 from league.web.occupants import MISTAKES, People
 from league.web.play.actions import KEYS, Actions
 from league.web.play.board import Board
-from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, best_response_score
+from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, Working, best_response_score
 from league.web.play.result import pips, result
 from league.web.play.setup_form import SetupForm, Wish, sitting_of
-from league.web.play.view import first_split, headline, talk_lines, time_left
+from league.web.play.talk import Talk
+from league.web.play.view import first_split, headline, time_left, waiting_view
 from partners.human import View
 
+# Escape is heard while a line is typed, too. T puts the focus on that line.
 SHORTCUTS = """(event) => {
+  if (event.key === "Escape") { emit("escape"); return; }
   if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   const digit = /^Digit([123])$/.exec(event.code);
   if (digit) emit((event.shiftKey ? "-" : "+") + digit[1]);
   else if (/^[apide]$/.test(event.key) && !event.shiftKey) emit(event.key);
+  else if (event.key === "t" && !event.shiftKey) document.querySelector(".say input")?.focus();
   else return;
   event.preventDefault();
 }"""
+# A game is lost when its window is loaded anew or closed, so the browser asks first while one is going on.
+ASK_BEFORE_LOSS = "window.onbeforeunload = (event) => event.preventDefault()"
+LOSE_FREELY = "window.onbeforeunload = null"
 
 
 class PlayPage:
@@ -49,15 +57,14 @@ class PlayPage:
         context.client.on_delete(self._leave)
 
     def _form(self) -> SetupForm:
-        self._people = People(self._desk.runs())
+        self._people = People(self._desk.runs(), self._desk.allowed)
         return SetupForm(self._people, self._begin)
 
     async def _begin(self, wish: Wish) -> None:
         self._setup.complain("")
-        loop = asyncio.get_running_loop()
         try:
             whom = self._people.candidate(wish.partner, wish.written)
-            sitting = await loop.run_in_executor(None, sitting_of, wish, whom, self._desk.book, self._desk.data_dir)
+            sitting = await aside(sitting_of, wish, whom, self._desk.book, self._desk.data_dir)
         except MISTAKES as mistake:
             self._setup.complain(f"{mistake}.")
             return
@@ -75,28 +82,39 @@ class PlayPage:
 
         game = LiveGame(sitting, self._number, seat, hear, scenarios)
         self._game, self._board, self._open_view = game, None, None
-        self._lay_out(sitting, seat)
+        self._typed: dict[int, str] = {}  # the person's own words, by turn
+        self._lay_out(sitting, game)
         game.start()
         background_tasks.create(self._follow(game, events), name="a person's game")
 
-    def _lay_out(self, sitting: Sitting, seat: int) -> None:
+    def _lay_out(self, sitting: Sitting, game: LiveGame) -> None:
+        """Show the table at once, whoever opens and however long that takes."""
+        seat, view = game.seat, waiting_view(game.scenarios.scenario(0), game.seat, sitting.rules)
         self._place.clear()
         with self._place, Tag("section", classes="game", tabindex="-1", aria_label="The game") as self._section:
             with Tag("header", classes="status"):
-                self._headline = Tag("h1", "The items are dealt.", aria_live="polite")
+                opens = "The items are dealt." if seat == 0 else "They open, and are thinking …"
+                self._headline = Tag("h1", opens, aria_live="polite")
                 with Tag("p", classes="facts"):
                     Tag("span", f"with {sitting.name}")
                     Tag("span", "you open" if seat == 0 else "they open")
-                    self._time = Tag("span", f"{sitting.rules.max_turns} acts in all")
+                    acts = f"{sitting.rules.max_turns} acts in all"
+                    self._time = Tag("span", acts, title="An act is one thing that either of you says.")
                     button("Leave", self._leave_table, "link")
                 self._pips = html(classes="pips", aria_hidden="true")
+                self._working = Tag("p", "", "working", hidden=True, role="status")
             self._talk = Talk(seat, sitting.name)
             with Tag("div", classes="hand") as self._hand:
-                self._table = Tag("div", classes="table")
+                with Tag("div", classes="table"):
+                    self._board = Board(view, self._moved)
+                self._board.lay(first_split(view))
+                self._board.freeze(True)
                 self._actions = Actions(self._say, self._lay, self._leave_table)
-                self._actions.rest()
-                ui.run_javascript("scrollTo(0, 0)")
-                Tag("p", "Keys: 1 2 3 take a book, hat or ball, with Shift give one; letters as shown.", "keys quiet")
+                self._actions.preview(view, self._board.kept)
+                ui.run_javascript(f"scrollTo(0, 0); {ASK_BEFORE_LOSS}")
+                keys = "Keys: 1 2 3 take a book, hat or ball, with Shift give one; T to type; letters as shown."
+                Tag("p", keys, "keys quiet")
+        self._talk.think(seat == 1)
         self._section.on("keydown", lambda event: self._key(str(event.args)), js_handler=SHORTCUTS)
 
     async def _follow(self, game: LiveGame, events: asyncio.Queue[Event]) -> None:
@@ -105,12 +123,19 @@ class PlayPage:
             if self._game is not game:
                 return
             with self._place:
+                if isinstance(event, Working):
+                    self._working.say(f"{event.what[0].upper()}{event.what[1:]}.").set(hidden=False)
+                    self._headline.say("They are getting ready …")
+                    continue
+                self._working.set(hidden=True)
                 if isinstance(event, Asked):
                     await self._asked(game, event)
                 elif isinstance(event, Ended):
                     await self._ended(game, event)
                     return
                 elif isinstance(event, Broken):
+                    ui.run_javascript(LOSE_FREELY)
+                    self._talk.think(False)
                     self._headline.say("The game cannot go on.")
                     Tag("p", event.why, "problem", role="alert").move(self._hand)
                     return
@@ -120,9 +145,7 @@ class PlayPage:
         await self._reveal(view.state)
         if self._game is not game:
             return
-        if self._board is None:
-            with self._table:
-                self._board = Board(view, self._moved)
+        assert self._board is not None
         self._board.view = view
         self._board.lay(first_split(view))
         self._board.freeze(False)
@@ -140,7 +163,7 @@ class PlayPage:
                 self._talk.think(True)
                 await asyncio.sleep(self._desk.pause)
             self._talk.think(False)
-            self._talk.show(state, self._talk.shown + 1)
+            self._talk.show(state, self._talk.shown + 1, self._typed)
 
     async def _ended(self, game: LiveGame, event: Ended) -> None:
         record = event.record
@@ -163,8 +186,8 @@ class PlayPage:
             self._best = Tag("p", "", "quiet")
         self._headline.say(" ".join(ending_text(state, game.seat)))
         again.run_method("focus", {"preventScroll": True})
-        ui.run_javascript("scrollTo({top: 0, behavior: 'smooth'})")
-        best = await asyncio.get_running_loop().run_in_executor(None, best_response_score, game)
+        ui.run_javascript(f"scrollTo({{top: 0, behavior: 'smooth'}}); {LOSE_FREELY}")
+        best = await aside(best_response_score, game)
         if best is not None and self._game is game:
             self._best.say(f"The best response to {game.sitting.name}, which knows how it answers, gets {best} here.")
 
@@ -177,8 +200,11 @@ class PlayPage:
         else:
             self._deal(1 - game.seat, game.scenarios)
 
-    def _say(self, action: Action) -> None:
-        """Play a legal act of the person: it is shown at once, the answer when the game has gone on."""
+    def _say(self, action: Action, words: str | None) -> None:
+        """Play a legal act of the person, and keep what they typed for it.
+
+        It is shown at once, the answer when the game has gone on.
+        """
         game, view = self._game, self._open_view
         if game is None or view is None:
             return
@@ -190,9 +216,17 @@ class PlayPage:
             self._board.freeze(True)
         self._headline.say("They are thinking …")
         state = apply(view.state, action)
-        self._talk.show(state, self._talk.shown + 1)
+        if words:
+            self._typed[len(view.state.history)] = words
+        self._talk.show(state, self._talk.shown + 1, self._typed)
+        self._talk.think(not state.over)
         self._show_time(state)
-        game.say(action)
+        self._take_focus()
+        game.say(action, words)
+
+    def _take_focus(self) -> None:
+        """Give the game the focus: what had it, a button or the line, is done with, and its keys are heard again."""
+        self._section.run_method("focus", {"preventScroll": True})
 
     def _hold_focus(self) -> None:
         """Give the game the focus where nothing has it: its keys work only with the focus inside it."""
@@ -209,6 +243,9 @@ class PlayPage:
             self._actions.show(self._board.kept)
 
     def _key(self, key: str) -> None:
+        if key == "escape":
+            self._actions.refuse()
+            return
         if key[0] in "+-" and key[1:] in ("1", "2", "3") and self._board is not None and self._open_view is not None:
             self._board.shift(int(key[1]) - 1, 1 if key[0] == "+" else -1)
         for act, letter in KEYS.items():
@@ -221,6 +258,7 @@ class PlayPage:
 
     def _leave_table(self) -> None:
         self._leave()
+        ui.run_javascript(LOSE_FREELY)
         self._place.clear()
         with self._place:
             self._setup = self._form()
@@ -229,37 +267,3 @@ class PlayPage:
         game, self._game = self._game, None
         if game is not None:
             game.leave()
-
-
-class Talk:
-    """The conversation of one game, for the person in ``seat``."""
-
-    def __init__(self, seat: int, partner: str) -> None:
-        self._seat, self._partner = seat, partner
-        self.shown = 0  # acts
-        with Tag("section", classes="talk", aria_label="What was said"):
-            # A log: read out as it grows.
-            with Tag("div", classes="log", role="log", tabindex="0", aria_label="Conversation") as self._log:
-                self._lines = Tag("ol", classes="lines")
-            self._thinking = Tag("p", "", "thinking", hidden=True)
-            with self._thinking:
-                Tag("span", f"{partner} is thinking", "quiet")
-                for _ in range(3):
-                    Tag("i", aria_hidden="true")
-
-    def show(self, state: State, until: int | None = None) -> None:
-        """Show the first ``until`` acts, or all; those that are there already stay."""
-        lines = talk_lines(state, self._seat)[self.shown : until]
-        for line in lines:
-            with self._lines, Tag("li", classes="me" if line.mine else "they"):
-                Tag("span", "You" if line.mine else self._partner, "who")
-                Tag("p", line.text)
-                if line.note:
-                    Tag("small", line.note)
-        self.shown += len(lines)
-        if lines:
-            log = f"document.getElementById('{self._log.html_id}')"
-            ui.run_javascript(f"const log = {log}; if (log) log.scrollTop = 1e6")
-
-    def think(self, thinking: bool) -> None:
-        self._thinking.set(hidden=not thinking)

@@ -25,7 +25,7 @@ from league.web.occupants import (
 )
 
 HINT_WORDS = {"none": "None", "random": "Random whispers", "expert": "Whispers from the expert"}
-SEATS = {"random": "Whoever is drawn", "0": "I open", "1": "They open"}
+SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 
 
@@ -33,7 +33,7 @@ DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 class Wish:
     """The choices of the form, as they were typed."""
 
-    partner: str = "expert"
+    partner: str = "prosocial"  # kind, and easy to come to a deal with: a first game should be
     written: str = ""
     seat: str = "random"
     source: str = "lewis/train"
@@ -117,7 +117,7 @@ class SetupForm:
             Tag("summary", "Somebody else")
             select("Everybody", {"": "—", **self._people.listed}, "", self._choose)
             self._sentence = Tag("p", "", "quiet")
-            text_input("In your own words", "", self._write, placeholder="boulware(exponent=2)", spellcheck="false")
+            text_input("Name and parameters", "", self._write, placeholder="boulware(exponent=2)", spellcheck="false")
 
     def _rest(self) -> None:
         wish = self.wish
@@ -136,6 +136,7 @@ class SetupForm:
                 select("Saying no", DISAGREE, wish.disagree, chosen("disagree"))
                 text_input("Acts in all", wish.max_turns, chosen("max_turns"), inputmode="numeric")
                 text_input("Seed", "", chosen("seed"), inputmode="numeric", placeholder="another one each time")
+            Tag("p", "An act is one thing that either of you says: an offer, a yes, a no.", "quiet")
 
     def _choose(self, key: str) -> None:
         if not self._people.knows(key):

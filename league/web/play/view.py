@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from dond_marl.game import ITEMS, Act, Action, Rules, State, Triple, rest, worth
+from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
+from league.display.game import talk_would_end
 from league.display.svg.markup import points
 from league.web.play.live_game import Hint
 from partners.human import View
@@ -25,8 +27,8 @@ class Line(NamedTuple):
     """One act of the conversation."""
 
     mine: bool
-    text: str
-    note: str  # what it comes to for the person
+    text: str  # the person's own words where they typed some
+    note: str  # what it comes to for the person, and how the words were read
 
 
 class Choice(NamedTuple):
@@ -44,11 +46,17 @@ def lanes(view: View) -> tuple[Lane, ...]:
     return tuple(Lane(*lane) for lane in zip(ITEMS, view.counts, view.values, theirs, strict=True))
 
 
+def waiting_view(scenario: Scenario, seat: int, rules: Rules) -> View:
+    """The table as the person in ``seat`` sees it before anything was said, whoever opens."""
+    return View(State(Scenario(scenario.counts, (scenario.utilities[seat], (0, 0, 0))), rules))
+
+
 def first_split(view: View) -> Triple:
-    """What lies on the person's side when it is asked: what the partner leaves it, or else what it last asked for."""
-    if view.theirs is not None:
-        return rest(view.counts, view.theirs)
-    return view.counts if view.mine is None else view.mine
+    """What lies on the person's side when it is asked: their last claim, before it all that is worth anything."""
+    if view.mine is not None:
+        return view.mine
+    books, hats, balls = (count if value else 0 for count, value in zip(view.counts, view.values, strict=True))
+    return books, hats, balls
 
 
 def headline(view: View) -> str:
@@ -75,7 +83,7 @@ def choices(view: View, kept: Triple) -> tuple[Choice, ...]:
         Act.INSIST: ("Insist", "the same, with more weight"),
         Act.AGREE: ("Accept", "nothing is on offer" if offered is None else f"their offer, {points(offered)} for you"),
         Act.DISAGREE: ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on"),
-        Act.END: ("Stop talking", _final(view)),
+        Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
     }
     return tuple(Choice(act, *texts[act], rule_against(view, act, kept) is None) for act in Act)
 
@@ -90,9 +98,35 @@ def rule_against(view: View, act: Act, kept: Triple) -> str | None:
     return view.rule_against(action_of(act, kept))
 
 
-def is_final(act: Act, rules: Rules) -> bool:
-    """Whether the act may end the game without anybody agreeing, so that it is asked for twice."""
-    return act is Act.END or (act is Act.DISAGREE and rules.disagree == "ends")
+def foremost(view: View, kept: Triple) -> Act:
+    """The act of the large button: to accept what is worth something, and no less than the split on the table."""
+    if view.theirs is None or rule_against(view, Act.AGREE, kept) is not None:
+        return Act.PROPOSE
+    offered = worth(view.values, rest(view.counts, view.theirs))
+    return Act.AGREE if offered and offered >= worth(view.values, kept) else Act.PROPOSE
+
+
+def reading_text(action: Action, view: View) -> str:
+    """A sentence's reading, in the words of the buttons."""
+    name = choices(view, action.oA)[action.act_type].label
+    if action.act_type.is_offer:
+        mine, theirs = in_words(action.oA), in_words(rest(view.counts, action.oA))
+        return f"{name}: you keep {mine} ({points(worth(view.values, action.oA))}), they get {theirs}"
+    if action.act_type is Act.AGREE and view.theirs is not None:
+        left = rest(view.counts, view.theirs)
+        return f"{name}: you get {in_words(left)} ({points(worth(view.values, left))})"
+    return name
+
+
+def unread_text(line: str, why: str, times: int) -> str:
+    """What is said of a line that was not understood; it changes with ``times``, how many in a row were not."""
+    shown = line if len(line) <= 60 else f"{line[:59]}…"
+    told = f"“{shown}” was not understood: {why}."
+    if times > 1:
+        told += " Try it like this: “I take the hats, you get the rest.”"
+    if times > 2:
+        told += f" That was line {times}; you can also tap the items and press Propose."
+    return told
 
 
 def time_left(state: State) -> str:
@@ -103,8 +137,8 @@ def time_left(state: State) -> str:
     return f"{left} acts left" + (", this is your last one" if left == 2 else "")
 
 
-def talk_lines(state: State, seat: int) -> tuple[Line, ...]:
-    """The conversation as the person in ``seat`` hears it."""
+def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) -> tuple[Line, ...]:
+    """The conversation as the person in ``seat`` hears it; ``typed``: their own words, by turn from 0."""
     values, counts, final = state.scenario.utilities[seat], state.scenario.counts, state.rules.disagree == "ends"
     lines = []
     for turn, action in enumerate(state.history):
@@ -113,7 +147,10 @@ def talk_lines(state: State, seat: int) -> tuple[Line, ...]:
         if action.act_type.is_offer:
             share = action.oA if mine else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"
-        lines.append(Line(mine, in_english(action, counts, variant=turn, final=final), note))
+        text = in_english(action, counts, variant=turn, final=final)
+        if typed and turn in typed:
+            text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
+        lines.append(Line(mine, text, note))
     return tuple(lines)
 
 
@@ -129,10 +166,3 @@ def hint_text(hint: Hint, view: View) -> str:
     }[act]
     sure = f", {hint.confidence:.0%} sure" if hint.confidence else ""
     return f"{what}{sure}"
-
-
-def _final(view: View) -> str:
-    if view.mine is None or view.theirs is None:
-        return "no deal: not both have claimed"
-    fits = rest(view.counts, view.theirs) == view.mine
-    return "a deal: the claims fit" if fits else "no deal: the claims do not fit"

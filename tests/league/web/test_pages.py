@@ -78,7 +78,7 @@ def look(browser, address):
 def begin(page, partner, seat="0", **fields):
     """Sit down with whoever is written so."""
     page.get_by_text("Somebody else").click()
-    page.get_by_label("In your own words").fill(partner)
+    page.get_by_label("Name and parameters").fill(partner)
     page.get_by_label("Who opens").select_option(seat)
     page.get_by_text("Rules and chance").click()
     page.get_by_label("Seed").fill("7")
@@ -159,7 +159,7 @@ def test_a_sentence_is_read_back_before_it_is_played(look):
     page.locator(".side.they", has_text="1 hat").wait_for()
     assert line.input_value().startswith("I'd like")  # what is being typed stays, whatever else changes
     page.get_by_role("button", name="Say").click()
-    page.get_by_text(re.compile("Read as PROPOSE: you keep 1 hat, 2 balls")).wait_for()
+    page.get_by_text(re.compile("Read as Propose: you keep 1 hat, 2 balls")).wait_for()
     assert page.locator(".log li").count() == 0
     page.get_by_role("button", name="Yes, say that").click()
     page.get_by_role("heading", name="Deal!").wait_for()
@@ -190,10 +190,10 @@ def test_an_adviser_whispers_and_is_on_record(look, folder):
 def test_mistakes_in_the_choice_are_told_in_a_line(look):
     page = look()
     page.get_by_text("Somebody else").click()
-    page.get_by_label("In your own words").fill("heuristik<b>")
+    page.get_by_label("Name and parameters").fill("heuristik<b>")
     page.get_by_role("button", name="Deal the items").click()
     page.get_by_role("alert").filter(has_text="an occupant is written name or name(parameter=value").wait_for()
-    page.get_by_label("In your own words").fill("heuristik")
+    page.get_by_label("Name and parameters").fill("heuristik")
     page.get_by_role("button", name="Deal the items").click()
     page.get_by_role("alert").filter(has_text="did you mean 'heuristic'?").wait_for()
 
@@ -218,7 +218,7 @@ def test_what_was_typed_stays_while_something_else_is_chosen(look):
 def test_a_partner_that_breaks_down_is_told_of(look):
     page = look()
     page.get_by_text("Somebody else").click()
-    page.get_by_label("In your own words").fill("best_response(to=heuristic)")
+    page.get_by_label("Name and parameters").fill("best_response(to=heuristic)")
     page.get_by_label("Items and values").select_option("uniform")  # too rich to be exact about
     page.get_by_label("Who opens").select_option("1")
     page.get_by_role("button", name="Deal the items").click()

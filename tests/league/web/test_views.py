@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import logging
 import os
 import queue
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +36,19 @@ from league.web.arena.view import figures_table, landing_chart, meet
 from league.web.league.follower import Follower, Leagues, RunViewError, named_run
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
 from league.web.occupants import FEATURED, MISTAKES, Candidate, People, built_in, seat, source, source_choices, whisper
-from league.web.play.live_game import Asked, Broken, Ended, LiveGame, best_response_score, whispered
+from league.web.play.live_game import Asked, Broken, Ended, LiveGame, Working, best_response_score, whispered
 from league.web.play.result import pips, result
 from league.web.play.setup_form import Wish, sitting_of, whole_number
-from league.web.play.view import choices, first_split, headline, is_final, talk_lines
+from league.web.play.view import (
+    choices,
+    first_split,
+    foremost,
+    headline,
+    reading_text,
+    talk_lines,
+    unread_text,
+    waiting_view,
+)
 from league.web.replay.step import best_line, conversation, private_views, thoughts
 from league.web.replay.view import advice, best_answer, policy, read_records, record_files
 from partners.human import View
@@ -98,11 +109,42 @@ def test_markup_inside_markup_stays_and_nothing_is_nothing():
 # The table
 
 
-def test_the_table_opens_with_everything_and_then_with_what_the_partner_leaves():
+def test_the_table_opens_with_what_is_worth_something_and_then_with_the_persons_own_last_claim():
     assert first_split(OPENING) == (1, 2, 2)
-    assert first_split(OFFERED) == (0, 1, 0)
+    assert first_split(OFFERED) == (0, 2, 2)  # the book is worth nothing to seat_1
+    back = View(told(Action(Act.PROPOSE, (1, 0, 1)), Action(Act.PROPOSE, (0, 2, 2))))
+    assert first_split(back) == (1, 0, 1)
     assert headline(OFFERED) == "They offer you 1 hat, worth 4 points to you."
     assert headline(OPENING).startswith("You open.")
+
+
+def test_the_table_is_there_before_the_partner_has_opened_and_hides_its_values():
+    view = waiting_view(SCENARIO, 1, Rules(disagree="rejects"))
+    assert (view.counts, view.values, view.revealed) == ((1, 2, 2), (0, 4, 1), False)
+    assert view.state.scenario.utilities[1] == (0, 0, 0)
+    assert choices(view, (0, 0, 0))[Act.DISAGREE].label == "Turn down"
+
+
+def test_the_large_button_accepts_only_what_is_worth_something_and_no_less_than_the_split_on_the_table():
+    assert foremost(OPENING, (1, 2, 2)) is Act.PROPOSE
+    assert foremost(OFFERED, (0, 2, 2)) is Act.PROPOSE
+    assert foremost(OFFERED, (0, 1, 0)) is Act.AGREE
+    nothing = View(told(Action(Act.PROPOSE, (1, 2, 2))))
+    assert foremost(nothing, (0, 0, 0)) is Act.PROPOSE
+
+
+def test_a_reading_is_told_in_the_words_of_the_buttons():
+    offer = Action(Act.PROPOSE, (0, 2, 0))
+    assert reading_text(offer, OFFERED) == "Propose: you keep 2 hats (8 points), they get 1 book, 2 balls"
+    assert reading_text(Action(Act.AGREE), OFFERED) == "Accept: you get 1 hat (4 points)"
+    assert reading_text(Action(Act.DISAGREE), OFFERED) == "Walk away"
+
+
+def test_every_line_that_is_not_understood_is_told_otherwise_than_the_one_before():
+    told_ = [unread_text("hm?", "it is not clear", times) for times in range(1, 5)]
+    assert len(set(told_)) == 4
+    assert all(each.startswith("“hm?” was not understood: it is not clear.") for each in told_)
+    assert "press Propose" in told_[-1]
 
 
 def test_every_act_is_offered_exactly_where_it_is_legal():
@@ -113,25 +155,33 @@ def test_every_act_is_offered_exactly_where_it_is_legal():
     assert (accept.label, accept.detail) == ("Accept", "their offer, 4 points for you")
 
 
-def test_saying_no_is_final_only_where_it_ends_the_game():
-    assert is_final(Act.DISAGREE, Rules())
-    assert not is_final(Act.DISAGREE, Rules(disagree="rejects"))
-    assert is_final(Act.END, Rules(disagree="rejects"))
+def test_saying_no_is_turning_down_where_it_does_not_end_the_game():
     rejecting = View(apply(State(SCENARIO, Rules(disagree="rejects")), Action(Act.PROPOSE, (1, 1, 2))))
     assert choices(rejecting, (0, 0, 0))[Act.DISAGREE].label == "Turn down"
+    assert choices(OFFERED, (0, 0, 0))[Act.DISAGREE].label == "Walk away"
 
 
 def test_the_end_of_talk_is_told_for_what_it_comes_to():
     fits = View(told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 0))))
     clash = View(told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 1))))
     assert [choices(view, (0, 0, 0))[Act.END].detail for view in (OPENING, fits, clash)] == [
-        "no deal: not both have claimed", "a deal: the claims fit", "no deal: the claims do not fit",
+        "now: no deal, as not both have made an offer", "now: a deal, as both last offers fit",
+        "now: no deal, as the last offers do not fit",
     ]  # fmt: skip
 
 
 def test_lines_say_whose_they_are_and_what_they_come_to_for_the_person():
     lines = talk_lines(told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0))), 1)
     assert [(line.mine, line.note) for line in lines] == [(False, "4 points for you"), (True, "8 points for you")]
+
+
+def test_the_persons_own_words_stand_with_their_reading_below():
+    state = told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 0)))
+    own = talk_lines(state, 1, {1: "gimme the hats lol"})[1]
+    assert own.text == "gimme the hats lol"
+    assert (
+        own.note == "read as: How about I take the two hats and you get the book and the two balls? · 8 points for you"
+    )
 
 
 # Where a game landed
@@ -163,6 +213,16 @@ def test_what_was_left_on_the_table_is_told():
     assert verdict(plane_of(waste, 0)) == ("Points were left on the table: 8 for you and 8 for them was possible.")
     nothing = told(Action(Act.DISAGREE))
     assert "A fair deal was there: 1 book, 2 balls for you" in verdict(plane_of(nothing, 0))
+
+
+def test_a_deal_that_leaves_somebody_nothing_is_not_praised():
+    given_away = told(Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE))  # 0 to 10
+    fair = "A fair one was there: 1 book, 2 balls for you, 8 points to 8."
+    assert verdict(plane_of(given_away, 0)) == f"You got nothing from this deal. {fair}"
+    assert "They got nothing from this deal." in verdict(plane_of(given_away, 1))
+    poor = Scenario((1, 0, 0), ((1, 0, 0), (1, 0, 0)))
+    alone = apply(apply(State(poor), Action(Act.PROPOSE, (1, 0, 0))), Action(Act.AGREE))
+    assert verdict(plane_of(alone, 1)).endswith("No split would have given both sides something.")
 
 
 def test_endings_are_told_from_where_the_person_sits():
@@ -235,6 +295,37 @@ def test_whoever_leaves_leaves_no_record(tmp_path):
     game._thread.join(timeout=PATIENCE)
     assert heard.empty()
     assert not (tmp_path / "deep").exists()
+
+
+def test_what_was_typed_is_written_down_beside_the_act(tmp_path):
+    game, heard = begun(sitting(tmp_path, "tough"))
+    asked = heard.get(timeout=PATIENCE)
+    game.say(Action(Act.PROPOSE, asked.view.counts), "gimme everything lol")
+    heard.get(timeout=PATIENCE)
+    game.say(Action(Act.DISAGREE))
+    ended = heard.get(timeout=PATIENCE)
+    assert ended.record.words == ("gimme everything lol", None, None)
+    assert from_json((tmp_path / "deep" / "games.jsonl").read_text()) == ended.record
+
+
+def test_what_keeps_a_partner_busy_is_told_to_its_own_game_alone(tmp_path):
+    class Making:
+        """Takes its time before its first act, and says so as a local language model does."""
+
+        traits = seat_occupant("pushover").traits
+
+        def act(self, turns):
+            logging.getLogger("dond_marl.local_model").warning("making a model: two minutes; kept in /some/folder")
+            return seat_occupant("pushover").act(turns)
+
+    own, other = queue.Queue(), queue.Queue()
+    waiting = LiveGame(sitting(tmp_path), 0, 0, other.put)
+    waiting.start()
+    assert isinstance(other.get(timeout=PATIENCE), Asked)
+    LiveGame(replace(sitting(tmp_path), partner=Making()), 0, 1, own.put).start()
+    assert own.get(timeout=PATIENCE) == Working("making a model: two minutes")
+    assert isinstance(own.get(timeout=PATIENCE), Asked)
+    assert other.empty()
 
 
 def test_an_illegal_act_breaks_the_game_and_is_told(tmp_path):

@@ -122,7 +122,7 @@ def rows_of(folder: Path) -> int:
 
 def begin(page: object, partner: str, **fields: str) -> None:
     page.get_by_text("Somebody else").click()
-    page.get_by_label("In your own words").fill(partner)
+    page.get_by_label("Name and parameters").fill(partner)
     page.get_by_text("Rules and chance").click()
     page.get_by_label("Seed").fill("7")
     page.get_by_label("Who opens").select_option("0")
