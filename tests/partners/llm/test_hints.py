@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -71,6 +72,10 @@ def test_a_learner_is_trained_with_the_hints_of_a_local_model(tmp_path, model, c
     assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}") == 0
     shown = capsys.readouterr()
     assert f"hints llm (hf: {model}), every 1" in shown.out
+    assert "about 300 hints are asked in practice" in shown.out
+    assert "closing evaluation: 80 games on held-out scenarios, about " in shown.out and "n = 40 games" in shown.out
+    counts = re.findall(r"(?:greedy|sampled) play: (\d+) of about (\d+) hints", shown.out)
+    assert 40 <= int(counts[-1][0]) <= 2 * int(counts[0][1])
     assert "available (100.0%)" in shown.out and "PRIVILEGED" not in shown.out and not shown.err
     with (tmp_path / "runs" / "0001" / "progress.csv").open() as file:
         assert {row["hints_available"] for row in csv.DictReader(file)} == {"1"}

@@ -1,0 +1,255 @@
+"""Stopping: whatever a command is doing, Ctrl-C and SIGTERM end it with a word, the right code and no half file."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from league.ledger.ledger import Ledger
+from tests.command import HERE, PROGRAM, run_dond
+from tests.loopback import Page, Service, completion
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+NEVER = Page(delay=600.0)  # long after every test has given up: who waits for it has not heeded the stop
+PATIENCE = 60.0  # seconds that a process may take to end here, however busy the machine is
+TRAINING = """
+env: {scenarios: lewis, split: train, max_turns: 4}
+training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 1, hidden: [8], num_train_steps: 40, seed: 3}
+logging: {output_dir: FOLDER, tensorboard: false}
+"""
+FEW = ("--set", "hints.closing_scenarios=3")
+LEAGUE = """
+members: [tough, nice]
+learners: [{name: main, hidden: [8], rollout: 2, num_envs: 16, minibatch: 64, epochs: 1, decisions: 60}]
+heldout: [conceder]
+league: {rounds: 3, block_size: 8}
+logging: {output_dir: FOLDER, tensorboard: false}
+"""
+
+
+@pytest.fixture
+def model(monkeypatch) -> Iterator[Callable[[Callable[[int], Page]], Service]]:
+    """Makes a language model's service out of what it answers to each request, counted from 0."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    services: list[Service] = []
+
+    def make(answer: Callable[[int], Page]) -> Service:
+        services.append(Service(lambda _heard, number: answer(number)))
+        return services[-1]
+
+    yield make
+    for service in services:
+        service.close()
+
+
+def settings(folder: Path, text: str) -> Path:
+    path = folder / "settings.yaml"
+    path.write_text(text.replace("FOLDER", str(folder / "runs")))
+    return path
+
+
+def start(*words: object, program: Sequence[object] = PROGRAM) -> subprocess.Popen[str]:
+    environment = {**HERE, **{key: os.environ[key] for key in ("NO_PROXY",) if key in os.environ}}
+    command = [*map(str, (*program, *words))]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def wait_for(happened: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not happened():
+        assert process.poll() is None and time.monotonic() < until, process.communicate()
+        time.sleep(0.01)
+
+
+def stopped(process: subprocess.Popen[str], number: signal.Signals, folder: Path, times: int = 1) -> tuple[str, str]:
+    """Send the signal, ``times`` times; what the process said in ending as it should."""
+    for _ in range(times):
+        process.send_signal(number)
+    out, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + number, (out, errors)
+    assert "Traceback" not in out + errors and "Exception ignored" not in errors
+    assert len(errors.strip().splitlines()) == 1 and "stopped" in errors
+    assert not [path for path in folder.rglob("*") if path.name.endswith((".tmp", ".new"))]
+    return out, errors
+
+
+def catches(process: subprocess.Popen[str]) -> bool:
+    """Whether the process has handlers of its own for both signals."""
+    found = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{process.pid}/status").read_text())
+    return found is not None and all(int(found[1], 16) >> (number - 1) & 1 for number in SIGNALS)
+
+
+# -- moments ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_stop_in_start_up_is_heeded_before_anything_is_begun(tmp_path, number):
+    process = start("league", "--config", settings(tmp_path, LEAGUE))
+    wait_for(lambda: catches(process), process)
+    _, errors = stopped(process, number, tmp_path)
+    assert "stopped before anything was begun" in errors and not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_stop_is_heeded_while_a_model_is_waited_for(tmp_path, model, number):
+    service = model(lambda _: NEVER)
+    spec = f"llm(provider=openai, base_url='{service.url}', model=m)"
+    process = start(
+        "evaluate", "--member", spec, "--against", "heuristic", "--sample", 5, "--json", tmp_path / "e.json"
+    )
+    wait_for(lambda: service.heard, process)
+    assert "nothing is written" in stopped(process, number, tmp_path, times=3)[1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_stop_is_heeded_while_hints_are_waited_for_and_the_last_whole_update_is_kept(tmp_path, model):
+    asked = 40  # in the first update or the second, and then no more is answered
+    service = model(lambda number: completion() if number < asked else NEVER)
+    hints = f"hints={{mode: llm, provider: openai, models: {{openai: m}}, options: {{base_url: '{service.url}'}}}}"
+    more = ["--set", hints, "--set", "training.num_train_steps=100000"]
+    process = start("train", "--config", settings(tmp_path, TRAINING), *more)
+    wait_for(lambda: len(service.heard) > asked, process)
+    out, errors = stopped(process, signal.SIGTERM, tmp_path)
+    assert "about 100,000 hints are asked in practice" in out
+    assert f"go on with: {Path(sys.executable)}"[:12] in errors and "--resume" in errors
+    saved = re.search(r"saved after ([\d,]+) decisions", errors)
+    kept = list((tmp_path / "runs" / "0001" / "checkpoints").glob("*.json"))
+    assert [int(path.stem.split("_")[1]) for path in kept] == ([int(saved[1].replace(",", ""))] if saved else [])
+
+
+def test_the_closing_evaluation_under_a_models_hints_is_announced_bounded_and_stopped(tmp_path, model):
+    closing: list[int] = []
+    service = model(lambda number: NEVER if closing and number > closing[0] else completion())
+    hints = f"hints={{mode: llm, provider: openai, models: {{openai: m}}, options: {{base_url: '{service.url}'}}}}"
+    process = start("train", "--config", settings(tmp_path, TRAINING), "--set", hints, *FEW)
+    assert process.stdout is not None
+    announced = next(line for line in process.stdout if line.startswith("closing evaluation"))
+    assert "12 games on held-out scenarios, about " in announced and "hints.closing_scenarios=3" in announced
+    closing.append(len(service.heard))
+    wait_for(lambda: len(service.heard) > closing[0], process)
+    assert "the training is over and saved" in stopped(process, signal.SIGTERM, tmp_path)[1]
+
+
+# -- what Python cannot do by itself ---------------------------------------------------------------------------------
+
+HARD = {
+    "while a library computes": "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)",
+    "in a finalizer, again and again": """
+        class Slow:
+            def __del__(self):
+                time.sleep(0.1)
+        while True:
+            Slow()
+    """,
+    "where every exception is swallowed": """
+        while True:
+            try:
+                time.sleep(0.1)
+            except BaseException:
+                pass
+    """,
+}
+
+
+@pytest.mark.parametrize("moment", HARD)
+def test_a_stop_is_heeded_where_an_exception_comes_late_or_is_lost(tmp_path, moment):
+    script = tmp_path / "hard.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys, time
+            from league.cli.stops import STOPS
+            STOPS.heed_from_the_start()
+            import click
+            from league.cli.shell import Command, run
+
+            @click.command(cls=Command, interrupted="nothing is written")
+            def command():
+                print("begun", flush=True)
+            """
+        )
+        + textwrap.indent(textwrap.dedent(HARD[moment]).strip(), "    ")
+        + "\n\nsys.exit(run(command))\n"
+    )
+    process = start(program=[sys.executable, script])
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    assert "stopped: nothing is written" in stopped(process, signal.SIGTERM, tmp_path)[1]
+
+
+# -- twenty moments each ---------------------------------------------------------------------------------------------
+
+
+def league_of(folder: Path) -> str:
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        return ledger.fingerprint()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_league_stopped_at_twenty_moments_from_its_start_to_its_end_is_the_same_league(tmp_path, number):
+    whole, draw = tmp_path / "whole", random.Random(number)
+    whole.mkdir()
+    began = time.monotonic()
+    assert run_dond("league", "--config", settings(whole, LEAGUE)).returncode == 0
+    took, ends = time.monotonic() - began, 0
+    for _ in range(20):
+        folder = tmp_path / "stopped" / "runs" / "0001"
+        folder.parents[1].mkdir(exist_ok=True)
+        words = ["--resume", folder] if folder.exists() else ["--config", settings(folder.parents[1], LEAGUE)]
+        process = start("league", *words)
+        wait_for(lambda process=process: catches(process), process)
+        time.sleep(draw.random() * took)
+        if process.poll() is None:
+            stopped(process, number, tmp_path)
+        else:
+            ends += 1
+            assert process.wait() == 0, process.communicate()
+        if ends == 5:
+            break
+    assert run_dond("league", "--resume", folder).returncode == 0
+    assert league_of(folder) == league_of(whole / "runs" / "0001")
+    assert (folder / "evaluation.json").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "--run", "RUN", "--out", "OUT/report.html"],
+        ["evaluate", "--run", "RUN", "--json", "OUT/e.json"],
+        ["evaluate", "--member", "tough", "--against", "nice", "--probe", "--json", "OUT/e.json"],
+        ["experiment", "compare", "CONFIG", "--output-dir", "OUT"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_command_stopped_at_twenty_moments_leaves_no_half_file(tmp_path, words):
+    config = settings(tmp_path, LEAGUE)
+    assert run_dond("league", "--config", config).returncode == 0
+    places = {"RUN": tmp_path / "runs" / "0001", "OUT": tmp_path / "out", "CONFIG": config}
+    (tmp_path / "out").mkdir()
+    for place, path in places.items():
+        words = [word.replace(place, str(path)) for word in words]
+    began, draw, heeded = time.monotonic(), random.Random(1), 0
+    assert run_dond(*words).returncode == 0
+    took = time.monotonic() - began
+    for moment in range(20):
+        process = start(*words)
+        wait_for(lambda process=process: catches(process), process)
+        time.sleep(draw.random() * took)
+        if process.poll() is None:
+            stopped(process, SIGNALS[moment % 2], tmp_path)
+            heeded += 1
+    assert heeded
