@@ -93,7 +93,7 @@ class YesNoClient:
         """The probability of yes against no after each prompt, ``[B]``."""
         import torch
 
-        from partners.llm.local.decoding import Reading
+        from partners.llm.local.reading import Reading
 
         _, yes, no = self._answers
         logits = Reading(self._read.model).go_on(prompts)[:, [yes, no]]

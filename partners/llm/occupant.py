@@ -7,9 +7,11 @@ from typing import Any
 
 from partners.llm.cache import Mode
 from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.model import Dtype
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
-from partners.llm.prompt import HISTORY_CAP, load_template
+from partners.llm.prompt import HISTORY_CAP, load_template, openings
 from partners.llm.remote.client import RemoteClient
+from partners.llm.reply import Reading
 from partners.llm.service import Provider, ServiceSettings, Structure
 from partners.llm.student.own_model import local_model, trained_cap
 from partners.llm.student.recipe import Recipe
@@ -27,11 +29,16 @@ def llm(
     re_asks: int = 1,
     fallback: Fallback = "greedy",
     samples: int = 1,
+    reading: Reading = "strict",
     temperature: float = 0.0,
     max_tokens: int = 1024,
     structure: Structure = "auto",
     extra: dict[str, Any] | None = None,
     in_flight: int = 32,
+    timeout_s: float = 60.0,
+    deadline_s: float | None = None,
+    max_attempts: int = 4,
+    breaker_after: int = 5,
     requests_per_minute: int | None = None,
     tokens_per_minute: int | None = None,
     max_requests: int | None = None,
@@ -46,36 +53,46 @@ def llm(
     device: str = "cpu",
     download: bool = False,
     revision: str | None = None,
+    dtype: Dtype = "auto",
+    memory_mb: int = 1024,
 ) -> LLMPartner:
     """A language model that is asked what it would say: a service, or a model on this machine.
 
-    Source: specification, section 2. ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any
-    server that speaks OpenAI's protocol at ``base_url`` (up to its ``/v1``), with a key in ``$key_env`` if it needs
-    one; ``hf`` for the Hugging Face model in the folder ``model``, by default the project's own, which is made on
+    Source: specification, section 2. ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``, which goes to
+    ``base_url``, a gateway, if one is given; ``openai`` for any server that speaks OpenAI's protocol at ``base_url`` (up
+    to its ``/v1``), with a key in ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder ``model``, by default the project's own, which is made on
     first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if there is a key, otherwise the
     project's own model. ``history_cap``: acts of the history in the prompt, by default as many as the model was made
     for. ``cache``: the file that answers are recorded in, or replayed from.
 
-    Once what may be spent on a service is spent, the ``fallback`` plays. ``batch``, ``device``, ``download`` and
-    ``revision`` are those of :class:`partners.llm.local.client.LocalSettings`, the others those of :class:`LLMPartner`
-    and :class:`partners.llm.service.ServiceSettings`. Nothing is sent, and no model is read, before the first turn.
+    Once what may be spent on a service is spent, the ``fallback`` plays. ``batch``, ``device``, ``download``,
+    ``revision``, ``dtype`` and ``memory_mb`` are those of :class:`partners.llm.local.client.LocalSettings`, the others
+    those of :class:`LLMPartner` and :class:`partners.llm.service.ServiceSettings`. Nothing is sent, and no model is
+    read, before the first turn.
     """
     service = ServiceSettings(
         provider, model, base_url, key_env, temperature, max_tokens, structure, extra, in_flight, requests_per_minute,
         tokens_per_minute, max_requests, max_total_tokens, max_usd, max_seconds, prompt_price, completion_price,
-        cache, cache_mode,
+        cache, cache_mode, timeout_s=timeout_s, deadline_s=deadline_s, max_attempts=max_attempts,
+        breaker_after=breaker_after,
     )  # fmt: skip
     template = load_template(prompt_path)
     if not service.local:
         cap = HISTORY_CAP if history_cap is None else history_cap
         remote = service.cached(RemoteClient(service))
-        return LLMPartner(remote, template, history_cap=cap, re_asks=re_asks, fallback=fallback, samples=samples)
+        return LLMPartner(
+            remote, template, history_cap=cap, re_asks=re_asks, fallback=fallback, samples=samples, reading=reading
+        )
     if model is None:
         recipe = Recipe()
-        settings = LocalSettings(OWN, temperature, batch, device=device)
-        local, made_for = LocalClient(settings, partial(local_model, recipe, template)), recipe.shown_acts()
+        settings = LocalSettings(OWN, temperature, batch, device=device, dtype=dtype, memory_mb=memory_mb)
+        find, made_for = partial(local_model, recipe, template), recipe.shown_acts()
+        local = LocalClient(settings, find, openings(template))
     else:
-        settings = LocalSettings(model, temperature, batch, device=device, download=download, revision=revision)
-        local, made_for = LocalClient(settings), trained_cap(model)
+        settings = LocalSettings(
+            model, temperature, batch, device=device, download=download, revision=revision, dtype=dtype,
+            memory_mb=memory_mb,
+        )  # fmt: skip
+        local, made_for = LocalClient(settings, openings=openings(template)), trained_cap(model)
     cap = made_for if history_cap is None else history_cap
     return LocalLLMPartner(service.cached(local), local, template, history_cap=cap, fallback=fallback, samples=samples)

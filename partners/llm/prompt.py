@@ -133,6 +133,13 @@ def fixed_parts(template: Template) -> list[str]:
     return _NAME.split(template.text)[::2]
 
 
+def openings(template: Template) -> list[str]:
+    """What prompts of ``template`` begin with, whatever the position: one text for each meaning of DISAGREE."""
+    rules = [disagree_rule(rules) for rules in (Rules(), Rules(disagree="rejects"))]
+    told = [template.text.replace("{disagree_rule}", rule) for rule in rules]
+    return list(dict.fromkeys(_NAME.split(text)[0] for text in told))
+
+
 def nudged(prompt: str, reason: Reason) -> str:
     """``prompt`` for another try, after a reply that was refused for ``reason``."""
     return f"{prompt.rstrip()}\n\n{NUDGES[reason]} Return ONLY the JSON object, on a single line.\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,24 +19,29 @@ import numpy as np
 from dond_marl.seats import Doubles
 from partners.llm.client import Ask, Reply, SetupError, Usage
 from partners.llm.local.legal_lines import Lines, TokenError, legal_lines
+from partners.llm.local.model import DTYPES, Dtype
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import check_number, check_whole_number
 
 if TYPE_CHECKING:
+    from partners.llm.local.beginnings import Batch, Beginnings
     from partners.llm.local.model import LocalModel
 
 _GOLDEN = 0.6180339887498949  # multiples of it, less their whole part, fill [0, 1) evenly
 _DIGITS = 6  # of a confidence: more would show the rounding of a batch's width
 _MOST_POOLS = 4096
-_SCORED_LINES = 4096  # scored together: each takes a row of the model's memory
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
     """Which model, and how it is asked. Raises ``ValueError``.
 
-    ``model``: a folder with ``config.json`` and ``*.safetensors``, or a name in the local Hugging Face cache; with
-    ``download`` also one on the hub, at ``revision``. ``temperature``: of sampling, 0 for the likeliest answer.
+    ``model``: a folder with ``config.json`` and ``*.safetensors``, a GGUF file or a folder with one, or a name in the
+    local Hugging Face cache; with ``download`` also one on the hub, at ``revision``. ``temperature``: of sampling, 0
+    for the likeliest token each time (the line that comes of it need not be the likeliest as a whole). ``dtype``: of
+    the numbers that are computed with, by default what the folder says; a CPU takes float32 in place of float16, which
+    it is slow with. ``memory_mb``: megabytes (2^20 bytes) that reading may take beside the weights, by an estimate;
+    what does not fit together is read in smaller batches.
     """
 
     model: str
@@ -46,6 +51,8 @@ class LocalSettings:
     device: str = "cpu"
     download: bool = False
     revision: str | None = None
+    dtype: Dtype = "auto"
+    memory_mb: int = 1024
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip():
@@ -53,6 +60,9 @@ class LocalSettings:
         check_number("temperature", self.temperature, 0, 2)
         check_whole_number("batch", self.batch, 1, 100_000)
         check_whole_number("remembered", self.remembered, 0, 10**9)
+        check_whole_number("memory_mb", self.memory_mb, 1, 10**7)
+        if self.dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")
         if self.revision is not None and not self.download:
             raise ValueError("revision says what to fetch from the hub, so it needs download")
 
@@ -60,37 +70,45 @@ class LocalSettings:
 class LocalClient:
     """Asks a model of Hugging Face on this machine; a pickle holds the settings alone.
 
-    ``find`` gives the path of the model's folder when it is first needed, by default ``settings.model``. ``tally``
-    counts ``replies``, ``remembered`` ones, ``prompt_tokens`` and ``completion_tokens``.
+    ``find`` gives the path of the model's folder when it is first needed, by default ``settings.model``. ``openings``:
+    texts that prompts begin with, :func:`partners.llm.prompt.openings`; what the model makes of them is kept, and only
+    the rest of such a prompt is read. ``tally`` counts ``replies``, ``remembered`` ones, ``prompt_tokens``,
+    ``completion_tokens`` and ``read_tokens``, those that went through the model.
     """
 
     remote = False
 
-    def __init__(self, settings: LocalSettings, find: Callable[[], Path] | None = None) -> None:
-        self.settings = settings
+    def __init__(
+        self, settings: LocalSettings, find: Callable[[], Path] | None = None, openings: Sequence[str] = ()
+    ) -> None:
+        self.settings, self.openings = settings, tuple(openings)
         self.tally: Counter[str] = Counter()
         self._find = find
         self._read: LocalModel | None = None
         self._lines: dict[Legal, Lines] = {}
         self._known: dict[tuple[bytes, Legal, int], Reply] = {}
+        self._beginnings: Beginnings | None = None
 
-    def __reduce__(self) -> tuple[type[LocalClient], tuple[LocalSettings, Callable[[], Path] | None]]:
-        return type(self), (self.settings, self._find)
+    def __reduce__(self) -> tuple[type[LocalClient], tuple[object, ...]]:
+        return type(self), (self.settings, self._find, self.openings)
 
     @cached_property
     def identity(self) -> Mapping[str, object]:
         """The model by the SHA-256 of its files, wherever they are, and every parameter that shapes its answers."""
         from partners.llm.local.model import fingerprint
 
-        return {"model": fingerprint(self._source()), "constrained": True, "temperature": self.settings.temperature}
+        told = {"model": fingerprint(self._source()), "constrained": True, "temperature": self.settings.temperature}
+        return told if self.settings.dtype == "auto" else {**told, "dtype": self.settings.dtype}
 
     def ready(self) -> LocalModel:
         """The model, loaded if it was not yet; the project's own is made first. Raises :class:`SetupError`."""
         if self._read is None:
             from partners.llm.local.model import load_model
 
-            download, revision, device = self.settings.download, self.settings.revision, self.settings.device
-            self._read = load_model(self._source(), download=download, revision=revision, device=device)
+            of = self.settings
+            self._read = load_model(
+                self._source(), download=of.download, revision=of.revision, device=of.device, dtype=of.dtype
+            )
         return self._read
 
     def complete(self, asks: Sequence[Ask]) -> list[Reply]:
@@ -110,7 +128,7 @@ class LocalClient:
 
         At ``temperature`` 0 all of it is on the line that is replied. Raises :class:`SetupError`.
         """
-        from partners.llm.local.decoding import score
+        from partners.llm.local.decoding import MOST_LINES, score
 
         if not asks:
             return []
@@ -121,9 +139,14 @@ class LocalClient:
             for probs, (line, _) in zip(scores, self._chosen(read, prompts, lines, [0] * len(asks)), strict=True):
                 probs[line] = 1.0
             return scores
-        for rows in _batches(list(map(len, prompts)), self.settings.batch, list(map(len, scores))):
-            scored = score(read.model, [prompts[row] for row in rows], [lines[row] for row in rows], temperature)
-            for row, probs in zip(rows, scored, strict=True):
+        for batch in self._batches(read, prompts, lines, scored=True):
+            rest, longest = batch.rest(prompts), max(max(lines[row].lengths) for row in batch.rows)
+            most = batch.plan.most_lines(len(rest), max(map(len, rest)), longest)
+            scored = score(
+                read.model, rest, [lines[row] for row in batch.rows], temperature,
+                most_lines=min(most, MOST_LINES), begun=batch.begun, tally=self.tally,
+            )  # fmt: skip
+            for row, probs in zip(batch.rows, scored, strict=True):
                 scores[row] = probs
         return scores
 
@@ -147,10 +170,11 @@ class LocalClient:
 
         line, probability = np.zeros(len(prompts), dtype=np.int64), np.zeros(len(prompts))
         uniforms = (np.array(samples) * _GOLDEN + 0.5) % 1.0
-        for rows in _batches(list(map(len, prompts)), self.settings.batch):
+        for batch in self._batches(read, prompts, lines):
+            rows = batch.rows
             line[rows], probability[rows] = choose(
-                read.model, [prompts[row] for row in rows], [lines[row].tree for row in rows],
-                self.settings.temperature, uniforms[rows],
+                read.model, batch.rest(prompts), [lines[row].tree for row in rows],
+                self.settings.temperature, uniforms[rows], begun=batch.begun, tally=self.tally,
             )  # fmt: skip
         return list(zip(line.tolist(), probability.tolist(), strict=True))
 
@@ -168,6 +192,17 @@ class LocalClient:
                 )
         return read, prompts, lines
 
+    def _batches(
+        self, read: LocalModel, prompts: list[list[int]], lines: list[Lines], *, scored: bool = False
+    ) -> list[Batch]:
+        """The prompts in batches that fit the memory. Raises :class:`SetupError`."""
+        from partners.llm.local.beginnings import Beginnings
+
+        if self._beginnings is None:
+            self._beginnings = Beginnings(read, self.openings, self.settings.memory_mb, self.tally)
+        longest = [max(of.lengths) for of in lines]
+        return self._beginnings.batches(prompts, longest, self.settings.batch, scored=scored)
+
     def _legal(self, read: LocalModel, legal: Legal) -> Lines:
         if legal not in self._lines:
             if len(self._lines) >= _MOST_POOLS:
@@ -180,21 +215,6 @@ class LocalClient:
 
     def _source(self) -> str:
         return self.settings.model if self._find is None else str(self._find())
-
-
-def _batches(lengths: Sequence[int], most: int, weights: Sequence[int] | None = None) -> Iterator[list[int]]:
-    """Rows of about the same length, at most ``most`` and ``_SCORED_LINES`` of weight together, but at least one."""
-    batch: list[int] = []
-    weight = 0
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        own = 0 if weights is None else weights[row]
-        if batch and (len(batch) == most or weight + own > _SCORED_LINES):
-            yield batch
-            batch, weight = [], 0
-        batch.append(row)
-        weight += own
-    if batch:
-        yield batch
 
 
 def _digest(prompt: str) -> bytes:

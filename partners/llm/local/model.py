@@ -1,7 +1,7 @@
 """A causal language model of Hugging Face from a folder on disk: weights, tokens, chat template or none.
 
 Nothing is fetched unless ``download`` is set, no code of the model's own is run, and weights are read from safetensors
-alone, which cannot hold code. A chat template is a program too, in a sandbox: use models that you trust.
+or GGUF alone, which cannot hold code. A chat template is a program too, in a sandbox: use models that you trust.
 """
 
 from __future__ import annotations
@@ -12,18 +12,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from partners.llm.client import SetupError
+from partners.llm.local.gguf import converted, find_gguf
 from partners.llm.prompt import SYSTEM
+
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-_HASHED = ("*.safetensors", "*.json", "*.jinja", "*.model")  # what a model's answers depend on
+DTYPES: tuple[str, ...] = get_args(Dtype)
+_HASHED = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.gguf")  # what a model's answers depend on
 _BLOCK = 1 << 20
+_FOLLOWING = ("0", "10", "x", " ", "\n", "(", "")  # what a prompt may go on with
 
 
 @dataclass
@@ -58,6 +63,19 @@ class LocalModel:
             return [row[:-1] if row and row[-1] == end else row for row in tokens]
         return self.encode([self._chat(text) for text in texts])
 
+    def beginnings(self, openings: Sequence[str]) -> list[list[int]]:
+        """The tokens that all prompts begin with that begin with each of the texts ``openings``.
+
+        What follows may change how the last characters are written: those tokens are left out. Whether a prompt does
+        begin with them must be looked up all the same, in the tokens of the whole prompt.
+        """
+        begun = []
+        for opening in openings:
+            first, *others = self.prompts([opening + more for more in _FOLLOWING])
+            shared = min(_same(first, other) for other in others)
+            begun.append(first[:shared])
+        return begun
+
     def _chat(self, text: str) -> str:
         user = {"role": "user", "content": text if self._knows_system else f"{SYSTEM}\n\n{text}"}
         return self.templated([{"role": "system", "content": SYSTEM}, user] if self._knows_system else [user])
@@ -79,18 +97,28 @@ class LocalModel:
         ))  # fmt: skip
 
 
-def load_model(source: str, *, download: bool = False, revision: str | None = None, device: str = "cpu") -> LocalModel:
+def load_model(
+    source: str, *, download: bool = False, revision: str | None = None, device: str = "cpu", dtype: Dtype = "auto"
+) -> LocalModel:
     """The model in the folder ``source``, or of that name in the local cache; with ``download`` also one on the hub.
 
-    Raises :class:`SetupError`.
+    ``source`` may be a GGUF file too, or a folder with nothing but one in it: see :mod:`partners.llm.local.gguf`.
+    ``dtype``: of the weights and of all that is computed, by default the one that they are kept in. A CPU computes in
+    float32 what is kept in float16, which it has no fast products of. Raises :class:`SetupError`.
     """
     import torch
     from huggingface_hub import snapshot_download
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = Path(source).expanduser()
+    file = find_gguf(folder)
+    if file is not None:
+        with without_bars():
+            folder = converted(file)
     if not folder.is_dir() and (folder.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1):
-        raise SetupError(f"there is no model folder {source}; name one, with config.json and *.safetensors in it")
+        raise SetupError(
+            f"there is no model folder {source}; name one, with config.json and *.safetensors in it, or a GGUF file"
+        )
     options: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False, "revision": revision}
     try:
         with without_bars():
@@ -98,7 +126,9 @@ def load_model(source: str, *, download: bool = False, revision: str | None = No
             if not download and not folder.is_dir():  # of a mere name transformers asks the hub
                 where = snapshot_download(source, local_files_only=True)
             tokenizer = AutoTokenizer.from_pretrained(where, **options)
-            model = AutoModelForCausalLM.from_pretrained(where, **options, use_safetensors=True, dtype=torch.float32)
+            model = AutoModelForCausalLM.from_pretrained(where, **options, use_safetensors=True, dtype=dtype)
+        if torch.device(device).type == "cpu" and model.dtype == torch.float16:
+            model.to(torch.float32)  # type: ignore[arg-type]  # wrapped without types
         model.to(torch.device(device))  # type: ignore[arg-type]  # wrapped without types
     except MemoryError:
         raise
@@ -110,17 +140,24 @@ def load_model(source: str, *, download: bool = False, revision: str | None = No
 
 
 def fingerprint(source: str | Path) -> str:
-    """The SHA-256 of the files that a model's answers depend on in the folder ``source``; of no folder, its name."""
+    """The SHA-256 of the files that a model's answers depend on, ``source``: a file, or those in it; else its name."""
     folder = Path(source)
-    if not folder.is_dir():
+    if not folder.is_dir() and not folder.is_file():
         return str(source)
+    files = [folder] if folder.is_file() else {path for pattern in _HASHED for path in folder.glob(pattern)}
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in _HASHED for path in folder.glob(pattern)}):
+    for path in sorted(files):
         digest.update(f"{path.name}\n{path.stat().st_size}\n".encode())
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def _same(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two texts have in common at their beginnings."""
+    both = min(len(one), len(other))
+    return next((place for place in range(both) if one[place] != other[place]), both)
 
 
 def _reason(error: Exception) -> str:

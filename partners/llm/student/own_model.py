@@ -8,29 +8,19 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from partners.llm.client import SetupError
+from partners.llm.local.model_cache import CACHE, cache_folder
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.llm.student.recipe import CARD, Recipe
 
-CACHE = "DOND_MARL_CACHE"  # the environment variable that names another cache folder
 MINUTES = "about two minutes of one core"
 
 _log = logging.getLogger("dond_marl.local_model")
-
-
-def cache_folder() -> Path:
-    """Where models are kept: ``$DOND_MARL_CACHE``, or the user's cache folder (XDG base directory specification)."""
-    own = os.environ.get(CACHE)
-    if own:
-        return Path(own).expanduser()
-    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))  # to be ignored where it is relative, says the specification
-    return (shared if shared.is_absolute() else Path.home() / ".cache") / "dond-marl"
 
 
 def local_model(recipe: Recipe, template: Template) -> Path:

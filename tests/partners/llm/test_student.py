@@ -21,6 +21,7 @@ from league.experiments.distill import DistillConfig, imitation, moves_per_secon
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.model_cache import cache_folder
 from partners.llm.occupant import llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
@@ -28,7 +29,7 @@ from partners.llm.reply import Legal, LegalReply, read_reply
 from partners.llm.service import chosen
 from partners.llm.student.distill import distill, lessons
 from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, teach
-from partners.llm.student.own_model import cache_folder, local_model, trained_cap, whole
+from partners.llm.student.own_model import local_model, trained_cap, whole
 from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond
