@@ -105,7 +105,8 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> No
     grid.update(wspace=0.16, hspace=0.26)
     plane, close = picture.add_subplot(grid[:, 0]), picture.add_subplot(grid[0, 1])
     legend = picture.add_subplot(grid[1, 1])
-    names = [_named(evaluation, evaluation.member), _named(evaluation, evaluation.against)]
+    pair = (evaluation.member, evaluation.against)
+    names = [_named(evaluation, name) for name in pair]
     marks = list(_marks(evaluation, human))
     edge = _closed(frontier(evaluation.scenarios))
     for axes in (plane, close):
@@ -122,13 +123,17 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> No
     (left, right), (bottom, top) = close.get_xlim(), close.get_ylim()
     plane.indicate_inset((left, bottom, right - left, top - bottom))
     _legend(legend, marks, most, evaluation.confidence)
-    agreed = evaluation.played.figures[BOTH].deals
-    picture.text(0.07, 0.945, " against ".join(names), fontsize=14, color=INK, weight="bold")
+    played, best = evaluation.played.figures[BOTH], evaluation.best
+    of_best = "" if best is None else f", {evaluation.shares[best.name][BOTH].mean:.1%} of the {best.name}'s"
+    played_by = (f" ({evaluation.protocols[x]})" if x in evaluation.protocols else "" for x in pair)
+    title = " against ".join(f"{name}{how}" for name, how in zip(names, played_by, strict=True))
+    picture.text(0.07, 0.945, title, fontsize=14, color=INK, weight="bold")
     picture.text(
         0.07,
         0.91,
-        f"{evaluation.source.label}: {evaluation.scenarios.size:,} scenarios, each in both seats, "
-        f"{agreed.mean:.1%} deals; max_turns {evaluation.rules.max_turns}, disagree {evaluation.rules.disagree}",
+        f"{played.points.mean:.2f} points of ten{of_best}, {played.deals.mean:.1%} deals on {evaluation.source.label}: "
+        f"{evaluation.scenarios.size:,} scenarios, both seats; max_turns {evaluation.rules.max_turns}, "
+        f"disagree {evaluation.rules.disagree}",
         fontsize=9.5,
         color=FAINT,
     )
@@ -224,7 +229,7 @@ def _legend(axes: Axes, marks: list[tuple[str, Figures, Style]], most: int, conf
         axes.text(1.0, height, means, ha="right", va="center", fontsize=8.8, color=INK)
     height = 2.5 * step
     axes.plot([0.005, 0.055], [height, height], color=INK, linewidth=1.4)
-    axes.text(0.08, height, "frontier: no mean can lie beyond", va="center", fontsize=8.8, color=INK)
+    axes.text(0.08, height, "frontier of means: single games may lie beyond", va="center", fontsize=8.8, color=INK)
     height = 1.5 * step
     axes.scatter(0.03, height, s=110, color=GAMES, alpha=0.75, linewidth=0)
     axes.text(0.08, height, f"where games landed (largest circle: {most:,})", va="center", fontsize=8.8, color=INK)

@@ -15,6 +15,8 @@ from dond_marl.yardsticks.solve import solve
 from league.standings.as_csv import write_crossplay, write_ladder
 from league.standings.crossplay import CrossPlay
 from league.standings.ladder import ladder_of
+from league.standings.lead import lead
+from league.tables.in_short import of_league
 from league.tasks.values import FACTS, Leg
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
@@ -139,3 +141,34 @@ def test_the_tables_written_hold_every_figure(tmp_path):
     with (tmp_path / "crossplay.csv").open(newline="") as file:
         cells = {(row["member"], row["against"]): row for row in csv.DictReader(file)}
     assert len(cells) == 4 and float(cells["bob, the\nsecond", "ann"]["points"]) == 4.5
+
+
+def test_a_lead_is_paired_over_the_scenarios_that_both_means_come_from():
+    cross = CrossPlay(["ann", "bob"])
+    cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
+    ann, bob = ladder_of(cross, 0.95)
+    ahead = lead(cross, "ann", "bob", 0.95)
+    assert ahead.mean == pytest.approx(ann.points.mean - bob.points.mean)
+    # By scenario ann is ahead by (8 + 7 - 3 - 6) / 2 and (5 + 0 - 6 - 0) / 2, on average by 1.25, 12.7 * 1.75 about it.
+    assert ahead.high - ahead.mean == pytest.approx(12.706 * 1.75, rel=1e-3)
+    assert lead(cross, "bob", "ann", 0.95).mean == pytest.approx(-ahead.mean)
+
+
+def test_a_lead_over_somebody_who_met_fewer_has_no_interval():
+    cross = CrossPlay(["ann", "bob", "eve"])
+    legs = [
+        leg("ann", "bob", [(8, 3), (10, 6)]),
+        leg("bob", "ann", [(6, 7), (0, 0)]),
+        leg("ann", "eve", [(8, 3), (20, 0)]),
+    ]
+    cross.add_round(SCENARIOS, legs, at_fault=[])
+    assert lead(cross, "ann", "bob", 0.95).mean > 0 and math.isnan(lead(cross, "ann", "bob", 0.95).low)
+
+
+def test_a_league_in_short_names_the_first_its_lead_and_where_the_main_stands():
+    cross = CrossPlay(["ann", "bob"])
+    assert of_league(cross, ladder_of(cross, 0.95), 0.95, ["ann"]) == "No games were played yet."
+    cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
+    told = of_league(cross, ladder_of(cross, 0.95), 0.95, ["bob"])
+    assert told.startswith("ann gets the most from all others, 5.00 ") and "1.25 (" in told and "more than bob" in told
+    assert "bob is number 2 of 2 with 3.75" in told
