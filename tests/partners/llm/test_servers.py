@@ -1,0 +1,498 @@
+"""Servers as they are found: what each can enforce, how fast it is, how it refuses, and those that mean harm."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+import threading
+import tracemalloc
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+
+from partners.llm.client import Ask, Failure, SetupError
+from partners.llm.occupant import llm
+from partners.llm.remote.chat import rates, request_body
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.retry import Rates, RetryPolicy, SystemClock
+from partners.llm.remote.slots import Slots
+from partners.llm.reply import Legal, LegalReply, read_reply
+from partners.llm.service import ServiceSettings
+from tests.loopback import FakeClock, Page, Service, completion
+
+LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
+ASK = Ask("Your move.", LEGAL)
+KEY = "sk-TESTsentinel0123456789"
+quiet = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy_and_no_key(monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "GROQ_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def serve():
+    """Starts services with a client at each, and closes them all."""
+    opened = []
+
+    def start(answer, *, clock=None, policy=None, slots=1000, **settings):
+        service = Service(answer if callable(answer) else (lambda heard, number: answer), slots=slots)
+        at_service = ServiceSettings(**{"provider": "openai", "model": "m", "base_url": service.url, **settings})
+        client = RemoteClient(at_service, policy=policy, clock=FakeClock() if clock is None else clock)
+        opened.extend([client, service])
+        return service, client
+
+    yield start
+    for thing in opened:
+        thing.close()
+
+
+def asks(number: int) -> list[Ask]:
+    return [Ask(f"{row}", LEGAL) for row in range(number)]
+
+
+# ---------------------------------------------------------------- what servers can enforce
+
+
+def obeying(schema: dict) -> Page:
+    """An answer of ``schema``, over several lines, with a confidence as llama.cpp's grammars let it through."""
+    of = schema["properties"]
+    oA = of["oA"]["enum"][0] if "enum" in of["oA"] else [0, 0, 0]
+    return completion(json.dumps({"act_type": of["act_type"]["enum"][-1], "oA": oA, "confidence": 3.5}, indent=2))
+
+
+def refusing(status: int, message: str) -> Page:
+    return Page(status, json.dumps({"error": {"message": message, "type": "invalid_request_error"}}))
+
+
+HELLO = completion("Hello! How can I help you today?")
+
+
+def openai(body):
+    form = body.get("response_format", {})
+    return obeying(form["json_schema"]["schema"]) if form.get("type") == "json_schema" else HELLO
+
+
+def llama_cpp(body):
+    form = body.get("response_format", {"type": "text"})
+    if form["type"] not in ("text", "json_object"):
+        return refusing(400, 'response_format type must be one of "text" or "json_object", but got: json_schema')
+    return obeying(form["schema"]) if "schema" in form else HELLO
+
+
+def llama_cpp_python(body):
+    form = body.get("response_format", {"type": "text"})
+    if form["type"] not in ("text", "json_object"):
+        said = {"loc": ["body", "response_format", "type"], "msg": "Input should be 'text' or 'json_object'"}
+        return Page(500, json.dumps({"error": {"message": f"[{said}]", "type": "internal_server_error"}}))
+    return obeying(form["schema"]) if "schema" in form else HELLO
+
+
+def llama_cpp_field(body):
+    return obeying(body["json_schema"]) if "json_schema" in body else HELLO
+
+
+def vllm(body):
+    if "response_format" in body:
+        return refusing(422, "extra_forbidden: response_format")
+    return obeying(body["structured_outputs"]["json"]) if "structured_outputs" in body else HELLO
+
+
+def old_vllm(body):
+    if "response_format" in body and body["response_format"]["type"] != "json_object":
+        return refusing(400, "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}]")
+    return obeying(body["guided_json"]) if "guided_json" in body else HELLO
+
+
+def json_mode(body):
+    form = body.get("response_format")
+    if form == {"type": "json_object"}:
+        return completion('{\n "greeting": {"text": "hello"}\n}')
+    return refusing(400, "only json_object is known") if form else HELLO
+
+
+def plain(body):
+    return HELLO
+
+
+SERVERS = {  # what it is found to have, and after how many probes
+    openai: ("json_schema", 1),
+    llama_cpp: ("json_object_schema", 2),
+    llama_cpp_python: ("json_object_schema", 2),
+    llama_cpp_field: ("json_schema_field", 3),
+    vllm: ("structured_outputs", 4),
+    old_vllm: ("guided_json", 5),
+    json_mode: ("json_object", 6),
+    plain: ("text", 6),
+}
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.__name__)
+def test_a_server_is_asked_once_which_form_it_has_and_the_best_is_used(serve, server):
+    form, probes = SERVERS[server]
+    service, client = serve(lambda heard, number: server(heard.body))
+    for _ in range(2):
+        replies = client.complete(asks(5))
+    assert client.form == form
+    assert client.tally["probes"] == probes
+    assert len(service.heard) == client.budget.spent.requests == probes + 10
+    assert client.tally["replies"] == 10
+    assert client.tally["retries"] == 0
+    sent = service.heard[-1].body
+    expected = request_body(client.settings, ASK._replace(prompt=sent["messages"][1]["content"]), form)
+    assert sent == expected
+    legal = [isinstance(read_reply(reply.text, LEGAL), LegalReply) for reply in replies]
+    assert legal == [form not in ("json_object", "text")] * 5
+
+
+def test_what_is_named_is_not_asked_for_and_a_cache_does_not_see_what_a_server_has(serve):
+    service, client = serve(lambda heard, number: openai(heard.body), structure="json_schema")
+    client.complete(asks(2))
+    assert len(service.heard) == 2
+    assert client.identity["structure"] == "json_schema"
+    _, asked = serve(lambda heard, number: openai(heard.body))
+    before = dict(asked.identity)
+    asked.complete(asks(1))
+    assert asked.identity == before == {**before, "structure": "text"}
+
+
+@quiet
+def test_a_server_that_is_down_is_not_taken_for_one_without_forms(serve):
+    pages = {"now": Page(503)}
+    _, client = serve(lambda heard, number: pages["now"] or openai(heard.body))
+    assert {reply.failure for reply in client.complete(asks(3))} == {Failure.SERVER}
+    assert (client.form, client.tally["failed_server"]) == (None, 3)
+    pages["now"] = None
+    client.complete(asks(3))
+    assert client.form == "json_schema"
+
+
+def test_the_cost_of_asking_what_a_server_has_is_within_the_budget(serve):
+    service, client = serve(lambda heard, number: plain(heard.body), max_requests=4)
+    assert {reply.failure for reply in client.complete(asks(3))} == {Failure.BUDGET}
+    assert len(service.heard) == client.budget.spent.requests == 4
+
+
+# ---------------------------------------------------------------- how fast servers are
+
+
+def test_a_server_that_answers_one_at_a_time_costs_no_fallback(serve):
+    slow = Page(body=completion().body, delay=0.03)
+    policy = RetryPolicy(timeout_s=0.8, deadline_s=3.0)  # 32 at once would take a second
+    service, client = serve(slow, slots=1, structure="text", clock=SystemClock(), policy=policy)
+    replies = client.complete(asks(64))
+    assert {reply.failure for reply in replies} == {None}
+    assert len(service.heard) == 64
+    assert service.most_at_once <= 4
+
+
+@quiet
+def test_what_took_too_long_is_not_sent_again(serve):
+    policy = RetryPolicy(timeout_s=0.2)
+    service, client = serve(Page(delay=60), slots=1, structure="text", clock=SystemClock(), policy=policy)
+    assert [reply.failure for reply in client.complete(asks(2))] == [Failure.TIMEOUT] * 2
+    assert len({heard.prompt for heard in service.heard}) == len(service.heard) == 2
+    assert client.tally["retries"] == 0
+
+
+def settled(parallel: int, *, most: int = 32, timeout_s: float = 60.0, each_s: float = 1.0) -> tuple[int, int]:
+    """The number in flight after 400 replies, and the most ever, at a server that works on ``parallel`` at a time."""
+    slots, seen = Slots(most, timeout_s), set()
+    for _ in range(400):
+        number = slots.limit
+        seen.add(number)
+        departed = [slots.depart() for _ in range(number)]
+        for limit in departed:
+            slots.arrive(limit, each_s * max(1.0, number / parallel), good=True)
+    return slots.limit, max(seen)
+
+
+@pytest.mark.parametrize(("parallel", "limits"), [(1, {1, 2}), (4, {4, 8}), (1000, {32})])
+def test_as_many_are_in_flight_as_are_answered_without_delay(parallel, limits):
+    limit, most = settled(parallel)
+    assert limit in limits
+    assert most == max(limits)
+
+
+def test_no_more_are_in_flight_than_the_time_out_allows_for():
+    assert settled(1, timeout_s=60, each_s=40) == (1, 1)
+
+
+def test_a_failure_of_the_service_halves_what_is_in_flight():
+    slots = Slots(32, 60)
+    while slots.limit < 32:
+        for limit in [slots.depart() for _ in range(slots.limit)]:
+            slots.arrive(limit, 1.0, good=True)
+    slots.arrive(slots.depart(), 60.0, good=False)
+    assert slots.limit == 16
+
+
+# ---------------------------------------------------------------- rates that servers tell
+
+
+def test_the_rates_that_a_service_tells_are_read():
+    told = {
+        "x-ratelimit-remaining-requests": "14370",
+        "x-ratelimit-reset-requests": "2m59.56s",
+        "x-ratelimit-remaining-tokens": "17997",
+        "x-ratelimit-reset-tokens": "20ms",
+    }
+    assert rates(told) == (14370, pytest.approx(179.56), 17997, pytest.approx(0.02))
+    assert rates({"x-ratelimit-reset-requests": "1h0m2s"}).requests_reset_s == 3602
+    assert rates({"x-ratelimit-reset-tokens": "6"}).tokens_reset_s == 6
+    for senseless in ("", "soon", "-1", "1x", "1e9", "٣", "9" * 100, "1" * 39 + "x"):
+        assert rates(dict.fromkeys(told, senseless)) in (Rates(), Rates(requests_reset_s=1e9))
+
+
+@pytest.mark.parametrize(
+    ("headers", "slept"),
+    [
+        (lambda number: ("requests", 2 - number % 3, "10s"), [10, 10]),
+        (lambda number: ("tokens", 299 - 100 * (number % 3), "1m0s"), [60, 60]),
+        (lambda number: ("requests", 0, "23h59m"), []),  # a day's rate: the service says itself when it is over
+        (lambda number: ("requests", 5000, "1m"), []),
+    ],
+)
+def test_requests_wait_where_a_service_says_that_nothing_is_left(serve, headers, slept):
+    def answer(heard, number):
+        name, left, reset = headers(number)
+        page = completion(usage=(100, 20))
+        return Page(
+            body=page.body, headers={f"x-ratelimit-remaining-{name}": f"{left}", f"x-ratelimit-reset-{name}": reset}
+        )
+
+    clock = FakeClock()
+    _, client = serve(answer, clock=clock, in_flight=1, structure="text")
+    assert {reply.failure for reply in client.complete(asks(9))} == {None}
+    assert clock.slept == pytest.approx(slept)
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_a_refusal_amid_answers_is_told_once_with_the_services_words_and_counted(serve, monkeypatch):
+    monkeypatch.setenv("THE_KEY", KEY)
+
+    def answer(heard, number):
+        return refusing(400, f"no tier\x1b[31m\nfor {KEY} {'x' * 300}") if int(heard.prompt) % 4 == 3 else completion()
+
+    service, client = serve(answer, structure="text", key_env="THE_KEY")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        replies = client.complete(asks(20))
+        client.complete(asks(20))
+    assert sum(reply.failure is Failure.REFUSED for reply in replies) == 5
+    assert client.tally["failed_refused"] == 10
+    (said,) = [str(warning.message) for warning in told]
+    assert f"the model 'm' at {service.url}: it refused a request (400): no tier [31m for [key] xxx" in said
+    assert "failed_refused" in said
+    assert said.isprintable()
+    assert len(said) < 400
+    assert KEY not in said
+
+
+@quiet
+@pytest.mark.parametrize(
+    "page",
+    [
+        refusing(400, "service tier not available"),
+        Page(413, "Request too large"),
+        Page(422, json.dumps({"detail": [{"msg": "service tier not available"}]})),
+        Page(500, json.dumps({"detail": "Input should be 'text' or 'json_object'"})),
+        Page(302, headers={"location": "https://elsewhere.example/v1"}),
+    ],
+    ids=["400", "413", "422", "500 about a form", "302"],
+)
+def test_a_service_that_refuses_everything_for_good_stops_the_run_with_its_words(serve, page):
+    service, client = serve(page, structure="text")
+    for _ in range(2):
+        with pytest.raises(SetupError, match=rf"refused each of the first 3 requests \({page.status}\): .*nothing can"):
+            client.complete(asks(50))
+    assert len(service.heard) == 3
+    words = {413: "Request too large", 302: "elsewhere.example", 500: "Input should be"}
+    with pytest.raises(SetupError, match=words.get(page.status, "service tier not available")):
+        client.complete(asks(1))
+
+
+@quiet
+def test_an_error_of_the_server_that_repeats_stops_the_run_and_one_that_passes_does_not(serve):
+    broken = refusing(500, "CUDA error: out of memory")
+    service, client = serve(broken, structure="text")
+    with pytest.raises(SetupError, match=r"answered each of 5 requests in a row with the same error \(500\): CUDA"):
+        client.complete(asks(50))
+    assert len(service.heard) == 5
+    service, client = serve(lambda heard, number: completion() if number == 0 else broken, structure="text")
+    replies = client.complete(asks(50))
+    assert [replies[0].failure, replies[1].failure] == [None, Failure.SERVER]  # it has answered once
+
+
+def test_a_long_wait_that_a_service_asks_for_is_told_in_words(serve):
+    page = Page(429, '{"error": {"message": "daily limit"}}', {"retry-after": "3600"})
+    service, client = serve(page, structure="text")
+    with pytest.warns(RuntimeWarning, match=r"allows no more requests for 60 minutes \(429\): daily limit") as told:
+        client.complete(asks(20))
+    assert len(told) == len(service.heard) == 1
+    assert client.tally["failed_paused"] == 19
+
+
+# ---------------------------------------------------------------- parameters
+
+
+def test_the_parameters_of_llm_reach_the_client():
+    said = {"timeout_s": 300.0, "max_attempts": 2, "breaker_after": 9, "in_flight": 3, "reading": "lenient"}
+    partner = llm("openai", "m", "http://127.0.0.1:9/v1", **said)
+    with closing(partner.client) as client:
+        assert client.policy == RetryPolicy(2, 300.0, 600.0, breaker_after=9)
+        assert client.settings.in_flight == 3
+        assert partner.reading == "lenient"
+    with pytest.raises(ValueError, match="timeout_s must be a number in"):
+        llm("openai", "m", "http://127.0.0.1:9/v1", timeout_s=-1)
+
+
+def test_a_gateway_in_groqs_place_gets_groqs_key_and_what_groqs_models_need(serve, monkeypatch):
+    monkeypatch.setenv("GROQ_API_KEY", KEY)
+    page = completion()
+    told = json.loads(page.body)
+    told["choices"][0]["message"]["reasoning"] = '{"act_type": 4, "oA": [0, 0, 0], "confidence": 1}'
+    model, extra = "openai/gpt-oss-20b", {"service_tier": "flex", "include_reasoning": None, "seed": None}
+    service, client = serve(Page(body=json.dumps(told)), provider="groq", model=model, extra=extra)
+    (reply,) = client.complete([ASK])
+    assert reply.text == told["choices"][0]["message"]["content"]
+    (heard,) = service.heard
+    assert heard.headers["authorization"] == f"Bearer {KEY}"
+    assert (heard.body["service_tier"], heard.body["reasoning_effort"]) == ("flex", "low")
+    assert heard.body["response_format"]["type"] == "json_schema"
+    assert not heard.body.keys() & {"include_reasoning", "seed"}
+    assert request_body(ServiceSettings(model="qwen/qwen3.6-27b"), ASK)["reasoning_effort"] == "none"
+    assert "reasoning_effort" not in request_body(ServiceSettings(model="other"), ASK)
+    assert "reasoning_effort" not in request_body(ServiceSettings("openai", model, "http://h/v1"), ASK)
+
+
+# ---------------------------------------------------------------- servers that mean harm
+
+
+@quiet
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_and_takes_no_key_with_it(serve, monkeypatch, status):
+    monkeypatch.setenv("THE_KEY", KEY)
+    other, _ = serve(completion())
+    page = Page(status, headers={"location": f"{other.url}/chat/completions"})
+    service, client = serve(page, structure="text", key_env="THE_KEY")
+    assert client.complete([ASK])[0].failure is Failure.REFUSED
+    assert (len(service.heard), len(other.heard)) == (1, 0)
+    assert service.heard[0].headers["accept-encoding"] == "identity"
+
+
+@quiet
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("packed", ["gzip", "deflate", "br", "gzip, gzip"])
+def test_a_packed_answer_that_is_huge_is_not_unpacked(serve, status, packed):
+    bomb = gzip.compress(b'{"choices": ' + b" " * 30_000_000)
+    service, client = serve(Page(status, bomb, {"content-encoding": packed}), structure="text")
+    client.complete([ASK])  # what is needed is loaded now
+    tracemalloc.start()
+    try:
+        replies = client.complete([ASK])
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [reply.failure for reply in replies] == [Failure.GARBLED]
+    assert client.tally["bad_garbled"] == len(service.heard) == 2
+    assert most < 10_000_000
+
+
+def test_a_packed_answer_of_a_fair_size_is_read(serve):
+    page = completion()
+    _, client = serve(Page(body=gzip.compress(page.body.encode()), headers={"content-encoding": "gzip"}))
+    client.form = "text"
+    assert client.complete([ASK])[0].failure is None
+
+
+@quiet
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_body_without_end_is_read_no_further_than_its_bound(serve, status):
+    page = Page(status, "x" * 65_536, again=10**9, length=10**12)
+    service, client = serve(page, structure="text")
+    assert client.complete([ASK])[0].failure is Failure.GARBLED
+    assert len(service.heard) == 1
+    assert service.pieces < 500  # what fits into the buffers of both ends is sent, and no more
+
+
+@quiet
+@pytest.mark.parametrize("length", [0, 10, 10**9])
+def test_a_body_of_another_length_than_it_says_is_counted_and_ends(serve, length):
+    page = Page(body=completion().body, length=length, cut=10**6)  # then the connection closes
+    _, client = serve(page, structure="text")
+    failure = client.complete([ASK])[0].failure
+    assert failure is (Failure.CONNECTION if length == 10**9 else Failure.GARBLED)
+    assert client.tally[f"bad_{failure}"] == 4
+
+
+@contextmanager
+def saying(data: bytes) -> Iterator[int]:
+    """The port of a server that answers whatever comes by these bytes, and then resets the connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:  # closed
+                    return
+                with connection:
+                    connection.recv(65_536)
+                    connection.sendall(data)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(timeout=30)
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("scheme", "data"),
+    [
+        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+        ("http", b'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"choices": ['),
+        ("http", b"HTTP/1.1 200 O"),
+        ("http", b"SSH-2.0-OpenSSH_9.2\r\n"),
+        ("http", b""),
+    ],
+    ids=["no TLS", "reset in the body", "reset in the head", "no HTTP", "nothing"],
+)
+def test_a_connection_that_breaks_is_counted_as_such(scheme, data):
+    with saying(data) as port:
+        settings = ServiceSettings("openai", "m", f"{scheme}://127.0.0.1:{port}/v1", structure="text")
+        with closing(RemoteClient(settings, clock=FakeClock())) as client:
+            assert client.complete([ASK])[0].failure is Failure.CONNECTION
+            assert client.tally["bad_connection"] == 4
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="a certificate is made by openssl")
+def test_a_certificate_that_cannot_be_trusted_stops_the_run_before_the_key_is_sent(tmp_path, monkeypatch):
+    monkeypatch.setenv("THE_KEY", KEY)
+    made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2"
+    files = tmp_path / "key.pem", tmp_path / "cert.pem"
+    words = ["openssl", *made.split(), "-keyout", str(files[0]), "-out", str(files[1])]
+    subprocess.run(words, check=True, capture_output=True, timeout=60)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(files[1], files[0])
+    with closing(Service(lambda heard, number: completion(), tls=tls)) as service:
+        settings = ServiceSettings("openai", "m", service.url, key_env="THE_KEY")
+        with closing(RemoteClient(settings, clock=FakeClock())) as client:
+            with pytest.raises(SetupError, match=r"has a certificate that cannot be trusted \(self-signed") as caught:
+                client.complete([ASK])
+            assert KEY not in repr(vars(caught.value)) + repr(caught.value)
+        assert service.heard == []
