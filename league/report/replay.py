@@ -17,10 +17,10 @@ from league.tasks.blobs import BlobError
 from league.tasks.values import Leg, Place, Seated, facts_of, match_index, open_source, seated
 
 
-def orders(ledger: Ledger, number: int) -> Iterator[tuple[int, Leg]]:
-    """Every leg of a committed round, after its seat order in the match: 0 or 1."""
+def orders(ledger: Ledger, number: int, *, failed: bool = False) -> Iterator[tuple[int, Leg]]:
+    """Every leg of a committed round, after its seat order in the match: 0 or 1. ``failed``: of its failed matches."""
     opens = {(first, second) for _, kind, first, second, *_ in ledger.meetings(number) if kind == "match"}
-    for leg in ledger.legs(number):
+    for leg in ledger.legs(number, failed=failed):
         yield (0 if leg.seats in opens else 1), leg
 
 

@@ -1,8 +1,8 @@
 """What the language models of a league cost: decisions, fallbacks by their cause, calls and tokens by their outcome.
 
-The ledger counts each seat's acts and how many of them a fallback played, not why. Calls are known where a member keeps
-its answers in a file (``cache``): then its matches are played again from that file, which asks nobody, and every
-refused reply and every fallback gets its class.
+The ledger counts each seat's acts and how many of them a fallback played, and why, in failed matches too. Calls are
+known where a member keeps its answers in a file (``cache``): then its matches are played again from that file, which
+asks nobody, and every refused reply and every fallback gets its class.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-
-import numpy as np
 
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import one_line
@@ -24,6 +22,7 @@ from league.ledger.ledger import ReadLedger
 from league.report.replay import orders, played_again
 from league.settings.read import Config
 from league.tables.blocks import Figure, Row, Section, Table, plain
+from league.tasks.answers import Answers
 from league.tasks.values import Member, kinds_in
 from partners.llm.partner import LLMPartner
 
@@ -51,35 +50,46 @@ def language_models(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
     counted = _counted(ledger, models)
     tables: list[Table] = [_decisions(counted, config.league.confidence)]
     notes = [
-        f"Decisions and fallbacks: in the matches of the league, from its ledger; {config.league.confidence:.0%} "
-        f"intervals as if decisions were independent. Where no legal reply came, a stated fallback played.",
+        f"Decisions and fallbacks: in the matches of the league, from its ledger, those that failed because somebody "
+        f"could not be reached included; {config.league.confidence:.0%} intervals as if decisions were independent. "
+        f"Where no legal reply came, a stated fallback played. A game in which a member was not reached counts for "
+        f"nobody.",
         *whispers,
     ]
     for member in models:
-        more_tables, more_notes = _of_file(member, config, ledger, blobs, counted[member.name][1])
+        more_tables, more_notes = _of_file(member, config, ledger, blobs)
         tables += more_tables
         notes += more_notes
     return Section("models", TITLE, tuple(notes), (*tables, *failed))
 
 
-def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, list[int]]:
-    """The decisions of each model, and how many of them a fallback played."""
-    counted = {member.name: [0, 0] for member in models}
+def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, Answers]:
+    """Who answered for each model."""
+    counted = {member.name: Answers() for member in models}
     for number in range(ledger.next_round):
-        for leg in ledger.legs(number):
-            for seat in (0, 1):
-                if (so_far := counted.get(leg.seats[seat])) is not None:
-                    so_far[0] += int(((leg.facts["turns"].astype(np.int64) + 1 - seat) // 2).sum())
-                    so_far[1] += int(leg.facts["fallbacks"][:, seat].sum(dtype=np.int64))
+        for leg in (*ledger.legs(number), *ledger.legs(number, failed=True)):
+            for name, answers in zip(leg.seats, leg.answers, strict=True):
+                if name in counted:
+                    counted[name] += answers
     return counted
 
 
-def _decisions(counted: dict[str, list[int]], confidence: float) -> Table:
-    rows = tuple(
-        Row(name, (_count(decisions), _count(fallbacks), _share(fallbacks, decisions, confidence)))
-        for name, (decisions, fallbacks) in counted.items()
-    )
-    return Table("Decisions", ("decisions", "fallbacks", "share of fallbacks"), rows)
+def _decisions(counted: Mapping[str, Answers], confidence: float) -> Table:
+    rows = [
+        {
+            "decisions": _count(own.asked),
+            "answered": _count(own.answered),
+            "fallbacks": _count(own.fallen),
+            "share of fallbacks": _share(own.fallen, own.asked, confidence),
+            **{cause: _count(times) for cause, times in own.by_cause().items()},
+            "games": _count(own.games),
+            "games left out": _count(own.left_out),
+        }
+        for own in counted.values()
+    ]
+    heads = tuple(dict.fromkeys(head for row in rows for head in row))
+    table = tuple(Row(name, tuple(row.get(head) for head in heads)) for name, row in zip(counted, rows, strict=True))
+    return Table("Decisions", heads, table)
 
 
 def _share(happened: int, of: int, confidence: float) -> Figure | None:
@@ -93,30 +103,27 @@ def _count(number: float) -> Figure:
     return plain(number, "count")
 
 
-def _of_file(
-    member: Member, config: Config, ledger: ReadLedger, blobs: Path, fallbacks: int
-) -> tuple[list[Table], list[str]]:
+def _of_file(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[list[Table], list[str]]:
     """Calls, tokens and classes of a member that keeps its answers in a file."""
     kind, options = parse_spec(member.spec or "")
     cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
-    none = "; no decision was a fallback's" if not fallbacks else f"; the causes of its {fallbacks:,} are not known"
     if not isinstance(cache, str):
-        return [], [f"{member.name} keeps no answers (cache), so that its calls and tokens are not known{none}."]
+        return [], [f"{member.name} keeps no answers (cache), so that its calls and tokens are not known."]
     try:
         calls, models = _calls(Path(cache).expanduser())
     except (OSError, sqlite3.Error) as error:
-        return [], [f"{member.name}: the file of its answers, {cache}, cannot be read ({one_line(error)}){none}."]
+        return [], [f"{member.name}: the file of its answers, {cache}, cannot be read ({one_line(error)})."]
     heads = ("calls", "prompt tokens", "completion tokens")
     tables = [Table(f"Calls of {member.name}, by what came of them", heads, calls, label="class")]
     notes = [
         f"Calls of {member.name}: what {cache} holds, each question once; leagues that share the file share its calls."
     ]
     if models and all(FINGERPRINT.fullmatch(model) for model in models):
-        notes.append(f"{member.name} runs on this machine and can only say legal lines: no reply was refused{none}.")
+        notes.append(f"{member.name} runs on this machine and can only say legal lines: no reply was refused.")
         return tables, notes
     classes = _classes(member, config, ledger, blobs)
     if isinstance(classes, str):
-        return tables, [*notes, f"Its replies cannot be told apart by class: its matches {classes}{none}."]
+        return tables, [*notes, f"Its replies cannot be told apart by class: its matches {classes}."]
     return [*tables, Table(f"Decisions of {member.name}, by class", ("times",), classes, label="class")], notes
 
 
@@ -148,7 +155,7 @@ def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) ->
         return partner
     instead = {name: model for name, model in replayed.items() if not isinstance(model, str)}
     for number in range(ledger.next_round):
-        for order, leg in orders(ledger, number):
+        for order, leg in (*orders(ledger, number), *orders(ledger, number, failed=True)):
             if member.name in leg.seats:
                 again = played_again(config, ledger, blobs, number, order, leg, instead)
                 if isinstance(again, str):
