@@ -1,0 +1,331 @@
+"""A seat that was not reached has no score of its own: its games count for nobody, and too many of them are refused."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dond_marl.game import Rules
+from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import UNREACHED, Cause
+from league.evaluation.evaluate import evaluate
+from league.evaluation.matches import PlayError, Terms, UnreachedError, play_seats, score
+from league.ledger.ledger import Ledger, ReadLedger
+from league.report.collect import collect
+from league.rounds.gates import judge
+from league.settings.learner import Gate
+from league.settings.read import Config, dump, parse
+from league.standings.crossplay import CrossPlay
+from league.standings.duplicate_rating import sessions
+from league.standings.history import history_of, points_of
+from league.standings.ladder import ladder_of
+from league.tasks.answers import CAUSES
+from league.tasks.practice import train
+from league.tasks.values import Leg, Place, play
+from partners.learning.experience import LearningSeat
+from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.practice import UnreachedError as OpponentUnreached
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.scripted.heuristic import Heuristic
+from tests.command import dond
+from tests.killing import run as run_league
+from tests.league.absent import install_absent
+from tests.league.backends.backend_tasks import match, matches, seat
+from tests.league.backends.backend_tasks import practice as practice_task
+
+LEWIS = open_source("lewis", split="train")
+FEW, MANY = "absent(share=0.03)", "absent(share=0.5)"
+
+
+@pytest.fixture
+def absent(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(install_absent(tmp_path / "site")))
+    catalogue.cache_clear()
+    yield
+    catalogue.cache_clear()
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def place(tmp_path) -> Place:
+    return Place(tmp_path / "blobs")
+
+
+# -- one match -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cause", UNREACHED)
+def test_a_match_in_which_a_member_is_out_of_reach_too_often_fails_by_its_fault(absent, place, cause):
+    result = play(match(seat("tough"), seat(f"absent(share=0.5, cause={int(cause)})"), size=64), place)
+    assert result.failed == f"absent(share=0.5, cause={int(cause)})"
+    assert result.cause.startswith("it could not be reached in ") and "(5% may be)" in result.cause
+    assert len(result.legs) == 1  # nobody is asked for the games of the other seat
+
+
+@pytest.mark.parametrize("cause", [Cause.UNPARSABLE, Cause.ILLEGAL, Cause.FORFEIT])
+def test_answers_that_are_the_members_own_failure_count(absent, place, cause):
+    result = play(match(seat("tough"), seat(f"absent(cause={int(cause)})"), size=16), place)
+    assert result.failed is None and all(leg.counted is None for leg in result.legs)
+    answers = result.legs[0].answers[1]
+    assert answers.answered == 0 and answers.fallen == answers.asked > 0
+    assert answers.causes[CAUSES.index(cause)] == answers.asked
+
+
+def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, place):
+    result = play(match(seat("tough"), seat(FEW), size=200), place)
+    assert result.failed is None
+    for leg in result.legs:
+        side = leg.seats.index(FEW)
+        assert leg.counted is not None and (~leg.counted).sum() == leg.answers[side].left_out > 0
+        assert leg.answers[1 - side].left_out == 0
+        assert ((leg.facts["fallbacks"][:, side] > 0) == ~leg.counted).all()
+
+
+def test_the_bound_is_a_setting_of_the_league(absent, place):
+    task = match(seat("tough"), seat(MANY), size=32)
+    assert play(task, place).failed == MANY
+    assert play(dataclasses.replace(task, unreached=1.0), place).failed is None
+
+
+def test_settings_without_the_bound_are_the_text_that_they_were(tmp_path):
+    plain = Config()
+    assert "unreached" not in dump(plain)
+    other = plain.model_copy(update={"league": plain.league.model_copy(update={"unreached": 0.2})})
+    assert "unreached: 0.2" in dump(other) and parse(dump(other)) == other
+
+
+# -- folds -----------------------------------------------------------------------------------------------------------
+
+
+def left_out(leg: Leg, games: np.ndarray) -> Leg:
+    """The leg, seat_0 not reached in some of its games."""
+    causes = np.zeros((len(leg.facts), 2, len(CAUSES)), dtype=np.int8)
+    causes[games, 0, CAUSES.index(Cause.UNREACHABLE)] = 1
+    return leg._replace(causes=causes)
+
+
+def test_every_fold_says_the_same_as_if_the_games_had_not_been_played(place):
+    scenarios = LEWIS.block(5, 48, 128)
+    legs = [leg for task in matches(["heuristic", "tough", "linear"], size=128) for leg in play(task, place).legs]
+    gone = np.flatnonzero(np.arange(128) % 40 == 7)
+    kept = np.setdiff1d(np.arange(128), gone)
+    names = ["heuristic", "tough", "linear"]
+    silent, short = CrossPlay(names), CrossPlay(names)
+    silent.add_round(scenarios, [left_out(leg, gone) for leg in legs], ())
+    short.add_round(scenarios.rows(kept), [leg._replace(facts=leg.facts[kept]) for leg in legs], ())
+    for one, other in zip(ladder_of(silent, 0.95), ladder_of(short, 0.95), strict=True):
+        assert one.answers.left_out > 0
+        assert repr(one._replace(answers=other.answers)) == repr(other)  # a figure that is not known is no equal of it
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(silent.payoffs(), short.payoffs(), strict=True))
+    numbers = {name: place for place, name in enumerate(names)}
+    for one, other in zip(
+        sessions(scenarios, [left_out(leg, gone) for leg in legs], numbers),
+        sessions(scenarios.rows(kept), [leg._replace(facts=leg.facts[kept]) for leg in legs], numbers),
+        strict=True,
+    ):
+        assert (
+            one.entrants == other.entrants and (one.shares == other.shares).all() and (one.groups == other.groups).all()
+        )
+    points = points_of(scenarios, [left_out(legs[0], gone)])[legs[0].seats]
+    assert np.isnan(points[gone]).all() and not np.isnan(points[kept]).any()
+
+
+def test_a_gate_compares_on_the_games_that_count_alone():
+    draw = np.random.default_rng(0)
+    own, theirs, before = (draw.uniform(0, 10, (3, 2, 60)) for _ in range(3))
+    groups, gone = np.arange(60), np.arange(60) % 20 == 3
+    kept = ~gone
+    for kind in ("points", "win_rate"):
+        gate = Gate(kind=kind)
+        missing = [np.where(gone, np.nan, points) for points in (own, theirs, before)]
+        part = [points[:, :, kept] for points in (own, theirs, before)]
+        assert judge(gate, *missing, groups, 1) == judge(gate, *part, groups[kept], 1)
+
+
+# -- practice --------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_learned_from_a_game_in_which_the_opponent_was_not_reached(absent):
+    network = PolicyNetwork(NetworkShape(4, 10, False, False, (8,)))
+    learner, scenarios = LearningSeat(network), LEWIS.block(0, 0, 200)
+    games = rollout((learner, seat_occupant("absent(share=0.2)")), scenarios, Rules(), seed=1)
+    said = (games.turns.astype(int) + 1) // 2
+    experience = learner.experience(games, np.ones((200, 2)))
+    assert 0 < (~games.counted).sum() < 100
+    assert experience.size == said[games.counted].sum() < said.sum()
+    assert (experience.played.sum(dim=0).numpy() == np.where(games.counted, said, 0)).all()
+    assert (experience.reward.sum(dim=0).numpy() == games.counted).all()
+
+
+def test_practice_against_an_opponent_out_of_reach_is_refused_and_a_few_games_of_it_are_left_out(absent):
+    network = PolicyNetwork(NetworkShape(4, 10, False, False, (8,)))
+    plan = Practice(LEWIS, Rules(), decisions=300, games=100, seed=5)
+    with pytest.raises(OpponentUnreached, match=r"could not be reached in \d+ of \d+ games of an update \(5% may be\)"):
+        practice(network, [Opponent(seat_occupant(MANY), 1.0)], plan, update=0, games_before=0)
+    _, few = practice(network, [Opponent(seat_occupant(FEW), 1.0)], plan, update=0, games_before=0)
+    assert 0 <= few.deals <= 1 and few.games % 100 == 0
+
+
+def test_a_learner_whose_opponent_is_out_of_reach_stays_as_it_was(absent, place):
+    task = practice_task(place, ["absent(costly=False)"])
+    result = train(task, place)
+    assert result.failed == "main" and result.state == task.state and result.content is None
+    assert "could not be reached" in result.cause
+
+
+# -- evaluation ------------------------------------------------------------------------------------------------------
+
+
+def few_terms(size: int = 200) -> Terms:
+    return Terms(LEWIS, LEWIS.block(0, 0, size), Rules())
+
+
+def test_an_evaluation_of_a_member_that_never_spoke_gives_no_figures(absent, tmp_path, capsys):
+    path = tmp_path / "e.json"
+    assert dond("evaluate", "--member", "absent", "--against", "heuristic", "--sample", 20, "--json", path) == 1
+    said = capsys.readouterr()
+    assert "points of ten" not in said.out and "Traceback" not in said.err
+    assert "no figures for absent" in said.err and "not reached" in said.err
+    document = json.loads(path.read_text())
+    counts = document["answers"]["absent"]
+    assert document["figures"] is None and document["refused"] in said.err
+    assert counts["answered"] == 0 and counts["causes"] == {"not reached": counts["asked"]}
+
+
+def test_an_evaluation_says_who_answered_above_its_tables_and_in_its_files(absent, tmp_path, capsys):
+    files = {name: tmp_path / f"e.{name}" for name in ("json", "csv")}
+    flags = [text for name, path in files.items() for text in (f"--{name}", path)]
+    assert dond("evaluate", "--member", FEW, "--against", "pushover", "--sample", 200, "--max-turns", 2, *flags) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    counts = json.loads(files["json"].read_text())["answers"][FEW]
+    assert counts["asked"] == counts["answered"] + counts["fallen_back"] and counts["games_left_out"] > 0
+    told = f"made {counts['answered']:,} of its {counts['asked']:,} decisions itself"
+    assert told in said and said.index(told) < said.index("own points")
+    assert f"{counts['games_left_out']} of 400 games are left out" in said
+    (asked,) = (row for row in rows_of(files["csv"]) if row["figure"] == "decisions, asked")
+    assert asked["who"] == FEW and asked["mean"] == str(counts["asked"])
+
+
+def test_games_out_of_reach_enter_no_figure_of_an_evaluation(absent):
+    evaluation = evaluate(FEW, "pushover", LEWIS, Rules(2), sample=200)
+    kept = 400 - evaluation.answers[FEW].left_out
+    assert kept < 400
+    for line in evaluation.lines:
+        assert line.figures["both seats"].points.n == kept
+    result = score(seat_occupant(FEW), Heuristic(), few_terms())
+    assert result.points.n == 400 - result.answers["the member"].left_out < 400
+    with pytest.raises(UnreachedError):
+        score(seat_occupant(MANY), Heuristic(), few_terms())
+
+
+def test_the_final_evaluation_leaves_out_whoever_is_not_always_reached(absent):
+    far = seat_occupant(FEW)
+    with pytest.raises(PlayError, match=r"absent.* failed as seat_0: UnreachedError"):
+        play_seats(few_terms(), "main", (Heuristic(), Heuristic()), FEW, far)
+
+
+# -- a league --------------------------------------------------------------------------------------------------------
+
+SETTINGS = {
+    "env": {"scenarios": "lewis", "split": "train"},
+    "league": {"rounds": 2, "block_size": 32, "costly": 6},
+    "members": ["heuristic", "tough", "linear", {"kind": "absent", "name": "dead"}],
+}
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory) -> Path:
+    """A league with a member that is never reached, and the folder of its run."""
+    folder = tmp_path_factory.mktemp("league")
+    install_absent(folder / "site")
+    (folder / "league.yaml").write_text(json.dumps({**SETTINGS, "logging": {"output_dir": str(folder / "runs")}}))
+    done = run_league("--config", folder / "league.yaml", env={**os.environ, "PYTHONPATH": str(folder / "site")})
+    assert done.returncode == 0, done.stderr
+    (folder / "said.txt").write_text(done.stdout)
+    return folder / "runs" / "0001"
+
+
+def test_a_member_that_never_spoke_has_no_rank_no_rating_and_no_place_in_the_meta_game(played):
+    ladder = rows_of(played / "ladder.csv")
+    *ranked, dead = ladder
+    assert [row["rank"] for row in ranked] == ["1", "2", "3"] and dead["member"] == "dead"
+    assert dead["rank"] == "" and dead["points"] == "nan" and int(dead["failed_matches"]) > 0
+    assert dead["unranked_because"].startswith("all its matches failed")
+    assert dead["answered"] == "0" and dead["asked"] == dead["fallbacks"] == dead["unreachable"] != "0"
+    assert all(row["fallbacks"] == "0" for row in ranked)
+    ratings = [row["member"] for row in rows_of(played / "ratings.csv")]
+    assert "dead" not in ratings and len(ratings) == 3
+    assert "dead" not in json.loads((played / "meta_game.json").read_text())["members"]
+    said = (played.parents[1] / "said.txt").read_text()
+    assert "dead has no rank: all its matches failed" in " ".join(said.split())
+    assert "failed by the fault of dead: it could not be reached in 32 of 32 games" in said
+
+
+def test_partners_of_a_member_that_never_spoke_score_what_they_score_without_it(played, tmp_path):
+    members = [member for member in SETTINGS["members"] if member != SETTINGS["members"][-1]]
+    settings = {**SETTINGS, "members": members, "logging": {"output_dir": str(tmp_path / "runs")}}
+    (tmp_path / "league.yaml").write_text(json.dumps(settings))
+    assert run_league("--config", tmp_path / "league.yaml").returncode == 0
+    alone = rows_of(tmp_path / "runs" / "0001" / "ladder.csv")
+    beside = rows_of(played / "ladder.csv")[:-1]
+    for row in (*alone, *beside):
+        del row["asked"], row["answered"]  # in the failed matches too
+    assert alone == beside
+    assert (tmp_path / "runs" / "0001" / "ratings.csv").read_text() == (played / "ratings.csv").read_text()
+
+
+def test_a_failed_match_keeps_what_was_asked_and_a_resumed_league_says_the_same(played, absent):
+    with Ledger(played / "ledger.sqlite") as ledger:
+        counted = [leg for number in range(2) for leg in ledger.legs(number)]
+        lost = [leg for number in range(2) for leg in ledger.legs(number, failed=True)]
+        assert lost and all("dead" in leg.seats for leg in lost) and not any("dead" in leg.seats for leg in counted)
+        cross = history_of(ledger, ledger.config()).cross
+        assert cross.answers["dead"].fallen == sum(leg.answers[leg.seats.index("dead")].asked for leg in lost) > 0
+        assert ladder_of(cross, 0.95)[-1].unranked_because
+
+
+def test_the_report_shows_how_often_a_model_answered(played, absent):
+    ladder = next(section for section in collect(played).sections if section.key == "ladder")
+    table = ladder.blocks[0]
+    column = table.heads.index("answered")
+    cells = {row.label: row.cells[column] for row in table.rows}
+    assert cells["dead"].startswith("0 of ") and "not reached" in cells["dead"] and cells["heuristic"] is None
+    assert any("dead has no rank" in note for note in ladder.notes)
+
+
+# -- ledgers of before -----------------------------------------------------------------------------------------------
+
+
+def test_a_ledger_of_before_is_read_its_causes_unknown(played, tmp_path):
+    old = tmp_path / "ledger.sqlite"
+    with closing(sqlite3.connect(played / "ledger.sqlite")) as source, closing(sqlite3.connect(old)) as target:
+        source.backup(target)
+        size, (packed, place) = (
+            32,
+            target.execute("SELECT facts, rowid FROM matches WHERE length(facts) > 288").fetchone(),
+        )
+        target.execute("UPDATE matches SET facts = ? WHERE rowid = ?", (packed[: 9 * size], place))
+        target.execute("PRAGMA user_version = 2")
+        target.execute("UPDATE tasks SET failed = NULL")
+        target.commit()
+    with ReadLedger(old) as ledger:
+        known = [leg for number in range(2) for leg in ledger.legs(number) if "dead" in leg.seats]
+        unknown = [leg for leg in known if leg.causes is None]
+        answers = unknown[0].answers[unknown[0].seats.index("dead")]
+        assert len(unknown) == 1 and unknown[0].counted is None
+        assert answers.by_cause() == {"cause not kept": answers.asked}
