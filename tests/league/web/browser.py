@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -91,7 +92,7 @@ def missing() -> str | None:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[str]:
+def serving(folder: Path, *arguments: str, stop: str = "SIGINT", code: int = 130) -> Iterator[str]:
     """The pages over the files in ``folder``; their address. Whatever goes wrong in the server fails at the end."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -133,6 +134,8 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
     while time.monotonic() < until and server.poll() is None:
         try:
             urllib.request.urlopen(f"{address}/static/style.css", timeout=5).close()
+            return
+        except urllib.error.HTTPError:  # it is served, to somebody with a key
             return
         except OSError:
             time.sleep(0.1)
