@@ -15,6 +15,7 @@ class Step(NamedTuple):
 
     state: State
     action: Action | None
+    words: str | None = None  # what a person typed for the act, where they did
 
     @property
     def number(self) -> int:
@@ -28,8 +29,8 @@ def steps(record: GameRecord) -> tuple[Step, ...]:
     Raises :class:`~dond_marl.records.record.RecordError` where the acts do not lead to the recorded outcome.
     """
     state, acts = State(record.scenario, record.rules), []
-    for action in record.actions:
-        acts.append(Step(state, action))
+    for turn, action in enumerate(record.actions):
+        acts.append(Step(state, action, record.words[turn] if record.words else None))
         if len(acts) < len(record.actions):
             state = apply(state, action)
     return (*acts, Step(replay(record), None))

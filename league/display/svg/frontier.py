@@ -78,11 +78,24 @@ def verdict(at: Plane) -> str:
             f"Nobody gets anything. A fair deal was there: {in_words(nash.kept)} for {you}, "
             f"{nash.mine} points to {nash.theirs}."
         )
+    if not min(at.landed):
+        return _one_sided(at, nash)
     if not at.better:
         fair = " and the fairest one by Nash's measure" if (nash.mine, nash.theirs) == at.landed else ""
         return f"An efficient deal{fair}: nobody could have had more without the other having less."
     more = max(at.better, key=lambda spot: (spot.mine, spot.theirs))
     return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {they} was possible."
+
+
+def _one_sided(at: Plane, nash: Spot) -> str:
+    """A deal that leaves somebody nothing may be efficient, but deserves no praise."""
+    who = [{"you": "You", "them": "They"}.get(name, name) for name, score in zip(at.names, at.landed, strict=True)
+           if not score]  # fmt: skip
+    told = f"{' and '.join(who)} got nothing from this deal."
+    if not min(nash.mine, nash.theirs):
+        return f"{told} No split would have given both sides something."
+    fair = f"{in_words(nash.kept)} for {at.names[0]}, {nash.mine} points to {nash.theirs}"
+    return f"{told} A fair one was there: {fair}."
 
 
 def ending_text(state: State, seat: int) -> tuple[str, str]:

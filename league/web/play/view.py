@@ -66,6 +66,8 @@ def headline(view: View) -> str:
         return "You open. Tap items to sort them, then propose."
     if view.theirs is not None and history[-1].act_type.is_offer:
         left = rest(view.counts, view.theirs)
+        if not any(left):
+            return "They want everything: you would get nothing."
         how = "insist: you get" if history[-1].act_type is Act.INSIST else "offer you"
         return f"They {how} {in_words(left)}, worth {points(worth(view.values, left))} to you."
     if history[-1].act_type is Act.DISAGREE:

@@ -28,7 +28,8 @@ def conversation(all_steps: Sequence[Step], now: int, names: tuple[str, str]) ->
         seat, latest = step.state.mover, step.number == now
         parts = (
             element("span", f"{step.number + 1}. {names[seat]}", class_="who"),
-            element("p", said(step)),
+            element("p", step.words or said(step)),
+            element("small", f"read as: {said(step)}") if step.words else None,
             element("small", _comes_to(step)) if step.action.act_type.is_offer else None,
         )
         lines.append(element("li", *parts, class_=f"{SIDES[seat]}{' latest' if latest else ''}"))

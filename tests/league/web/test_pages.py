@@ -75,13 +75,13 @@ def look(browser, address):
     assert asked <= {urlsplit(address).netloc}, "a request left the machine"
 
 
-def begin(page, partner, seat="0", **fields):
+def begin(page, partner, seat="0", seed="7", **fields):
     """Sit down with whoever is written so."""
     page.get_by_text("Somebody else").click()
     page.get_by_label("Name and parameters").fill(partner)
     page.get_by_label("Who opens").select_option(seat)
     page.get_by_text("Rules and chance").click()
-    page.get_by_label("Seed").fill("7")
+    page.get_by_label("Seed").fill(seed)
     for label, value in fields.items():
         page.get_by_label(label.replace("_", " ")).select_option(value)
     page.get_by_role("button", name="Deal the items").click()
@@ -150,7 +150,7 @@ def test_an_illegal_act_is_refused_in_words_and_the_game_goes_on(look, folder):
     assert len(games_in(folder)) == before
 
 
-def test_a_sentence_is_read_back_before_it_is_played(look):
+def test_a_sentence_is_read_back_and_played_on_enter_or_dropped_on_escape(look, folder):
     page = look()
     begin(page, "pushover")
     line = page.get_by_label("Say it in your own words")
@@ -158,11 +158,64 @@ def test_a_sentence_is_read_back_before_it_is_played(look):
     page.get_by_role("button", name=re.compile("hat 1 of")).click()
     page.locator(".side.they", has_text="1 hat").wait_for()
     assert line.input_value().startswith("I'd like")  # what is being typed stays, whatever else changes
-    page.get_by_role("button", name="Say").click()
+    line.press("Enter")
     page.get_by_text(re.compile("Read as Propose: you keep 1 hat, 2 balls")).wait_for()
+    page.locator(".side.they", has_text="3 books").wait_for()
+    page.keyboard.press("Escape")  # no: the table is as it was, and the line can be mended
+    page.locator(".side.they", has_text="1 hat").wait_for()
+    page.locator(".say input:focus").wait_for()
+    line.press("Enter")
+    page.locator(".confirm button:focus", has_text="Yes, say that").wait_for()
     assert page.locator(".log li").count() == 0
-    page.get_by_role("button", name="Yes, say that").click()
+    page.keyboard.press("Enter")
     page.get_by_role("heading", name="Deal!").wait_for()
+    page.locator(".log .me", has_text="I'd like the hat and both balls, you can have the rest").wait_for()
+    page.locator(".log .me", has_text="read as: I'd like the hat and the two balls; you can have the rest.").wait_for()
+    assert games_in(folder)[-1].words[0] == "I'd like the hat and both balls, you can have the rest"
+
+
+def test_after_a_sentence_the_keys_are_heard_and_nothing_in_words_ends_the_game_unasked(look, folder):
+    page = look()
+    begin(page, "tough", "1")  # asks for everything it values
+    page.wait_for_function("document.querySelector('.act.propose:enabled')")
+    page.locator(".game:focus").wait_for()
+    page.keyboard.press("t")
+    page.keyboard.type("gimme everything")
+    page.keyboard.press("Enter")
+    page.locator(".confirm button:focus").press("Enter")
+    page.wait_for_function("document.querySelectorAll('.log li').length === 3")
+    page.locator(".game:focus").wait_for()
+    page.keyboard.press("i")  # heard at once
+    page.wait_for_function("document.querySelectorAll('.log li').length === 5")
+    line = page.get_by_label("Say it in your own words")
+    line.fill("no way")
+    line.press("Enter")
+    page.locator(".confirm button:focus", has_text="Propose: you keep").wait_for()
+    line.fill("qqq")
+    line.press("Enter")
+    page.get_by_role("alert").filter(has_text="“qqq” was not understood").wait_for()
+    line.press("Enter")
+    page.get_by_role("alert").filter(has_text="Try it like this").wait_for()
+    line.fill("bye")
+    line.press("Enter")
+    page.locator(".confirm button:focus", has_text="No").wait_for()
+    assert page.locator(".log li").count() == 5
+    page.get_by_role("button", name="Yes, really").click()
+    page.get_by_role("heading", name="No deal. You walked away.").wait_for()
+    assert games_in(folder)[-1].words == (None, "gimme everything", None, None, None, "bye")
+
+
+def test_an_offer_worth_nothing_is_accepted_only_on_a_second_press(look, folder):
+    page = look()
+    begin(page, "boulware", "1", seed="1")  # opens by asking for everything
+    page.wait_for_function("document.querySelector('.act.agree:enabled')")
+    assert "primary" not in page.locator(".act.agree").get_attribute("class")
+    page.keyboard.press("a")
+    page.locator(".act.agree", has_text="Really?").wait_for()
+    assert page.locator(".log li").count() == 1
+    page.keyboard.press("a")
+    page.get_by_role("heading", name="Deal! You accepted.").wait_for()
+    assert "You got nothing from this deal." in page.locator(".verdict").inner_text()
 
 
 def test_whoever_walks_away_is_asked_twice_and_may_leave_without_a_record(look, folder):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.record import InexactGame, RecordError, from_json, line_of, record_of, to_line
+from dond_marl.records.record import InexactGame, RecordError, from_json, line_of, record_of, to_line, with_words
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
@@ -33,7 +33,7 @@ from league.display.svg.markup import Markup, element, joined
 from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
 from league.web.arena.view import figures_table, landing_chart, meet
-from league.web.league.follower import Follower, Leagues, RunViewError, named_run
+from league.web.league.follower import Follower, Leagues, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
 from league.web.occupants import FEATURED, MISTAKES, Candidate, People, built_in, seat, source, source_choices, whisper
 from league.web.play.live_game import Asked, Broken, Ended, LiveGame, Working, best_response_score, whispered
@@ -116,6 +116,8 @@ def test_the_table_opens_with_what_is_worth_something_and_then_with_the_persons_
     assert first_split(back) == (1, 0, 1)
     assert headline(OFFERED) == "They offer you 1 hat, worth 4 points to you."
     assert headline(OPENING).startswith("You open.")
+    greedy = View(told(Action(Act.PROPOSE, (1, 2, 2))))
+    assert headline(greedy) == "They want everything: you would get nothing."
 
 
 def test_the_table_is_there_before_the_partner_has_opened_and_hides_its_values():
@@ -462,6 +464,14 @@ def test_a_step_shows_both_private_views_and_hides_no_hostile_name_as_markup():
         assert "<script" not in drawn
 
 
+def test_a_replay_shows_what_a_person_typed_as_text_and_how_it_was_read():
+    record = with_words(record_of(DEAL, ("human", "b")), 0, ["<b>gimme</b> the book"])
+    talk = conversation(steps(record), 1, record.occupants)
+    assert "&lt;b&gt;gimme&lt;/b&gt; the book" in talk
+    assert "like the book and the two balls; you can have the rest." in talk
+    assert [step.words for step in steps(record)] == ["<b>gimme</b> the book", None, None]
+
+
 def test_files_of_games_are_found_and_a_bad_line_is_told_with_its_place(tmp_path):
     good = tmp_path / "a" / "good.jsonl"
     good.parent.mkdir()
@@ -610,7 +620,6 @@ def test_leagues_are_found_latest_first_and_one_follower_serves_all(run, tmp_pat
     leagues = Leagues(run.parent, None)
     assert leagues.known() == [run]
     assert leagues.look(run) is leagues.look(run)
-    assert named_run(run.parent) == run
     for rounds, place in ((1, "quick/0001"), (2, "quick/0002"), (1, "0007")):
         as_after(run, rounds, tmp_path / place)
         os.utime(tmp_path / place / "ledger.sqlite", (rounds, rounds * 10))
