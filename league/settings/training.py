@@ -64,8 +64,11 @@ class HintsConfig(Section):
             check_spec({"kind": "llm", **self.options})
         except OccupantNameError as error:
             raise wrong(str(error), "options") from None
-        if self.mode == "llm" and (self.provider == "openai") != ("base_url" in self.options):
-            raise wrong("provider openai needs options: {base_url: ...}, and no other takes one", "provider")
+        at = "base_url" in self.options
+        if self.mode == "llm" and ((self.provider == "openai" and not at) or (self.provider in ("hf", "auto") and at)):
+            raise wrong(
+                "provider openai needs options: {base_url: ...}, groq may have one, and no other takes one", "provider"
+            )
         return self
 
 

@@ -9,7 +9,7 @@ from partners.llm.cache import Mode
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.model import Dtype
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
-from partners.llm.prompt import HISTORY_CAP, load_template, openings
+from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Reading
 from partners.llm.service import Provider, ServiceSettings, Structure
@@ -24,6 +24,7 @@ def llm(
     model: str | None = None,
     base_url: str | None = None,
     key_env: str | None = None,
+    prompt: Shipped = "full",
     prompt_path: str | None = None,
     history_cap: int | None = None,
     re_asks: int = 1,
@@ -58,12 +59,13 @@ def llm(
 ) -> LLMPartner:
     """A language model that is asked what it would say: a service, or a model on this machine.
 
-    Source: specification, section 2. ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``, which goes to
-    ``base_url``, a gateway, if one is given; ``openai`` for any server that speaks OpenAI's protocol at ``base_url`` (up
-    to its ``/v1``), with a key in ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder ``model``, by default the project's own, which is made on
-    first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if there is a key, otherwise the
-    project's own model. ``history_cap``: acts of the history in the prompt, by default as many as the model was made
-    for. ``cache``: the file that answers are recorded in, or replayed from.
+    ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``, which goes to ``base_url``, a gateway, if one is given;
+    ``openai`` for any server that speaks OpenAI's protocol at ``base_url`` (up to its ``/v1``), with a key in
+    ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder or GGUF file ``model``, by default
+    the project's own, which is made on first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if
+    there is a key, otherwise the project's own model. ``prompt``: ``full``, or ``short`` for less than half of it,
+    without worked examples; ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt,
+    by default as many as the model was made for. ``cache``: the file that answers are recorded in, or replayed from.
 
     Once what may be spent on a service is spent, the ``fallback`` plays. ``batch``, ``device``, ``download``,
     ``revision``, ``dtype`` and ``memory_mb`` are those of :class:`partners.llm.local.client.LocalSettings`, the others
@@ -76,7 +78,7 @@ def llm(
         cache, cache_mode, timeout_s=timeout_s, deadline_s=deadline_s, max_attempts=max_attempts,
         breaker_after=breaker_after,
     )  # fmt: skip
-    template = load_template(prompt_path)
+    template = load_template(prompt_path, prompt)
     if not service.local:
         cap = HISTORY_CAP if history_cap is None else history_cap
         remote = service.cached(RemoteClient(service))

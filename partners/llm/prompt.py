@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
@@ -23,7 +24,11 @@ VARIABLES = (  # those of the specification, then this project's
     "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str",
     "max_turns", "disagree_rule", "whole", "offer_points", "legal_acts",
 )  # fmt: skip
-SHIPPED = Path("configs/llm_prompt.txt")
+Shipped = Literal["full", "short"]
+SHIPPED: dict[Shipped, Path] = {  # short: less than half of it, without worked examples, for small or slow models
+    "full": Path("configs/llm_prompt.txt"),
+    "short": Path("configs/llm_prompt_short.txt"),
+}
 HISTORY_CAP = 20  # acts shown; the oldest are left out first
 NONE_YET = "NONE"  # where the partner has not acted, or not offered, yet
 HIDDEN = "hidden"  # in place of values that the game does not reveal
@@ -86,11 +91,17 @@ class Template:
         ]
 
 
-def load_template(path: str | Path | None = None) -> Template:
-    """The template in a UTF-8 file, by default the shipped one, which has a name too. Raises :class:`PromptError`."""
-    if path is None or (Path(path) == SHIPPED and not SHIPPED.exists()):  # as the settings may name it, anywhere
-        installed = Path(str(resources.files("partners.llm") / "llm_prompt.txt"))
-        path = installed if installed.is_file() else Path(__file__).parents[2] / SHIPPED
+def load_template(path: str | Path | None = None, shipped: Shipped = "full") -> Template:
+    """The template in a UTF-8 file, by default a shipped one by its name. Raises :class:`PromptError`."""
+    if shipped not in SHIPPED or (path is not None and shipped != "full"):
+        raise PromptError(
+            f"prompt must be one of {', '.join(SHIPPED)}, without a prompt_path beside it; got {shipped!r}"
+            + (f" and the path {str(path)!r}" if path is not None else "")
+        )
+    named = SHIPPED[shipped] if path is None else Path(path)
+    if path is None or (named in SHIPPED.values() and not named.exists()):  # as the settings may name it, anywhere
+        installed = Path(str(resources.files("partners.llm") / named.name))
+        path = installed if installed.is_file() else Path(__file__).parents[2] / named
     file = Path(path).expanduser()
     try:
         return Template(file.read_bytes().decode("utf-8").replace("\r\n", "\n"), str(file))

@@ -95,7 +95,12 @@ def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_conf
         assert modules <= inside, modules - inside
     for path in (ROOT / "configs").iterdir():
         assert f"league/settings/presets/{path.name}" in inside
-    data = ("partners/experts/ppo.json", "partners/llm/llm_prompt.txt", "league/settings/heldout.yaml")
+    data = (
+        "partners/experts/ppo.json",
+        "partners/llm/llm_prompt.txt",
+        "partners/llm/llm_prompt_short.txt",
+        "league/settings/heldout.yaml",
+    )
     assert {*data, "dond_marl/dialogues/hand_labels.csv", "league/standings/responses.json"} <= inside
 
 

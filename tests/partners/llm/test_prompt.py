@@ -12,7 +12,8 @@ from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
-from partners.llm.prompt import VARIABLES, PromptError, Template, load_template, nudged, variables
+from partners.llm.occupant import llm
+from partners.llm.prompt import SHIPPED, VARIABLES, PromptError, Template, load_template, nudged, variables
 from partners.llm.reply import Legal, LegalReply, Reason, read_reply
 
 # Specification, section 2.1, word for word.
@@ -39,8 +40,35 @@ def test_the_shipped_prompt_has_the_specifications_line_and_uses_every_variable(
     assert set(re.findall(r"\{(\w+)\}", template.text)) == set(VARIABLES)
 
 
-def test_the_shipped_prompt_says_what_is_scored_and_sets_nobody_against_the_partner():
-    text = load_template().text.lower()
+def test_the_short_prompt_has_every_fact_in_less_than_half_the_words():
+    state = played((Act.PROPOSE, (1, 2, 0)), (Act.INSIST, (0, 1, 3)))
+    full, short = (load_template(shipped=name).render(turn_of(state))[0] for name in SHIPPED)
+    template = load_template(shipped="short")
+    assert set(re.findall(r"\{(\w+)\}", template.text)) == set(VARIABLES)
+    for fact in told(state).values():
+        assert fact in short
+    for act in Act:
+        assert f"{int(act)} {act.name}:" in template.text
+    assert len(template.text) < 950 < 2100 < len(load_template().text)
+    assert len(short) < len(full) / 2
+    (example,) = re.findall(r'\{"act_type.*\}', template.text)
+    assert isinstance(read_reply(example, Legal((1, 1, 1), (0,))), LegalReply)
+
+
+def test_a_shipped_prompt_is_named_or_given_and_not_both(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, path in SHIPPED.items():
+        assert load_template(path) == load_template(shipped=name)
+    with pytest.raises(PromptError, match="prompt must be one of full, short, without a prompt_path"):
+        load_template(shipped="tiny")
+    with pytest.raises(PromptError, match=r"got 'short' and the path 'mine\.txt'"):
+        load_template("mine.txt", "short")
+    assert llm("openai", "m", "http://127.0.0.1:9/v1", prompt="short").template == load_template(shipped="short")
+
+
+@pytest.mark.parametrize("shipped", SHIPPED)
+def test_the_shipped_prompts_say_what_is_scored_and_set_nobody_against_the_partner(shipped):
+    text = load_template(shipped=shipped).text.lower()
     assert "your own points only" in text
     assert "without a deal you both get 0 points" in text
     assert not re.search(r"beat|win|defeat|opponent|more than (the|your) partner", text)
@@ -113,11 +141,12 @@ def test_the_history_is_capped_from_its_oldest_end():
     assert variables(turn_of(state), history_cap=0)[0]["history_str"] == "(7 earlier acts are not shown)"
 
 
+@pytest.mark.parametrize("shipped", SHIPPED)
 @pytest.mark.parametrize("reveal", [False, True])
-def test_the_other_seats_values_change_no_byte_of_the_prompt_unless_they_are_revealed(reveal):
+def test_the_other_seats_values_change_no_byte_of_the_prompt_unless_they_are_revealed(reveal, shipped):
     rng = np.random.Generator(np.random.SFC64(3))
     shown = open_source("uniform").draw(rng, 64)
-    template = load_template()
+    template = load_template(shipped=shipped)
     for seat in (0, 1):
         utilities = shown.utilities.copy()
         utilities[:, 1 - seat] = 10 - utilities[:, 1 - seat]
