@@ -59,6 +59,8 @@ def llm(
 ) -> LLMPartner:
     """A language model that is asked what it would say: a service, or a model on this machine.
 
+    Source: this project's specification, hint provider ``llm``.
+
     ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``, which goes to ``base_url``, a gateway, if one is given;
     ``openai`` for any server that speaks OpenAI's protocol at ``base_url`` (up to its ``/v1``), with a key in
     ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder or GGUF file ``model``, by default
