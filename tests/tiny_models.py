@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,45 @@ def tiny_model(folder: Path, kind: str = "llama", *, chat: str | None = None, **
         model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def tiny_gguf(folder: Path, file: Path) -> Path:
+    """The llama of :func:`tiny_model` in ``folder`` as the GGUF ``file``, written as llama.cpp would."""
+    import gguf
+
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    config, told = model.config, gguf.GGUFWriter(file, "llama")
+    told.add_name("tiny")
+    told.add_context_length(config.max_position_embeddings)
+    told.add_embedding_length(config.hidden_size)
+    told.add_block_count(config.num_hidden_layers)
+    told.add_feed_forward_length(config.intermediate_size)
+    told.add_head_count(config.num_attention_heads)
+    told.add_head_count_kv(config.num_key_value_heads)
+    told.add_layer_norm_rms_eps(config.rms_norm_eps)
+    told.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    told.add_rope_dimension_count(config.hidden_size // config.num_attention_heads)
+    told.add_vocab_size(config.vocab_size)
+    told.add_tokenizer_model("gpt2")
+    told.add_token_list(tokenizer.convert_ids_to_tokens(range(config.vocab_size)))
+    told.add_token_types([gguf.TokenType.CONTROL] * 2 + [gguf.TokenType.NORMAL] * (config.vocab_size - 2))
+    merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
+    told.add_token_merges([" ".join(merge) for merge in merges])
+    told.add_bos_token_id(0)
+    told.add_eos_token_id(1)
+    if tokenizer.chat_template:
+        told.add_chat_template(tokenizer.chat_template)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    for name, weight in model.state_dict().items():
+        numbers = weight.numpy()
+        for part, number in heads.items():
+            if part in name:  # the two halves of a head's rotation lie side by side in GGUF
+                numbers = numbers.reshape(number, 2, -1, numbers.shape[1]).swapaxes(1, 2).reshape(numbers.shape)
+        told.add_tensor(names.get_name(name, try_suffixes=(".weight",)), numbers.copy())
+    told.write_header_to_file()
+    told.write_kv_data_to_file()
+    told.write_tensors_to_file()
+    told.close()
+    return file

@@ -1,0 +1,138 @@
+"""Models in llama.cpp's format: unpacked once into the user's cache, and asked like any other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from partners.llm.client import SetupError
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.model import fingerprint, load_model
+from partners.llm.occupant import llm
+from tests.partners.llm.test_local import answering, asks
+from tests.tiny_models import CHAT, tiny_gguf, tiny_model
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def made(tmp_path) -> tuple[Path, Path]:
+    """A model as a folder, and the same as a GGUF file alone in a folder."""
+    pytest.importorskip("gguf", reason="pip install -e '.[gguf]' brings what writes the file")
+    pytest.importorskip("accelerate", reason="pip install -e '.[gguf]' brings what reads the file")
+    folder = tiny_model(tmp_path / "folder", "llama", chat=CHAT, hidden_size=32, head_dim=8)
+    (tmp_path / "gguf").mkdir()
+    return folder, tiny_gguf(folder, tmp_path / "gguf" / "tiny.gguf")
+
+
+def test_a_gguf_file_and_a_folder_with_one_answer_like_the_model_that_they_were_made_from(made, cache):
+    folder, file = made
+    asked = asks(size=4)
+    expected = LocalClient(LocalSettings(str(folder), temperature=1.0)).scores(asked)
+    for source in (file, file.parent):
+        told = LocalClient(LocalSettings(str(source), temperature=1.0))
+        for one, other in zip(told.scores(asked), expected, strict=True):
+            assert np.abs(one - other).max() < 1e-5
+    assert llm("hf", str(file)).act(answering(4)).cause.tolist() == [0] * 4
+    assert load_model(str(file)).tokenizer.chat_template == CHAT
+    assert fingerprint(file) != fingerprint(folder) and fingerprint(file) != str(file)
+
+
+def test_it_is_unpacked_once_whatever_its_name_and_a_stopped_start_is_done_again(made, cache, caplog):
+    _, file = made
+    load_model(str(file))
+    (unpacked,) = [path for path in (cache / "gguf").iterdir() if path.is_dir()]
+    stamp = (unpacked / "model.safetensors").stat().st_mtime_ns
+    caplog.clear()
+    load_model(str(file.rename(file.with_name("other.gguf"))))
+    assert (unpacked / "model.safetensors").stat().st_mtime_ns == stamp and not caplog.messages
+    (unpacked / "config.json").unlink()  # as a process that was stopped leaves it
+    unpacked.with_suffix(".new").mkdir()
+    load_model(str(file.parent))
+    assert (unpacked / "config.json").exists() and not unpacked.with_suffix(".new").exists()
+
+
+def test_a_file_that_cannot_be_read_is_one_line_of_help(made, cache, tmp_path, monkeypatch):
+    _, file = made
+    told = {
+        tmp_path / "nowhere.gguf": "there is no model folder",
+        tmp_path / "words.txt": r"is a file; name a folder, or a file that ends in .gguf",
+        tmp_path / "damaged.gguf": "cannot be used",
+        tmp_path / "two": r"holds several models \(one.gguf, two.gguf\); name one of the files",
+    }
+    (tmp_path / "words.txt").write_text("-")
+    (tmp_path / "damaged.gguf").write_bytes(file.read_bytes()[:1000])
+    (tmp_path / "two").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / "two" / f"{name}.gguf").write_bytes(b"")
+    for source, why in told.items():
+        with pytest.raises(SetupError, match=why) as caught:
+            load_model(str(source))
+        assert "\n" not in str(caught.value)
+    assert not [path for path in (cache / "gguf").iterdir() if path.is_dir()], "nothing half made is left"
+    (tmp_path / "full").write_text("")
+    monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "full"))
+    with pytest.raises(SetupError, match=r"name another folder in \$DOND_MARL_CACHE"):
+        load_model(str(file))
+
+
+WITHOUT = """
+import sys
+import importlib.util
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in ("gguf", "accelerate") else find(name, package)
+from partners.llm.local.model import load_model
+try:
+    load_model(sys.argv[1])
+except Exception as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+
+
+def test_where_the_packages_are_missing_it_says_what_to_install(tmp_path):
+    file = tmp_path / "some.gguf"
+    file.write_bytes(b"GGUF")
+    own = {**os.environ, "DOND_MARL_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(file)], capture_output=True, text=True, cwd=ROOT, env=own, check=True
+    )
+    assert done.stdout.startswith(
+        "SetupError: to read some.gguf, install the packages gguf and accelerate: pip install"
+    )
+
+
+# ---------------------------------------------------------------- the numbers that are computed with
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "given"),
+    [
+        ("float32", "auto", "float32"), ("bfloat16", "auto", "bfloat16"), ("float16", "auto", "float32"),
+        ("float32", "bfloat16", "bfloat16"), ("bfloat16", "float32", "float32"), ("float32", "float16", "float32"),
+    ],
+)  # fmt: skip
+def test_a_model_is_computed_in_what_its_folder_says_or_its_user(kept, asked, given, tmp_path):
+    folder = tiny_model(tmp_path, "llama")
+    load_model(str(folder)).model.to(getattr(torch, kept)).save_pretrained(folder)
+    client = LocalClient(LocalSettings(str(folder), temperature=1.0, dtype=asked))
+    model = client.ready().model
+    assert {weight.dtype for weight in model.parameters()} == {getattr(torch, given)}
+    assert all(abs(probs.sum() - 1) < 1e-9 for probs in client.scores(asks(size=2)))
+    assert ("dtype" in client.identity) == (asked != "auto")
+
+
+def test_a_dtype_that_there_is_none_of_is_refused():
+    with pytest.raises(ValueError, match="dtype must be one of auto, float32, bfloat16, float16; got 'int8'"):
+        llm("hf", "folder", dtype="int8")
