@@ -1,7 +1,13 @@
-# Each target does its own set-up. `make league` and `make test` are all a newcomer needs.
+# Each target does its own set-up. `make league` and `make play` are all a newcomer needs.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# A package index besides pip's own, for PyTorch: https://download.pytorch.org/whl/cpu has its build without CUDA.
+TORCH_INDEX ?=
+
 VENV   := .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+          $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
+NEEDED := $(VENV)/.user
 READY  := $(VENV)/.ready
 
 .PHONY: help setup league test test-slow check format lint types bench docs expert play watch report clean
@@ -9,25 +15,35 @@ READY  := $(VENV)/.ready
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(READY)  ## the virtual environment .venv with every pinned dependency
+setup: $(NEEDED)  ## what a user needs, pinned, in .venv: TORCH_INDEX=URL names an index for PyTorch
+	@echo 'ready: make play opens a page, make league plays a league, $(BIN)/dond says what there is'
 
-$(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dond-marl needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $@
+$(NEEDED): pyproject.toml constraints.txt
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dond-marl needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11")'
+	@echo 'set-up 1/2: a virtual environment in $(VENV), a few seconds'
+	@"$(PYTHON)" -m venv $(VENV)
+	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, NiceGUI), one to five minutes, silent'
+	@echo '            1.5 GB on disk with the CPU build of PyTorch, several more where pip finds the one with CUDA;'
+	@echo '            make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu takes the CPU build'
+	@$(PIP) --editable '.[plot,ui]'
+	@touch $@
 
-league: $(READY)  ## the default league, start to ladder
+$(READY): $(NEEDED)
+	@echo 'set-up for development: tests, types, lint, documentation; 0.4 GB more, about a minute, silent'
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+league: $(NEEDED)  ## the default league, start to ladder
 	$(BIN)/python scripts/league.py --config configs/league.yaml
 
-play: $(READY)  ## a local web page: play, replay, compare
+play: $(NEEDED)  ## a local web page: play, replay, compare
 	$(BIN)/dond web
 
-watch: $(READY)  ## a league in the same page, live: make watch RUN=runs/league/0001
-	$(BIN)/dond web --run $(or $(RUN),runs/league)
+watch: $(NEEDED)  ## the newest league in the same page, live; or make watch RUN=runs/league/0001
+	$(BIN)/dond web --run $(or $(RUN),runs)
 
-report: $(READY)  ## one file about a league, to read or send: make report RUN=runs/league/0001
-	$(BIN)/dond report --run $(or $(RUN),runs/league)
+report: $(NEEDED)  ## the newest league as one file, to read or send; or make report RUN=runs/league/0001
+	$(BIN)/dond report --run $(or $(RUN),runs)
 
 test: $(READY)  ## the test suite, without the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -46,15 +62,16 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-bench: $(READY)  ## every speed figure of docs/RESULTS.md, side by side with its peers
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+bench: $(NEEDED)  ## every speed figure of docs/RESULTS.md, side by side with its peers
+	@echo 'set-up for the benchmark: the peers that it measures, a minute or more, silent'
+	@$(PIP) --editable '.[bench]'
 	$(BIN)/python scripts/benchmark.py --json benchmark.json
 
-docs: $(READY)  ## the documentation as a site, in site/
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+docs: $(NEEDED)  ## the documentation as a site, in site/
+	@$(PIP) --editable '.[docs]'
 	$(BIN)/python -m scripts.docs_site.build
 
-expert: $(READY)  ## train the shipped expert again and write its card (minutes)
+expert: $(NEEDED)  ## train the shipped expert again and write its card (minutes)
 	$(BIN)/dond train --config configs/expert.yaml
 	$(BIN)/dond ship expert --run runs/expert
 

@@ -159,7 +159,8 @@ def home(tmp_path) -> Path:
         command = tmp_path / ".venv" / "bin" / name
         command.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
         command.chmod(0o755)
-    (tmp_path / ".venv" / ".ready").touch()
+    for stamp in (".user", ".ready"):  # of what a user needs, and of what a developer does
+        (tmp_path / ".venv" / stamp).touch()
     data = Path(os.environ.get("DOND_DATA_DIR") or ROOT / "../shared/data").resolve()
     if data.is_dir():
         (tmp_path / "data").symlink_to(data)
@@ -257,12 +258,22 @@ def test_what_is_not_run_here_is_run_by_a_test_that_exists():
             assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, entry.by
 
 
-def test_make_sets_up_what_it_runs_first(home):
+def test_make_sets_up_what_it_runs_first_and_says_so_before(home):
+    """A user gets what a user needs; tests, types and lint come with the targets of developers."""
     shutil.rmtree(home / ".venv")
-    for target in ("league", "test", "play", "docs"):
+    for target, develops in (("setup", False), ("league", False), ("play", False), ("test", True), ("lint", True)):
         text = dry(target, home)
-        made_at, brought = text.index("-m venv .venv"), text.index("--constraint constraints.txt --editable '.[dev]'")
-        assert made_at < brought < text.rindex(".venv/bin/"), text
+        said, made_at = text.index("echo 'set-up 1/2: "), text.index("-m venv .venv")
+        told, brought = text.index("minutes"), text.index("--constraint constraints.txt  --editable '.[plot,ui]'")
+        assert said < made_at < told < brought, text
+        assert ("--editable '.[dev]'" in text) == develops
+        if target != "setup":
+            assert text.rindex("--editable") < text.rindex(".venv/bin/")
+
+
+def test_the_index_of_pytorch_can_be_named(home):
+    shutil.rmtree(home / ".venv")
+    assert '--extra-index-url "https://a.b/cpu" --editable' in dry("setup TORCH_INDEX=https://a.b/cpu", home)
 
 
 def test_a_command_that_fails_is_a_failure(home):

@@ -218,13 +218,6 @@ class Leagues:
             return self._pictures[run]
 
 
-def named_run(path: Path) -> Path:
-    """The folder of a run that was named: itself, or the newest under it."""
-    path = path.expanduser()
-    inside = [] if (path / LEDGER).is_file() else [run for run in runs_in(path) if (run / LEDGER).is_file()]
-    return max(inside, key=lambda run: int(run.name), default=path)
-
-
 _parsed = lru_cache(maxsize=64)(parse)
 
 
