@@ -13,7 +13,7 @@ from rich.text import Text
 
 from league.display.figures import UNKNOWN, spelled, with_ends, with_half
 from league.standings.curves import CurvePoint
-from league.tables.blocks import Cell, Curves, Figure, Section, Table, common_n, inert
+from league.tables.blocks import Cell, Curves, Figure, Row, Section, Table, common_n, inert
 
 GAP = 2  # characters between two columns
 LABEL = 28  # characters of a row's label on one line of a narrow screen
@@ -91,9 +91,16 @@ def curve_lines(points: Sequence[CurvePoint]) -> Iterator[str]:
 def _ranked(table: Table) -> Table:
     """The table with its rows numbered, and the columns of members named by those numbers."""
     digits = len(str(len(table.rows)))
-    rows = [row._replace(label=f"{rank:>{digits}} {row.label}") for rank, row in enumerate(table.rows, start=1)]
+    ranks = [str(rank) if table.kind == "heat" or _placed(row) else "" for rank, row in enumerate(table.rows, start=1)]
+    rows = [row._replace(label=f"{rank:>{digits}} {row.label}") for rank, row in zip(ranks, table.rows, strict=True)]
     heads = table.heads if table.kind == "ladder" else tuple(map(str, range(1, 1 + len(table.heads))))
     return table._replace(heads=heads, rows=tuple(rows), label=f"{'#':>{digits}} {table.label}")
+
+
+def _placed(row: Row) -> bool:
+    """Whether a row of a ladder has a rank: it has none, and stands last, where its first figure is not known."""
+    first = next((cell for cell in row.cells if isinstance(cell, Figure)), None)
+    return first is None or first.known
 
 
 class _Column(NamedTuple):
