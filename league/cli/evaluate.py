@@ -27,9 +27,21 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import SOURCES, open_source
 from dond_marl.yardsticks.efficiency import ImpossibleScore
-from league.cli.shell import FILE, MAX_TURNS, SEED, Command, Number, WritableFile, console_for_people, say, whole
-from league.display.evaluation import print_evaluation, print_final, print_probe
+from league.cli.shell import (
+    FILE,
+    MAX_TURNS,
+    SEED,
+    Command,
+    Number,
+    WritableFile,
+    console_for_people,
+    say,
+    say_next,
+    whole,
+)
+from league.display.evaluation import final_in_short, print_evaluation, print_final, print_probe
 from league.display.plane import check_drawable, draw
+from league.display.tables import print_in_short
 from league.evaluation.as_json import final_document, final_rows, refused_document, write_pair, write_pair_table
 from league.evaluation.evaluate import HELDOUT, evaluate, human_figures
 from league.evaluation.matches import UnreachedError
@@ -60,7 +72,8 @@ OF_PAIRS = ("member", "against", "scenarios", "split", "data_dir", "max_turns", 
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")
-def command(run: Path | None, sampling: bool, **options: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, run: Path | None, sampling: bool, **options: Any) -> None:
     """Evaluate a pair, or the main members of a league, and write what was asked for."""
     if run is not None:
         foreign = [f"--{name.replace('_', '-')}" for name in OF_PAIRS if options[name]]
@@ -76,6 +89,10 @@ def command(run: Path | None, sampling: bool, **options: Any) -> None:
     for path in (options["json"], options["csv"], options["plot"]):
         if path is not None:
             say(f"written: {path}")
+    if run is not None:
+        say_next(context, "report", "--run", run)
+    else:
+        say_next(context, "play", "--partner", options["member"])
 
 
 def _league(
@@ -86,6 +103,7 @@ def _league(
         final = evaluate_run(
             named_run(run), sampling=sampling, confidence=confidence, sample=sample, tell=status.update
         )
+    print_in_short(console, final_in_short(final))
     print_final(console, final)
     if json is not None:
         write_json(json, final_document(final))

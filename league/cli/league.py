@@ -27,18 +27,21 @@ from pydantic import ValidationError
 from dond_marl.occupants import parse_spec, seat_occupant
 from league.cli.shell import (
     FILE,
+    SEED,
     Command,
     Group,
     as_called,
     config_option,
     console_for_people,
+    quiet_option,
     resume_option,
     say,
+    say_next,
     set_option,
 )
 from league.cli.stops import STOPS
 from league.display.explain import explain
-from league.display.league import LiveWatcher, PlainWatcher, print_results
+from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, print_results
 from league.ledger.run_directory import RunDirectory, new_run, run_to_resume
 from league.rounds.dry_run import dry_run as show_plan
 from league.rounds.runner import run_league
@@ -59,6 +62,8 @@ PATIENCE = 0.8  # seconds that a stop waits for the run's next tick, which comes
     "--backend", type=click.Choice(get_args(BackendName)), help="where it runs (local; process where workers are set)"
 )
 @click.option("--ray-address", metavar="ADDRESS", help="HOST:PORT of a running Ray cluster, or auto")
+@click.option("--seed", type=SEED, metavar="N", help="of all chance; overrides league.seed")
+@quiet_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -69,10 +74,13 @@ def command(
     workers: int | None,
     backend: str | None,
     ray_address: str | None,
+    seed: int | None,
+    quiet: bool,
 ) -> None:
     """Run or resume a league; ``resume`` is an empty path for the newest run."""
     if context.invoked_subcommand is not None:
         return
+    overrides = (*overrides, *([f"league.seed={seed}"] if seed is not None else []))
     if config_path is None and (resume is None or overrides):
         raise click.UsageError("--config FILE is needed; only --resume RUN, by itself, takes the run's own settings")
     if dry_run and config_path is None:
@@ -90,7 +98,8 @@ def command(
             return
     directory = _directory(config, resume)
     STOPS.word = lambda: _kept(directory.path, as_called(context))
-    _run(config, directory, backend_config)
+    _run(config, directory, backend_config, quiet)
+    say_next(context, "report", "--run", directory.path)
 
 
 def _kept(folder: Path, command_line: str) -> str:
@@ -127,12 +136,12 @@ def _backend_of(named: Mapping[str, object]) -> BackendConfig:
         raise ConfigError([Complaint(place, mistake["msg"]) for mistake in error.errors()]) from None
 
 
-def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig | None) -> None:
+def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig | None, quiet: bool) -> None:
     console = console_for_people()
     # A live view would draw over a person's prompt. A run that is taken up again has its settings in its ledger.
     asks = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
-    live = console.is_terminal and not asks
-    with LiveWatcher(console) if live else nullcontext(PlainWatcher(console)) as watcher, STOPS.patient(PATIENCE):
+    live, plain = console.is_terminal and not asks and not quiet, QuietWatcher if quiet else PlainWatcher
+    with LiveWatcher(console) if live else nullcontext(plain(console)) as watcher, STOPS.patient(PATIENCE):
         watcher.stop_asked = lambda: STOPS.asked
         outcome = run_league(config, directory, watcher, backend)
     print_results(console, outcome, directory.path)

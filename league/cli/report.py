@@ -14,13 +14,16 @@ from pathlib import Path
 import click
 
 from dond_marl.records.files import write_whole
-from league.cli.shell import FILE, Command, WritableFile, say
-from league.ledger.run_directory import named_run
+from league.cli.shell import FILE, Command, WritableFile, console_for_people, say, say_next
+from league.display.tables import print_in_short
+from league.ledger.ledger import ReadLedger
+from league.ledger.run_directory import LEDGER, named_run
 from league.report.as_data import as_csv, as_json
 from league.report.as_html import page
 from league.report.as_markdown import markdown
 from league.report.collect import collect
 from league.tables.blocks import inert
+from league.tables.names import report_with_short_names
 
 FORMATS = {"html": page, "md": markdown, "csv": as_csv, "json": as_json}
 OUT = WritableFile(allow_dash=True)
@@ -30,13 +33,24 @@ OUT = WritableFile(allow_dash=True)
 @click.option("--run", type=FILE, required=True, metavar="DIR", help="a run, or the newest of those in it")
 @click.option("--format", "kind", type=click.Choice([*FORMATS]), default="html", help="of the file (html)")
 @click.option("--out", type=OUT, metavar="FILE", help="- for the screen (report.FORMAT in the run's folder)")
-def command(run: Path, kind: str, out: Path | None) -> None:
+@click.pass_context
+def command(context: click.Context, run: Path, kind: str, out: Path | None) -> None:
     """Write the report of one run in one format."""
     folder = named_run(run.expanduser()).path
-    text = FORMATS[kind](inert(collect(folder)))
+    report = inert(collect(folder))
+    people = kind in ("html", "md")
+    shown = report_with_short_names(report, _members(folder))
+    text = FORMATS[kind](shown if people else report)
     if out == Path("-"):
         click.echo(text, nl=False)
         return
     path = out or folder / f"report.{kind}"
     write_whole(path, text)
+    print_in_short(console_for_people(), shown.abstract)
     say(f"written: {path}")
+    say_next(context, "web", "--run", folder)
+
+
+def _members(folder: Path) -> list[str]:
+    with ReadLedger(folder / LEDGER) as ledger:
+        return [member.name for member in ledger.members()]

@@ -8,8 +8,10 @@ SIGTERM, :mod:`league.cli.stops`). A failure is one sentence on standard error, 
 from __future__ import annotations
 
 import ast
+import errno
 import inspect
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -26,6 +28,7 @@ from league.cli.stops import STOPS
 from league.settings.presets import preset
 
 RUN_ERROR, USAGE_ERROR = 1, 2
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WIDE = 160  # columns; used where there is no terminal to ask
 EXTRAS = {"matplotlib": "plot", "nicegui": "ui", "ray": "ray", "simpy": "dev"}  # which brings an optional library
 OWN = ("dond_marl", "hints", "league", "partners")  # whose missing modules are bugs
@@ -149,7 +152,11 @@ def config_option(example: str, **options: Any) -> Callable[[Any], Any]:
 
 
 set_option = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="override one setting; may be repeated"
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="set one key, as league.rounds=5; may be repeated",
 )
 resume_option = click.option(
     "--resume",
@@ -159,6 +166,9 @@ resume_option = click.option(
     metavar="[RUN]",
     help="go on with a run, or with the newest one",
 )
+
+
+quiet_option = click.option("--quiet", is_flag=True, help="say no progress: what goes wrong and the outcome alone")
 
 
 def console_for_people() -> Console:
@@ -178,6 +188,22 @@ def as_called(context: click.Context) -> str:
     if program.endswith(".py"):
         return f"{_near(sys.executable)} {sys.argv[0]}"
     return " ".join([_near(sys.executable if program == "python" else sys.argv[0]), *words])
+
+
+def say_next(context: click.Context, *words: object) -> None:
+    """Print the next command to type: another of ``dond``'s, started as this one was."""
+    program, *more = (context.find_root().info_name or "dond").split(" ")
+    if program.endswith(".py"):
+        start = [_near(sys.executable), "-m", "league"]
+    else:
+        start = [_near(sys.executable if program == "python" else sys.argv[0]), *more]
+    say(f"next: {' '.join([*start, *(_quoted(str(word)) for word in words)])}")
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell takes it whole; in double quotes where they say it, for specs have single ones inside."""
+    plain = shlex.quote(word)
+    return plain if plain == word or any(letter in word for letter in '"$`\\!') else f'"{word}"'
 
 
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
@@ -208,6 +234,10 @@ def _failure(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):  # whoever read what is printed has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return RUN_ERROR
+    if isinstance(error, OSError) and error.strerror is not None:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        room = "; make room on the disk, then do it again" if error.errno in FULL else ""
+        return _failed(f"{where}{error.strerror}{room}", RUN_ERROR)
     if isinstance(error, RunFailure | OSError):
         return _failed(str(error), RUN_ERROR)
     if isinstance(error, ModuleNotFoundError):

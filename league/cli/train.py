@@ -7,6 +7,7 @@ examples:
   dond train --config configs/ppo_config.yaml \
       --set env.partner="boulware(exponent=2)" --set training.num_train_steps=100000
   dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data
+  dond train --algo ppo --seed 7 --quiet    # with the shipped settings
   dond train --resume     # the newest run under runs/train, with its own settings
 """
 
@@ -18,23 +19,28 @@ from pathlib import Path
 import click
 import torch
 
+from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
 from hints import HinterError
 from league.cli.shell import (
+    SEED,
     Command,
     as_called,
     config_option,
     console_for_people,
+    quiet_option,
     resume_option,
     say,
+    say_next,
     set_option,
 )
 from league.cli.stops import STOPS
 from league.display.clone import print_report, status
-from league.display.training import TrainWatcher, print_score
+from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run, run_to_resume
+from league.settings.presets import preset
 from league.settings.read import dump, load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv
@@ -50,11 +56,15 @@ CLONE = Path("checkpoints") / "supervised.json"
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is saved", run_errors=(CheckpointError,))
-@click.option("--algo", type=click.Choice(["ppo", "reinforce", "bc"]), help="overrides training.algo")
-@click.option("--hint", type=click.Choice(["none", "random", "expert", "llm"]), help="overrides hints.mode")
-@config_option("ppo_config.yaml")
+@click.option("--algo", type=click.Choice(["ppo", "reinforce", "bc"]), help="what learns; overrides training.algo")
+@click.option(
+    "--hint", type=click.Choice(["none", "random", "expert", "llm"]), help="who advises; overrides hints.mode"
+)
+@config_option("ppo_config.yaml", help="a YAML file (that of --algo: configs/ppo_config.yaml and so on)")
 @set_option
+@click.option("--seed", type=SEED, metavar="N", help="of all chance (0); overrides training.seed")
 @resume_option
+@quiet_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -62,13 +72,21 @@ def command(
     hint: str | None,
     config_path: Path | None,
     overrides: tuple[str, ...],
+    seed: int | None,
     resume: Path | None,
+    quiet: bool,
 ) -> None:
     """Train or resume; ``resume`` is an empty path for the newest run."""
-    short = {"training.algo": algo, "hints.mode": hint}
+    short = {"training.algo": algo, "hints.mode": hint, "training.seed": seed}
     overrides = (*overrides, *(f"{key}={value}" for key, value in short.items() if value is not None))
+    if config_path is None and resume is None and algo is not None:
+        config_path = preset(Path("configs") / f"{algo}_config.yaml")
+        say(f"without --config: the settings of {config_path}")
     if config_path is None and (resume is None or overrides):
-        raise click.UsageError("--config FILE is needed; only --resume RUN, by itself, takes the run's own settings")
+        raise click.UsageError(
+            "--config FILE or --algo ppo, reinforce or bc is needed; only --resume RUN, by itself, takes the run's own "
+            "settings"
+        )
     config = None if config_path is None else load_config(config_path, overrides, TrainConfig)
     if config is not None:
         config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
@@ -83,12 +101,31 @@ def command(
     go_on = f"{as_called(context)} --resume {directory.path}"
     STOPS.word = lambda: _kept(directory.path, go_on)
     try:
-        with TrainWatcher(console) as watcher:
+        with (QuietTrainWatcher if quiet else TrainWatcher)(console) as watcher:
             training = train(config, directory, watcher)[0]
         STOPS.word = f"stopped: the training is over and saved, its score is not measured; measure it with: {go_on}"
         print_score(console, training, directory.path)
+        _say_next(context, training.config, directory.path)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
+
+
+def _say_next(context: click.Context, config: TrainConfig, folder: Path) -> None:
+    """The command that measures the same policy in the same games, and shows more of it."""
+    newest = max(checkpoints_in(folder), key=lambda path: path.stem)
+    env, rules, spec = config.env, Rules(), f"checkpoint(path='{newest}')"
+    if env.reveal_partner_utilities:  # an evaluation shows no values
+        say_next(context, "play", "--partner", spec)
+        return
+    words: list[object] = ["evaluate", "--member", spec, "--against", config.env.partner]
+    if env.scenarios != "lewis":
+        words += ["--scenarios", env.scenarios]
+        words += ["--split", env.split] if env.split is not None else []
+        words += ["--data-dir", env.data_dir] if env.data_dir is not None else []
+    words += ["--max-turns", env.max_turns] if env.max_turns != rules.max_turns else []
+    words += ["--disagree", env.disagree] if env.disagree != rules.disagree else []
+    words += ["--seed", config.training.seed] if config.training.seed else []
+    say_next(context, *words)
 
 
 def _kept(folder: Path, go_on: str) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from league.display.tables import print_section
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import LEDGER, RunError
+from league.ledger.run_directory import LEDGER, NoRun
 from league.rounds.curriculum import describe
 from league.tables.blocks import Row, Section, Table, plain
 
@@ -30,13 +30,13 @@ READABLE = {  # what the ledger keeps of a reason, and how it is said
 def explain(console: Console, folder: Path, number: int) -> None:
     """Print round ``number``, the first being 1, of the run in ``folder``; the closing measurement follows the last.
 
-    Raises :class:`~league.ledger.run_directory.RunError` or :class:`~league.ledger.ledger.LedgerError`.
+    Raises :class:`~league.ledger.run_directory.NoRun` or :class:`~league.ledger.ledger.LedgerError`.
     """
     if not (folder / LEDGER).is_file():
-        raise RunError(f"{folder} is no run folder: it holds no {LEDGER}; runs are folders named 0001, 0002 and so on")
+        raise NoRun(f"{folder} is no run folder: it holds no {LEDGER}; runs are folders named 0001, 0002 and so on")
     with Ledger(folder / LEDGER) as ledger:
         if not 1 <= number <= ledger.next_round:
-            raise RunError(f"{folder}: its ledger holds no round {number}; it holds {_held(ledger)}")
+            raise NoRun(f"{folder}: its ledger holds no round {number}; it holds {_held(ledger)}")
         print_section(console, _round(ledger, number - 1))
 
 

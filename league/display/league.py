@@ -76,6 +76,21 @@ class PlainWatcher:
         line(self._console, text, style)
 
 
+class QuietWatcher(PlainWatcher):
+    """Says what goes wrong and nothing else."""
+
+    def opened(self, *_: object) -> None: ...
+
+    def finishing(self, *_: object) -> None:
+        self.tick()
+
+    def trained(self, progress: Progress, result: TrainResult) -> None:
+        if result.failed is not None:
+            super().trained(progress, result)
+
+    def committed(self, *_: object) -> None: ...
+
+
 class LiveWatcher(PlainWatcher):
     """A bar and the ladder, redrawn in place; warnings scroll by above. Use it as a context."""
 

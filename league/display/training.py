@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -14,7 +15,9 @@ from rich.text import Text
 from dond_marl.yardsticks.metrics import Estimate
 from league.display.figures import with_half
 from league.display.league import WHOLE, duration
-from league.display.tables import fitting, line, prose
+from league.display.tables import fitting, line, print_in_short, prose
+from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
+from league.evaluation.matches import Result
 from league.tasks.hinters import in_words, summary
 from league.training.final_score import ClosingHints, closing_hints, final_score, final_shares
 from league.training.training import Training
@@ -75,6 +78,15 @@ class TrainWatcher:
         """Nothing: the bar goes on."""
 
 
+class QuietTrainWatcher(TrainWatcher):
+    """Says what goes wrong and nothing else."""
+
+    def opened(self, training: Training, directory: Path) -> None: ...
+
+    def updated(self, training: Training) -> bool:  # noqa: ARG002  # there is nothing to show of it
+        return True
+
+
 def with_bar(text: str, done: float, width: int) -> RenderableType:
     """A line of at most ``width`` columns, and behind it, where there is room, a bar of which ``done`` (0..1) is full.
 
@@ -133,24 +145,29 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
     coming = closing_hints(training)
     if coming is not None:
         line(console, _announced(coming, training))
-    for greedy in (True, False):
-        play, asks = "greedy" if greedy else "sampled", coming.asks // 2 if coming is not None else 0
+    results = {}
+    for greedy in (False, True):  # as checkpoint(...) plays by default, then the other way
+        play, asks = GREEDY if greedy else SAMPLED, coming.asks // 2 if coming is not None else 0
 
         def told(asked: int, play: str = play, asks: int = asks) -> None:
             if asks:
                 line(console, f"  {play} play: {asked:,} of about {max(asks, asked):,} hints")
 
-        label, result = final_score(training, greedy=greedy, tell=told)
+        results[play] = final_score(training, greedy=greedy, tell=told)
+    shares = final_shares(training, greedy=False)
+    print_in_short(console, _in_short(training, directory, results, shares))
+    console.print()
+    for play, (label, result) in results.items():
         seats = f"as seat_0 {with_half(result.as_seat[0])}, as seat_1 {with_half(result.as_seat[1])}"
         line(
             console,
-            f"{'greedy' if greedy else 'sampled'} play against {training.config.env.partner} on {label}: "
+            f"{play} play against {training.config.env.partner} on {label}: "
             f"{with_half(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
             f"n = {result.points.n:,} games{_dial(training)}{training.config.hints.privileged_note}",
         )
     hintless = "" if training.whisper is None else " without hints"
-    for name, share in final_shares(training).items():
-        line(console, f"{share_line(name, share, f'greedy play{hintless}')}{_dial(training)}")
+    for name, share in shares.items():
+        line(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")
     if training.whisper is not None:
         line(console, f"hints in practice: {summary(training.whisper.tally)}{training.config.hints.privileged_note}")
     reward = training.plan.reward
@@ -158,6 +175,23 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
         counts = ", ".join(f"{name} {number:,}" for name, number in sorted(reward.judge.tally.items()))
         line(console, f"judge of style {reward.judge.style} in practice: {counts}")
     line(console, f"run folder {directory}: checkpoints, progress.csv, config.yaml")
+
+
+def _in_short(
+    training: Training, directory: Path, results: Mapping[str, tuple[str, Result]], shares: Mapping[str, Estimate]
+) -> tuple[str, ...]:
+    """What the training came to, measured as ``checkpoint(...)`` plays and ``dond evaluate`` measures."""
+    label, sampled = results[SAMPLED]
+    name = f"{directory.resolve().parent.name}/{directory.resolve().name}"
+    hinted, best = "" if training.whisper is None else " with hints", shares.get(BEST)
+    without = "; without hints," if training.whisper is not None else ","
+    of_best = "" if best is None else f"{without} {with_half(best, 'share')} of what the best response gets"
+    return (
+        f"{name}, sampling its acts{hinted}, gets {with_half(sampled.points)} points of ten from "
+        f"{training.config.env.partner} on {label}{of_best}.",
+        f"It closes a deal in {sampled.deals:.1%} of its games.",
+        f"Its likeliest acts every time (greedy=True) get {with_half(results[GREEDY][1].points)}.",
+    )
 
 
 def _announced(coming: ClosingHints, training: Training) -> str:

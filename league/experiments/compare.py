@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from rich.text import Text
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import mean_of
 from league.display.figures import spelled
-from league.display.tables import line
+from league.display.tables import print_in_short
 from league.evaluation.evaluate import BOTH
 from league.evaluation.final import final_evaluation
 from league.ledger.ledger import Ledger
@@ -70,7 +70,8 @@ def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
 
 
 def print_trials(console: Console, trials: Sequence[Trial]) -> None:
-    """A table of the trials, and how much more the first league earns than each other, with Student's interval."""
+    """How much more the first league earns than each other, with Student's interval, and a table of the trials."""
+    print_in_short(console, _in_short(trials))
     table = Table(box=None, pad_edge=False)
     for heading in ("league", "reward"):
         table.add_column(heading, overflow="fold")
@@ -81,16 +82,25 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
         columns = Text(trial.league), Text(trial.reward), str(trial.seed), f"{trial.decisions:,}"
         table.add_row(*columns, spelled(trial.points), *shares)
     console.print(table)
-    first, *others = dict.fromkeys(trial.league for trial in trials)
-    points = {(trial.league, trial.seed): trial.points for trial in trials}
-    for other in others:
-        seeds = [seed for league, seed in points if league == other and (first, seed) in points]
-        gap = mean_of([points[first, seed] - points[other, seed] for seed in seeds], 0.95)
-        interval = "" if math.isnan(gap.low) else f" (95% interval over seeds {gap.low:+.2f} to {gap.high:+.2f})"
-        console.print(Text(f"{first} earns {gap.mean:+.2f} points of ten more than {other}{interval}"))
     note = (
         "points of ten of the first learner against the held-out members on the 392 held-out scenarios, both seats; of "
         "response: interquartile mean of its shares of the strongest known response's points; deals and welfare there, "
-        "then in self-play."
+        "then in self-play. The first learner samples its acts, as in practice (sampled)."
     )
-    line(console, note)
+    console.print(Text(note))
+
+
+def _in_short(trials: Sequence[Trial]) -> Iterator[str]:
+    """What each league earns more or less than the first."""
+    first, *others = dict.fromkeys(trial.league for trial in trials)
+    points = {(trial.league, trial.seed): trial.points for trial in trials}
+    own = mean_of([points[first, seed] for league, seed in points if league == first], 0.95)
+    yield f"The first learner of {first} gets {own.mean:.2f} points of ten from the held-out members."
+    told = []
+    for other in others:
+        seeds = [seed for league, seed in points if league == other and (first, seed) in points]
+        gap = mean_of([points[first, seed] - points[other, seed] for seed in seeds], 0.95)
+        doubt = "one seed, no interval" if math.isnan(gap.low) else f"95% over seeds {gap.low:+.2f} to {gap.high:+.2f}"
+        told.append(f"{abs(gap.mean):.2f} {'more' if gap.mean >= 0 else 'less'} than {other} ({doubt})")
+    if told:
+        yield f"That is {', '.join(told)}."

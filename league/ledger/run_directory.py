@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from dond_marl.errors import RunFailure
+from dond_marl.errors import InputError, RunFailure
 
 LEDGER = "ledger.sqlite"  # what a league run begins with
 SETTINGS = "config.yaml"  # what a training run begins with
@@ -28,6 +28,10 @@ TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossp
 
 class RunError(RunFailure):
     """A run that cannot be started or taken up again; the message says why and what to do."""
+
+
+class NoRun(InputError, RunError):
+    """The folder that was named holds no run: the caller's mistake."""
 
 
 class RunDirectory:
@@ -82,13 +86,13 @@ def run_to_resume(
 ) -> RunDirectory:
     """The run ``resume``, or the newest of those in it; of those in ``output_dir`` where it is empty.
 
-    ``tell`` hears of newer ones that never began. Raises :class:`RunError`.
+    ``tell`` hears of newer ones that never began. Raises :class:`NoRun`.
     """
     return newest_run(output_dir, mark, tell) if resume == Path() else named_run(resume.expanduser(), mark, tell)
 
 
 def newest_run(output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
-    """The last run under ``output_dir`` that has begun. Raises :class:`RunError`, which names the runs that there are.
+    """The last run under ``output_dir`` that has begun. Raises :class:`NoRun`, which names the runs that there are.
 
     ``mark`` is what it begins with; ``tell`` hears of newer ones that never began.
     """
@@ -99,13 +103,13 @@ def newest_run(output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None]
             tell(f"{path} is passed over: it never began")
     others = [path for path in _runs_beside(output_dir, mark) if path.parent != output_dir]
     there = f"; there are {_listed(others)}" if others else "; start one without --resume"
-    raise RunError(f"{output_dir} holds no run to resume{there}")
+    raise NoRun(f"{output_dir} holds no run to resume{there}")
 
 
 def named_run(path: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
     """The run in folder ``path``, or the newest of those in it, or in the folders in it.
 
-    Raises :class:`RunError`, which names the runs that there are.
+    Raises :class:`NoRun`, which names the runs that there are.
     """
     if not (path / mark).is_file() and runs_in(path):
         return newest_run(path, mark, tell)
@@ -116,7 +120,7 @@ def named_run(path: Path, mark: str = LEDGER, tell: Callable[[str], None] = lamb
     if not (path / mark).is_file() and not _is_left(path):
         others = _runs_beside(path, mark)
         there = f"; there are {_listed(others)}" if others else "; runs are folders named 0001, 0002 and so on"
-        raise RunError(f"{path} is no run folder: it holds no {mark}{there}")
+        raise NoRun(f"{path} is no run folder: it holds no {mark}{there}")
     return RunDirectory(path)
 
 

@@ -79,14 +79,14 @@ def _costly(training: Training) -> bool:
     return traits.costly
 
 
-def final_shares(training: Training) -> dict[str, Estimate]:
-    """Greedy play without hints as a share of what the best response, and the Nash points, earn on the same scenarios.
+def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
+    """Play without hints as a share of what the best response, and the Nash points, earn on the same scenarios.
 
     Empty where values are revealed or where the best response is not exact.
     """
     terms = _terms(training, hinted=False)
     if terms.revealed or not exact_by_answers(training.partner, terms.rules) or terms.source.table is None:
         return {}
-    learner = NetworkPartner(training.learner.network, greedy=True)
+    learner = NetworkPartner(training.learner.network, greedy=greedy)
     evaluation = evaluate(learner, training.partner, terms.source, terms.rules, seed=terms.seed)
     return {name: views[BOTH] for name, views in evaluation.shares.items()}

@@ -37,7 +37,7 @@ def marks(until: int = MARKS[-1]) -> list[Mark]:
         while training.seconds < seconds and not training.done:
             training.step()
         _, result = final_score(training, greedy=True)
-        share = final_shares(training)[BEST]
+        share = final_shares(training, greedy=True)[BEST]
         figures = result.points.mean, result.points.margin, result.deals, share.mean, share.margin
         scored.append(Mark(seconds, training.learner.decisions, *figures))
     return scored

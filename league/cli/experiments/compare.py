@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
-from league.cli.shell import FILE, Command, ConfigFile, console_for_people, say, set_option
-from league.display.league import PlainWatcher
+from league.cli.shell import FILE, Command, ConfigFile, console_for_people, say, say_next, set_option
+from league.display.league import QuietWatcher
 from league.experiments.compare import Trial, print_trials, trial
 from league.settings.read import Config, load_config
 from league.standings.as_csv import write_csv
@@ -30,18 +30,6 @@ class Compare(Command):
         return super().parse_args(ctx, words)
 
 
-class Quiet(PlainWatcher):
-    """Says what goes wrong and nothing else."""
-
-    def opened(self, *_: object) -> None: ...
-
-    def finishing(self, *_: object) -> None: ...
-
-    def trained(self, *_: object) -> None: ...
-
-    def committed(self, *_: object) -> None: ...
-
-
 @click.command(cls=Compare, help=__doc__)
 @click.argument("configs", nargs=-1, required=True, type=ConfigFile(), metavar="CONFIG...", help="leagues that learn")
 @click.option(
@@ -50,8 +38,14 @@ class Quiet(PlainWatcher):
 @set_option
 @click.option("--output-dir", type=FILE, default="runs/compare", help="where the runs are kept (runs/compare)")
 @click.option("--csv", type=FILE, metavar="FILE", help="write the trials here too")
+@click.pass_context
 def command(
-    configs: tuple[Path, ...], seeds: tuple[int, ...], overrides: tuple[str, ...], output_dir: Path, csv: Path | None
+    context: click.Context,
+    configs: tuple[Path, ...],
+    seeds: tuple[int, ...],
+    overrides: tuple[str, ...],
+    output_dir: Path,
+    csv: Path | None,
 ) -> None:
     """Run every league with every seed, and print what their main members earn."""
     console, trials = console_for_people(), list[Trial]()
@@ -63,7 +57,9 @@ def command(
         for name, config in leagues.items():
             say(f"{name}, seed {seed}")
             seeded = config.model_copy(update={"league": config.league.model_copy(update={"seed": seed})})
-            trials.append(trial(name, seeded, output_dir / name, Quiet(console)))
+            trials.append(trial(name, seeded, output_dir / name, QuietWatcher(console)))
     print_trials(console, trials)
     if csv is not None:
         write_csv(csv, [list(Trial._fields), *([str(value) for value in row] for row in trials)])
+        say(f"written: {csv}")
+    say_next(context, "report", "--run", output_dir / next(iter(leagues)))
