@@ -14,12 +14,16 @@ from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` to write: it takes the place of ``path`` once the block ends without an error.
 
-    So a reader, or a kill at any moment, finds the old file or the new one, whole.
+    So a reader, or a kill at any moment, finds the old file or the new one, whole. An ``OSError`` names ``path``.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
         temporary.replace(path)
+    except OSError as error:  # of a full disk, say, which names no file
+        if error.filename in (None, temporary, str(temporary)):
+            error.filename, error.filename2 = str(path), None
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
