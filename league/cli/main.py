@@ -24,7 +24,7 @@ from league.cli.shell import Group, run
 from league.settings.presets import folder
 
 EXPERIMENTS = ("styles", "hints", "distill", "humanlike", "scaling", "compare")
-COMMANDS = ("league", "train", "evaluate", "play", "web", "report", "catalogue", "data", "ship")
+COMMANDS = ("league", "train", "evaluate", "play", "web", "report", "catalogue", "llm-check", "data", "ship")
 
 experiment = Group(
     "experiment",
@@ -39,7 +39,7 @@ CONFIGS = f"The shipped configs lie in {folder()}: {', '.join(sorted(path.name f
 @click.group(
     cls=Group,
     help=(__doc__ or "").replace("\n\nexamples:", f"\n\n{CONFIGS}\n\nexamples:"),
-    files={name: f"league.cli.{name}" for name in COMMANDS},
+    files={name: f"league.cli.{name.replace('-', '_')}" for name in COMMANDS},
     commands={"experiment": experiment},
     invoke_without_command=True,
 )

@@ -110,10 +110,11 @@ class LLMPartner:
         samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
         asks = [Ask(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
         return read_all(
-            self.client, asks, self._read, _reworded, re_asks=self.re_asks, tally=self.tally, samples=self.samples
+            self.client, asks, self.read, _reworded, re_asks=self.re_asks, tally=self.tally, samples=self.samples
         )
 
-    def _read(self, ask: Ask, reply: Reply) -> Result:
+    def read(self, ask: Ask, reply: Reply) -> Result:
+        """What ``reply`` to ``ask`` comes to, counted in ``tally``."""
         result = reply.failure or read_reply(reply.text, ask.legal, finished=reply.finished, reading=self.reading)
         if isinstance(result, Failure):
             self.tally[f"failed_{result}"] += 1

@@ -1,0 +1,168 @@
+r"""Ask a language model about a few positions, and show its raw replies, what they come to, and what they take.
+
+A server is also asked which forms of structured output it has, and for the rates that it allows. With --config, what a
+league would ask of its language models, and about what that takes at this model's pace.
+
+examples:
+  dond llm-check "llm(provider=hf)"              # the project's own small model
+  dond llm-check "llm(provider=groq)" --prompts 5 --config configs/league_llm.yaml
+  dond llm-check "llm(provider=openai, base_url='http://127.0.0.1:8000/v1', \
+      model=NAME)"
+  dond llm-check "llm(provider=openai, base_url='http://127.0.0.1:8000/v1', \
+      model=NAME, prompt=short, reading=lenient)"
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import seat_occupant
+from league.cli.shell import RUN_ERROR, Command, config_option, say, whole
+from league.evaluation.model_check import Summary, Tried, client_of, most_asks, summary, try_positions
+from league.settings.read import load_config
+from partners.llm.client import Failure
+from partners.llm.partner import LLMPartner, LocalLLMPartner
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.forms import LADDER
+from partners.llm.remote.retry import Rates
+from partners.llm.remote.words import duration
+from partners.llm.reply import LegalReply
+from partners.llm.service import ServiceSettings
+
+SHOWN = 2000  # characters of a raw reply
+
+
+@click.command("llm-check", cls=Command, help=__doc__, interrupted="nothing was written")
+@click.argument("spec", metavar="SPEC")
+@click.option("--prompts", type=whole(1, 100), default=1, metavar="N", help="positions to ask about (1)")
+@config_option("league_llm.yaml", help="a league whose cost is estimated")
+def command(spec: str, prompts: int, config_path: Path | None) -> int:
+    """Check a language model; the exit code is 1 where no reply was a legal act."""
+    partner = seat_occupant(spec)
+    if not isinstance(partner, LLMPartner):
+        raise InputError(
+            f"{spec} is no language model: give one, such as llm or llm(provider=groq); see dond catalogue"
+        )
+    config = None if config_path is None else load_config(config_path)
+    client = client_of(partner)
+    with _told_as_lines():
+        if isinstance(client, RemoteClient):
+            _server(client)
+        elif isinstance(partner, LocalLLMPartner):
+            partner.local.ready()
+            say(f"a model on this machine: {partner.local.settings.model}; it can write nothing but legal lines")
+        tried = []
+        for number, one in enumerate(try_positions(partner, prompts), start=1):
+            _position(number, prompts, one)
+            tried.append(one)
+    found = summary(tried)
+    in_flight = client.settings.in_flight if isinstance(client, RemoteClient) else 1
+    price = client.settings if isinstance(client, RemoteClient) else ServiceSettings()
+    say(_in_short(found), style="bold")
+    if config is not None:
+        asked = most_asks(config)
+        say(_cost(config_path, asked.matches, asked.hints, found, in_flight, price))
+    if isinstance(client, RemoteClient):
+        client.close()
+    if not found.legal:
+        say("next: mend what the replies show; reading=lenient and prompt=short are for models that stray")
+        return RUN_ERROR
+    say(f"next: dond evaluate --member {shlex.quote(spec)} --against heuristic --sample 20")
+    return 0
+
+
+def _server(client: RemoteClient) -> None:
+    """Say where the server is, which forms of structured output it has, and the rates that it told."""
+    settings = client.settings
+    say(f"{settings.name} at {settings.url}, structure {settings.structure}")
+    best = client.ask_forms()
+    used = best if settings.asks_for_form else settings.enforced
+    for form in LADDER:
+        if form in client.forms or form == used:
+            said = client.forms.get(form, "needs nothing of the server")
+            say(f"  {form:20}{said}{'; used' if form == used else ''}")
+    assert client.latest is not None
+    say(f"  rates told: {_rates(client.latest.rates)}")
+
+
+def _position(number: int, of: int, one: Tried) -> None:
+    turns = one.turns
+    pool, values = (",".join(map(str, row[0].tolist())) for row in (turns.counts, turns.my_utilities))
+    offer = ",".join(map(str, turns.last_partner_offer_for_me[0].tolist()))
+    said = f"offered {offer}" if turns.taken else "to open"
+    say(f"position {number} of {of}: pool {pool}, own values {values}, {said}")
+    status = "" if one.status is None else f"HTTP status {one.status}, "
+    prompt, said_tokens = one.reply.usage
+    say(f"  {status}{one.seconds:.2f} s, {prompt:,} tokens of prompt and {said_tokens:,} of reply")
+    if one.reply.failure is None:
+        shown = ascii(one.reply.text[:SHOWN])
+        say(f"  reply: {shown}{f' and {len(one.reply.text) - SHOWN:,} more' if len(one.reply.text) > SHOWN else ''}")
+    say(f"  verdict: {_verdict(one)}")
+
+
+def _verdict(one: Tried) -> str:
+    if isinstance(one.result, Failure):
+        return f"no reply ({one.result})"
+    if not isinstance(one.result, LegalReply):
+        return f"refused ({one.result})"
+    act, oA = one.result.action
+    keeps = f", keeps {','.join(map(str, oA))}" if act.is_offer else ""
+    noted = f" ({', '.join(name.replace('_', ' ') for name in one.result.noted)})" if one.result.noted else ""
+    return f"legal: {act.name}{keeps}, confidence {one.result.confidence:.2f}{noted}"
+
+
+def _in_short(found: Summary) -> str:
+    if math.isnan(found.seconds):
+        return f"{found.legal} of {found.tried} replies are legal acts: none came"
+    return (
+        f"{found.legal} of {found.tried} replies are legal acts; {found.seconds:.2f} s, "
+        f"{found.prompt_tokens:,.0f} tokens of prompt and {found.reply_tokens:,.0f} of reply each"
+    )
+
+
+def _cost(path: Path | None, matches: int, hints: int, found: Summary, in_flight: int, price: ServiceSettings) -> str:
+    """What a league takes at most, in asks, tokens, time and money."""
+    asks = matches + hints
+    if not asks or math.isnan(found.seconds):
+        return f"{path} asks no language model" if not asks else f"{path} asks up to about {asks:,} times"
+    dollars = asks * price.price.cost(round(found.prompt_tokens), round(found.reply_tokens)).usd
+    alone = asks * found.seconds
+    times = (
+        duration(alone) if in_flight == 1 else f"{duration(alone)} one at a time, {duration(alone / in_flight)} with"
+    )
+    return (
+        f"{path} asks up to about {asks:,} times ({matches:,} in matches, {hints:,} for hints, without the closing "
+        f"measurement): {asks * (found.prompt_tokens + found.reply_tokens):,.0f} tokens, {times}"
+        + ("" if in_flight == 1 else f" {in_flight} in flight")
+        + (f", {dollars:,.2f} US dollars" if dollars else "")
+    )
+
+
+def _rates(rates: Rates) -> str:
+    told = []
+    for name, left, reset_s in (
+        ("requests", rates.requests, rates.requests_reset_s),
+        ("tokens", rates.tokens, rates.tokens_reset_s),
+    ):
+        if left is not None:
+            told.append(
+                f"{left:,} {name} left" + (f", whole again in {duration(reset_s)}" if reset_s is not None else "")
+            )
+    return "; ".join(told) or "none"
+
+
+@contextmanager
+def _told_as_lines() -> Iterator[None]:
+    """What a client warns of is a line like the others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.showwarning = lambda message, *_, **__: say(f"  {message}", style="yellow")
+        yield

@@ -1,0 +1,119 @@
+"""One language model, tried on a few positions of its own: what it replies, how that is read, and what it takes.
+
+Also the most that a league would ask of its language models, so that what one ask takes says what the league takes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, median
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.batch import Table
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Turns
+from league.rounds.planner import first_states, members_of, plan_round
+from league.settings.read import Config
+from league.standings.history import History
+from league.tasks.values import kinds_in
+from partners.llm.cache import CachedClient
+from partners.llm.client import Ask, Client, Reply
+from partners.llm.partner import LLMPartner, Result
+from partners.llm.remote.client import RemoteClient
+from partners.llm.reply import LegalReply, legal_rows
+from partners.scripted.time_based import Boulware
+
+
+class Tried(NamedTuple):
+    """One position, and what came of asking about it."""
+
+    turns: Turns  # one row
+    reply: Reply
+    result: Result
+    seconds: float
+    status: int | None  # of HTTP; None for a model on this machine, and without an answer
+
+
+class Summary(NamedTuple):
+    """What all positions came to; ``nan`` where no reply came."""
+
+    tried: int
+    legal: int
+    seconds: float  # of the median reply
+    prompt_tokens: float  # of the mean reply
+    reply_tokens: float
+
+
+class Asked(NamedTuple):
+    """The most that a league asks of language models."""
+
+    matches: int
+    hints: int
+
+
+def client_of(partner: LLMPartner) -> Client:
+    """Its client, without the cache before it: a check asks."""
+    return partner.client.client if isinstance(partner.client, CachedClient) else partner.client
+
+
+def positions(number: int) -> list[Turns]:
+    """``number`` positions of held-out scenarios, one row each: answers to an opening offer and openings, by turns."""
+    scenarios = open_source("lewis", split="heldout").block(0, 0, number)
+    table = Table(scenarios)
+    openings = table.turns()
+    table.step(Boulware().act(openings))
+    answers = table.turns()
+    return [(openings if row % 2 else answers).rows(np.array([row])) for row in range(number)]
+
+
+def try_positions(partner: LLMPartner, number: int) -> Iterator[Tried]:
+    """Ask about one position after another. Raises what the client raises."""
+    client = client_of(partner)
+    for turns in positions(number):
+        (prompt,), (legal,) = partner.template.render(turns, partner.history_cap), legal_rows(turns)
+        ask = Ask(prompt, legal)
+        began = time.monotonic()
+        (reply,) = client.complete([ask])
+        seconds = time.monotonic() - began
+        latest = client.latest if isinstance(client, RemoteClient) else None
+        status = None if latest is None else latest.status
+        yield Tried(turns, reply, partner.read(ask, reply), seconds if latest is None else latest.seconds, status)
+
+
+def summary(tried: list[Tried]) -> Summary:
+    """What the positions came to."""
+    answered = [one for one in tried if one.reply.failure is None]
+    usage = [one.reply.usage for one in answered]
+    return Summary(
+        len(tried),
+        sum(isinstance(one.result, LegalReply) for one in tried),
+        median([one.seconds for one in answered] or [np.nan]),
+        mean([used.prompt_tokens for used in usage] or [np.nan]),
+        mean([used.completion_tokens for used in usage] or [np.nan]),
+    )
+
+
+def most_asks(config: Config) -> Asked:
+    """Every own turn of every seat of a language model if no game ended early, and every hint that one gives.
+
+    As the first round plans it: without matches with later snapshots, the closing measurement, and what is asked again
+    because a reply was refused.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        states = first_states(config, Path(folder))
+        first = plan_round(config, History(members_of(config), config.league.decay), states)
+    seats = sum("llm" in kinds_in(seat.member.spec or "") for task in first.matches for seat in task.members)
+    turns = max(config.env.max_turns, *(stage.env.max_turns or 0 for stage in config.curriculum), 0)
+    games = 2 * config.league.block_size * config.rounds_in_all
+    hints = 0
+    for learner in config.learners:
+        told = [stage.hints_of(learner.name) for stage in config.curriculum]
+        cadences = [hint.cadence_k for hint in told if hint.mode == "llm"]
+        if cadences:
+            hints += learner.decisions * config.league.rounds // min(cadences)
+    return Asked(seats * games * ((turns + 1) // 2), hints)

@@ -1,0 +1,105 @@
+"""``dond llm-check``: a language model tried on a few positions, in words that say what to do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from league.evaluation.model_check import Asked, most_asks, positions
+from league.settings.read import load_config
+from partners.llm.reply import legal_rows, reply_line
+from tests.command import dond
+from tests.loopback import Page, Service, completion
+from tests.partners.llm.test_servers import json_mode, llama_cpp_python, plain
+
+RATES = {"x-ratelimit-remaining-requests": "1370", "x-ratelimit-reset-requests": "59m"}
+
+
+@pytest.fixture
+def check(monkeypatch, capfd):
+    """The exit code and what is printed of a check of a server that answers by a function of a request's body."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def run(answer, *words, parameters=""):
+        service = Service(lambda heard, number: answer(heard.body))
+        try:
+            spec = f"llm(provider=openai, base_url='{service.url}', model=m{parameters})"
+            code = dond("llm-check", spec, *words)
+        finally:
+            service.close()
+        told = capfd.readouterr()
+        return code, told.out + told.err, service
+
+    return run
+
+
+def test_a_model_that_is_fine_is_shown_with_what_it_takes_and_what_a_league_would(check):
+    words = ["--prompts", 3, "--config", "league_llm.yaml"]
+    code, out, service = check(llama_cpp_python, *words, parameters=", prompt_price=1, completion_price=2")
+    assert code == 0
+    assert re.search(r"json_schema +refused \(500\): .*Input should be 'text' or 'json_object'", out)
+    assert re.search(r"json_object_schema +enforced; used\n", out)
+    assert out.count("HTTP status 200, ") == out.count("reply: '{\\n") == out.count("verdict: legal: END") == 3
+    assert "(confidence clipped)" in out
+    assert "3 of 3 replies are legal acts; 0." in out
+    assert "100 tokens of prompt and 20 of reply each" in out
+    asked = re.search(r"asks up to about ([\d,]+) times \(([\d,]+) in matches, ([\d,]+) for hints", out)
+    total, matches, hints = (int(number.replace(",", "")) for number in asked.groups())
+    assert total == matches + hints > hints == 2000  # 2,000 decisions in each of 4 rounds, every fourth hinted
+    assert f"{120 * total:,} tokens, " in out
+    assert f"{total * 140e-6:.2f} US dollars" in out
+    assert re.search(r"next: dond evaluate --member .*--against heuristic", out)
+    assert len(service.heard) == 2 + 3
+
+
+def test_a_model_that_says_nothing_legal_ends_with_exit_code_1_and_its_raw_replies(check):
+    code, out, _ = check(plain, "--prompts", 2)
+    assert code == 1
+    assert out.count("verdict: refused (unparsable)") == 2
+    assert "reply: 'Hello! How can I help you today?'" in out
+    assert "0 of 2 replies are legal acts" in out
+    assert "reading=lenient" in out
+
+
+def test_what_a_server_refuses_and_the_rates_that_it_tells_are_shown(check):
+    def answer(body):
+        return (
+            Page(400, "the tier \x1b[31mis not available", RATES) if "response_format" not in body else json_mode(body)
+        )
+
+    code, out, _ = check(answer, parameters=", structure=text")
+    assert code == 1
+    assert re.search(r"json_object +taken|json_object +enforced", out)
+    assert "text                needs nothing of the server; used" in out
+    assert "rates told: 1,370 requests left, whole again in 59 minutes" not in out  # the newest answer had none
+    assert "verdict: no reply (refused)" in out
+    assert "refused a request (400): the tier [31mis not available" in out
+    code, out, _ = check(lambda body: Page(body=completion().body, headers=RATES))
+    assert "rates told: 1,370 requests left, whole again in 59 minutes" in out
+
+
+def test_a_server_that_is_not_there_is_said_in_words(capfd):
+    assert dond("llm-check", "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=m, max_attempts=1)") == 1
+    told = capfd.readouterr()
+    assert "it cannot be reached" in told.out
+    assert "could not be asked what it has (connection)" in told.err
+
+
+def test_only_a_language_model_is_checked(capfd):
+    assert dond("llm-check", "heuristic") == 2
+    assert "heuristic is no language model: give one, such as llm" in capfd.readouterr().err
+
+
+def test_positions_are_answers_and_openings_and_each_has_legal_replies():
+    tried = positions(6)
+    assert [turns.taken for turns in tried] == [1, 0, 1, 0, 1, 0]
+    for turns in tried:
+        (legal,) = legal_rows(turns)
+        assert turns.size == 1
+        assert (2 in legal.acts) is bool(turns.taken)
+        assert reply_line(next(legal.actions()), 0.5)
+
+
+def test_a_league_without_language_models_asks_nothing():
+    assert most_asks(load_config("configs/league_quick.yaml")) == Asked(0, 0)
