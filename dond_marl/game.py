@@ -92,9 +92,9 @@ class Action(NamedTuple):
 
 
 def _shown(value: object) -> str:
-    """A short ``repr``, whatever the value."""
+    """A short ``repr`` on one line, whatever the value."""
     try:
-        return reprlib.repr(value)
+        return " ".join(reprlib.repr(value).split())
     except ValueError:  # Python prints no integer of more than 4,300 digits
         return "a number too long to print"
 

@@ -29,6 +29,7 @@ from dond_marl.envs.spaces import (
     observe,
     of_agent,
     read_action,
+    read_seed,
     scenario_option,
 )
 from dond_marl.errors import RunFailure, shown
@@ -143,9 +144,9 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
         ``options={"scenario": ...}`` sets the table by hand: a :class:`Scenario`, or ``{"counts": [3 integers],
         "utilities": [[3 integers], [3 integers]]}``. Other options are ignored, unless the name is nearly this one.
-        Raises ``ValueError`` if it does not fit the spaces.
+        Raises ``ValueError`` if it does not fit the spaces, and for a seed that is none.
         """
-        scenario = scenario_option(options, self.max_count)
+        seed, scenario = read_seed(seed), scenario_option(options, self.max_count)
         if seed is not None or self._rng is None:
             self._rng, _ = seeding.np_random(seed)
             self._ahead = None

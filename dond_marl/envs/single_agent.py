@@ -11,7 +11,7 @@ import gymnasium
 from gymnasium import logger
 
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
-from dond_marl.envs.spaces import Info, Observation, check_known, own
+from dond_marl.envs.spaces import Info, Observation, check_known, own, read_seed
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Action, as_seat, rule_against
@@ -79,6 +79,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         ``info["skipped_games"]``. Raises :class:`PartnerError` after 100 of them in a row; warns once after 20 of them
         if the seat is drawn and the agent was never to move in seat_1.
         """
+        seed = read_seed(seed)
         super().reset(seed=seed)
         self._playing = False  # should anything fail, there is no game
         env_seed = None if seed is None else int(self.np_random.integers(2**32))

@@ -158,7 +158,7 @@ def wholes(value: object, size: int) -> list[int] | None:
     if isinstance(value, np.ndarray):
         if value.shape != (size,) or value.dtype.kind not in "iu":
             return None
-        return list(value.tolist())
+        return list(np.asarray(value).tolist())  # of a masked array what lies below the mask
     if not isinstance(value, list | tuple) or len(value) != size:
         return None
     integers = [number for entry in value if (number := as_integer(entry)) is not None]
@@ -235,14 +235,22 @@ def check_folder(path: object) -> None:
         raise ValueError(f"data_dir must be the path of a folder, or None for the default one; got {shown(path)}")
 
 
+def read_seed(seed: object) -> int | None:
+    """The ``seed`` of ``reset``. Raises :class:`InputError` unless it is ``None`` or a whole number of at least 0."""
+    number = as_integer(seed)
+    if seed is not None and (number is None or number < 0):
+        raise InputError(f"a seed is a whole number of at least 0, or None to go on; got {shown(seed)}")
+    return number
+
+
 def scenario_option(options: Mapping[str, Any] | None, max_count: int) -> Scenario | None:
     """The table that the options of ``reset`` set by hand. Raises ``TypeError`` and ``ValueError``."""
     if options is None:
         return None
     if not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping such as {{'{SCENARIO}': ...}}, or None; got {shown(options)}")
-    for name in options:
-        if name != SCENARIO and difflib.get_close_matches(str(name).lower(), [SCENARIO], cutoff=_NEAR):
+    for name in options.keys() - {SCENARIO}:
+        if isinstance(name, str) and difflib.get_close_matches(name.lower(), [SCENARIO], cutoff=_NEAR):
             raise ValueError(f"there is no option {shown(name)}: did you mean {SCENARIO!r}?")
     scenario = options.get(SCENARIO)
     return None if scenario is None else _scenario(scenario, max_count)
@@ -251,7 +259,7 @@ def scenario_option(options: Mapping[str, Any] | None, max_count: int) -> Scenar
 def _scenario(scenario: object, max_count: int) -> Scenario:
     if isinstance(scenario, Mapping) and scenario.keys() == {"counts", "utilities"}:
         try:
-            scenario = Scenario(scenario["counts"], tuple(scenario["utilities"]))
+            scenario = Scenario(scenario["counts"], scenario["utilities"])
         except (TypeError, ValueError) as error:
             raise ValueError(f"options['{SCENARIO}']: {error}") from None
     if not isinstance(scenario, Scenario):

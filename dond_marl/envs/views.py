@@ -181,7 +181,8 @@ class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ship
         self._update()
 
     def step(self, action: object) -> None:
-        self.env.step(None if action is None else self.translation.action(action))
+        seated = bool(self.env.agents)  # where nobody is, the environment says so
+        self.env.step(self.translation.action(action) if seated and action is not None else action)
         self._update()
 
     def observe(self, agent: str) -> Any:
@@ -248,6 +249,7 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._shown(*self.env.reset(seed=seed, options=options))
 
     def step(self, action: object) -> tuple[Any, Any, bool, bool, Info]:
+        self.translation.check_game(self._info)
         seen, reward, ended, cut, info = self.env.step(self.translation.action(action))
         seen, info = self._shown(seen, info)
         return seen, reward, ended, cut, info
