@@ -50,9 +50,11 @@ class Terminal:
                 raise LeftTheTable
             if isinstance(meant, Meant | Question):
                 choices = (meant.action,) if isinstance(meant, Meant) else meant.actions
-                answer = choices[0] if isinstance(meant, Meant) and meant.sure else self._chosen(meant, choices, view)
+                command = isinstance(meant, Meant) and meant.sure
+                worthless = choices[0].act_type is Act.AGREE and warning(choices[0], view)
+                answer = choices[0] if command and not worthless else self._chosen(meant, choices, view)
                 if isinstance(answer, Action):
-                    self.words.append(None if isinstance(meant, Meant) and meant.sure else line.strip())
+                    self.words.append(None if command else line.strip())
                     return answer
                 line = answer
                 continue

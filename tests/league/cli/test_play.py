@@ -141,6 +141,9 @@ def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path,
     assert record.actions[2] == Action(Act.INSIST, (1, 2, 0))
     assert record.actions[-1] == Action(Act.AGREE)
     assert replay(record).outcome.deal
+    own = record.words[::2]
+    assert own == ("Can I have both hats and a book?", "I insist on both hats and one book", "okay, deal")
+    assert set(record.words[1::2]) == {None}
 
 
 @pytest.mark.parametrize(
@@ -234,6 +237,16 @@ def test_a_goodbye_says_that_it_ends_the_game_and_is_played_only_after_a_yes(mon
     seen = capsys.readouterr().out
     assert seen.count("read as DISAGREE. This ends the game: no deal, nothing for both.") == 2
     assert recorded(tmp_path / "games.jsonl")[0].outcome.ending is Ending.DISAGREE
+
+
+def test_an_offer_worth_nothing_is_accepted_only_after_a_yes(monkeypatch, tmp_path, capsys):
+    everything = {"partner": "boulware", "seat": "1", "seed": 1}
+    assert sit(monkeypatch, tmp_path, "a", "n", "a", "y", **everything) == 0
+    assert capsys.readouterr().out.count("Their offer is worth nothing to you.") == 2
+    (record,) = recorded(tmp_path / "games.jsonl")
+    assert record.outcome.deal
+    assert record.outcome.scores[1] == 0
+    assert not record.words
 
 
 def test_another_line_in_place_of_yes_or_no_is_taken_instead(monkeypatch, tmp_path):
@@ -457,7 +470,7 @@ def test_ctrl_c_leaves_with_130_and_the_script_needs_no_terminal(tmp_path):
     while leaving is None:  # a signal just before the program reads is only heard with the next one
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            leaving = process.wait(timeout=60)
+            leaving = process.wait(timeout=1)
     _, error = process.communicate()
     assert leaving == 130
     assert error.decode() == "\nleft the table: 1 finished game is in runs/human/games.jsonl\n"

@@ -298,6 +298,30 @@ def test_a_replay_is_stepped_through_with_both_views_and_what_was_thought(look, 
     assert page.locator(".view.me dd").inner_text() == "1 book, 2 balls (8 points)"
 
 
+def test_a_persons_own_game_is_replayed_in_plain_words_by_keys_at_once_and_by_its_address(look, folder, address):
+    state = State(SCENARIO, Rules())
+    for action in TALK:
+        state = apply(state, action)
+    own = folder / "runs" / "games" / "own.jsonl"
+    own.write_text("".join(f"{to_line(record_of(state, ('human', name), source='lewis'))}\n" for name in ("a", "b")))
+    page = look("/replay?file=runs/games/own.jsonl&game=1")
+    page.get_by_text("A person played here, and only they know what they thought.").wait_for()
+    assert "OccupantNameError" not in page.locator("#content").inner_text()
+    page.get_by_role("button", name="What would heuristic do here?").click()
+    page.locator(".mind .bars li").first.wait_for()
+    page = look("/replay?file=runs/games/own.jsonl&game=1")
+    page.locator(".stepper:focus").wait_for()
+    page.keyboard.press("ArrowRight")  # nothing was clicked
+    page.get_by_text("Act 2 of 3").wait_for()
+    link = page.get_by_role("link", name="Link to this game").get_attribute("href")
+    assert link == "/replay?file=runs%2Fgames%2Fown.jsonl&game=1"
+    kept = page.get_by_role("link", name="Download it").get_attribute("href")
+    with urllib.request.urlopen(address + kept) as answer:
+        assert from_json(answer.read().decode()).occupants == ("human", "a")
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(f"{address}/replay/game.json?file=server.log&game=1")
+
+
 def test_the_league_page_follows_while_rows_arrive(look, folder):
     page = look("/league")
     page.get_by_text("2 of 4").wait_for()
@@ -380,6 +404,11 @@ def accessible(look, size, scheme):
     begin(page, "heuristic", Advice="random")
     page.locator(".whisper", has_text="Psst").wait_for()
     assert serious(page) == [], "the person's turn"
+    page.get_by_label("Say it in your own words").fill("bye")
+    page.get_by_role("button", name="Say", exact=True).click()
+    page.get_by_role("button", name="Yes, really").wait_for()
+    assert serious(page) == [], "a question about a sentence"
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Walk away").click()
     page.get_by_role("button", name="Really?").click()
     page.locator(".plane").wait_for()
