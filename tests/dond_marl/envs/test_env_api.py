@@ -29,6 +29,8 @@ dict_observations = pytest.mark.filterwarnings(
 # A Gymnasium view is a wrapper, and check_env prefers to be given what is inside it.
 wrapped = pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version:UserWarning")
 
+MODULES = 600  # in memory after the import; 344 when this was written, PyTorch alone is 1,500
+
 VIEWS = [(actions, seen) for actions in ("flat", "discrete", "dict") for seen in ("box", "dict")]
 VIEWS.append(("discrete", "masked"))
 
@@ -113,21 +115,23 @@ def test_gymnasium_makes_vectors_of_it(mode):
     assert len(endings) >= 2
 
 
-def test_importing_the_package_is_quick_and_light():
+def test_importing_the_package_loads_few_modules_and_none_that_is_heavy():
     heavy = "torch transformers groq ray supersuit scipy pandas"
     code = f"""
-import sys, time
-start = time.perf_counter()
+import sys
+before = set(sys.modules)
 import dond_marl
-print(time.perf_counter() - start)
+print(len(set(sys.modules) - before))
 assert "dond_marl.envs.aec" not in sys.modules
 from dond_marl import deal_or_no_dialog_v0, SingleAgentView
 assert callable(deal_or_no_dialog_v0.env) and SingleAgentView and dond_marl.NegotiationEnv and dond_marl.__version__
+print(len(set(sys.modules) - before))
 print([name for name in {heavy.split()} if name in sys.modules])
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert out[1] == "[]"
-    assert float(out[0]) < 0.5, "import dond_marl takes less than half a second"
+    package, environment, loaded = out
+    assert loaded == "[]"
+    assert int(package) <= int(environment) < MODULES
 
 
 def test_every_public_name_exists_and_unknown_ones_do_not():
