@@ -46,6 +46,7 @@ from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv
 from league.tasks.hinters import make_ready, schedule_of
 from league.training.clone import examine, lessons, plain, save, target, teach
+from league.training.dry_run import plan_of
 from league.training.progress_log import CSV_NAME
 from league.training.training import checkpoints_in, train
 from partners.learning.cloning import Epoch
@@ -64,6 +65,7 @@ CLONE = Path("checkpoints") / "supervised.json"
 @set_option
 @click.option("--seed", type=SEED, metavar="N", help="of all chance (0); overrides training.seed")
 @resume_option
+@click.option("--dry-run", is_flag=True, help="check the settings, print what is played and asked, stop")
 @quiet_option
 @click.pass_context
 def command(
@@ -74,6 +76,7 @@ def command(
     overrides: tuple[str, ...],
     seed: int | None,
     resume: Path | None,
+    dry_run: bool,
     quiet: bool,
 ) -> None:
     """Train or resume; ``resume`` is an empty path for the newest run."""
@@ -91,6 +94,9 @@ def command(
     if config is not None:
         config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
         seat_occupant(config.env.partner)
+        if dry_run:
+            _plan(config)
+            return
         make_ready(schedule_of(config.hints))
         if config.training.algo == "bc" and resume is None:
             _clone(config)
@@ -108,6 +114,13 @@ def command(
         _say_next(context, training.config, directory.path)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
+
+
+def _plan(config: TrainConfig) -> None:
+    if config.training.algo == "bc":
+        raise click.UsageError("--dry-run is for ppo and reinforce: bc plays no games and asks nobody")
+    for line in plan_of(config):
+        say(line)
 
 
 def _say_next(context: click.Context, config: TrainConfig, folder: Path) -> None:

@@ -5,30 +5,35 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from league.rounds.curriculum import describe
 from league.rounds.planner import Plan, first_states, members_of, plan_round
+from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
-from league.tasks.values import Place, TrainTask, play
+from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked
+from league.tasks.values import MatchTask, Member, Place, TrainTask, play
 
 WHOLE_MATCHES = 3  # played for the clock, spread over the first round
 
 
 class Cost(NamedTuple):
-    """What a run comes to; seconds are an estimate on one core of this machine."""
+    """What a run comes to; seconds are an estimate on one core of this machine, without those who cost something."""
 
     matches: int
     games: int  # of matches
     decisions: int  # own, of all learners
     snapshots: int  # at most
     seconds: float  # of processor time, which a busy machine does not change
+    questions: tuple[Questions, ...] = ()  # to those who cost something to ask
 
 
 def dry_run(console: Console, config: Config) -> Cost:
@@ -48,7 +53,13 @@ def dry_run(console: Console, config: Config) -> Cost:
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
         f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots",
         f"about {time_needed} on one core of this machine, where nothing else runs"
-        + (", and without those who cost something to ask" if _pays(config, first) else ""),
+        + (", and on top of that, for those who cost something to ask:" if cost.questions else ""),
+        *map(str, cost.questions),
+        *(
+            ["measure a question first: dond llm-check SPEC; the closing evaluation asks nobody"]
+            if cost.questions
+            else []
+        ),
     ]
     for line in lines:
         console.print(Text(line), soft_wrap=True)
@@ -61,7 +72,7 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
         place = Place(Path(folder))
         states = first_states(config, place.blobs)
         first = plan_round(config, History(members_of(config), config.league.decay), states)
-        per_game = _seconds_per_game(first, place)
+        per_game, acts = _clocked(first, place, config.env.max_turns)
         practice = sum(_seconds(task, place) for task in first.training)
     rounds, legs = config.rounds_in_all, 2 * config.league.block_size
     snapshots = sum((config.league.rounds - 1) // x.snapshot_every if x.snapshot_every else 0 for x in config.learners)
@@ -70,19 +81,55 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
     matches = len(first.matches) * rounds + later * rounds
     decisions = sum(task.learner.decisions for task in first.training) * config.league.rounds
     games = matches * legs
-    return Cost(matches, games, decisions, snapshots, games * per_game + practice * config.league.rounds), first
+    seconds = games * per_game + practice * config.league.rounds
+    return Cost(matches, games, decisions, snapshots, seconds, tuple(_questions(config, first, acts))), first
 
 
-def _seconds_per_game(first: Plan, place: Place) -> float:
-    """Of a few matches between members that cost nothing, each played twice: the first time seats its members."""
+def _questions(config: Config, first: Plan, acts: float) -> Iterator[Questions]:
+    """What the first round asks, in every round; ``acts`` of both seats is what a game takes."""
+    own, most = acts / 2, -(-config.env.max_turns // 2)
+    for member in members_of(config):
+        seats = [leg.count(member) for task in first.matches for leg in _sitting(task)] if member.costly else []
+        games = sum(seats) * config.league.block_size * config.rounds_in_all
+        if games:
+            yield Questions(member.name, "which plays", games, round(games * own), games * most, member.spec)
+    for learner in config.learners:
+        yield from _of_practice(config, learner, own)
+
+
+def _sitting(task: MatchTask) -> list[list[Member]]:
+    return [[seat.member for seat in leg] for leg in task.legs]
+
+
+def _of_practice(config: Config, learner: LearnerConfig, own: float) -> Iterator[Questions]:
+    """What a learner's practice asks if every round is of a stage that asks; a game takes ``own`` decisions."""
+    decisions = learner.decisions * config.league.rounds
+    games = round(decisions / max(own, 1.0))
+    asking = [stage for stage in config.curriculum if stage.hints_of(learner.name).mode == "llm"]
+    named = f" in stage{'s' * (len(asking) != 1)} {', '.join(stage.name for stage in asking)}"
+    for stage in asking[:1]:
+        hints = stage.hints_of(learner.name)
+        yield hints_asked(hints, games, decisions, f"which gives hints to {learner.name}{named}", hinter_spec(hints))
+    changed = [stage.learner(learner) for stage in config.curriculum]
+    if any(each is not None and JUDGE in each.reward for each in changed):
+        yield Questions("a language model", f"which judges {learner.name}", games, games, games * 2)
+
+
+def _clocked(first: Plan, place: Place, max_turns: int) -> tuple[float, float]:
+    """Seconds and acts per game of a few matches between members that cost nothing.
+
+    Each is played twice: the first time seats its members. The most acts that there are where nobody is free.
+    """
     free = [task for task in first.matches if not any(seat.member.costly for seat in task.members)]
-    spent, games = 0.0, 0
+    spent, games, acts = 0.0, 0, 0
     for task in free[:: max(len(free) // WHOLE_MATCHES, 1)][:WHOLE_MATCHES]:
         play(task, place)
         began = time.process_time()
-        games += play(task, place).games
+        played = play(task, place)
         spent += time.process_time() - began
-    return spent / max(games, 1)
+        games += played.games
+        acts += sum(int(leg.facts["turns"].sum(dtype=np.int64)) for leg in played.legs)
+    return (spent / games, acts / games) if games else (0.0, float(max_turns))
 
 
 def _seconds(task: TrainTask, place: Place) -> float:
@@ -101,13 +148,8 @@ def _seconds(task: TrainTask, place: Place) -> float:
 def _without_pay(task: TrainTask) -> TrainTask:
     """The same practice without a language model that whispers or judges."""
     hints = HintsConfig() if task.hints.mode == "llm" else task.hints
-    reward = "own" if "llm_judge" in task.learner.reward else task.learner.reward
+    reward = "own" if JUDGE in task.learner.reward else task.learner.reward
     return dataclasses.replace(task, hints=hints, learner=task.learner.model_copy(update={"reward": reward}))
-
-
-def _pays(config: Config, first: Plan) -> bool:
-    practice = any(_without_pay(task) != task for task in first.training)
-    return practice or any(member.costly for member in members_of(config))
 
 
 def _of_learner(task: TrainTask) -> str:

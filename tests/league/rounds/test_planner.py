@@ -159,7 +159,10 @@ def test_why_a_round_was_played_is_told(folder):
         "gate: what the learner",
     ):
         assert told in done.stdout, done.stdout
-    assert "its ledger holds no round 9; it holds 1 to 7, and the closing measurement as 8" in run("explain", "--run", folder, "--round", "9").stderr
+    assert (
+        "its ledger holds no round 9; it holds 1 to 7, and the closing measurement as 8"
+        in run("explain", "--run", folder, "--round", "9").stderr
+    )
     assert "is no run folder" in run("explain", "--run", folder.parent, "--round", "1").stderr
 
 
@@ -177,8 +180,12 @@ def test_a_dry_run_asks_nobody_who_costs_something():
     spec = f"{{kind: llm, provider: openai, model: any, base_url: '{service.url}', name: paid}}"
     try:
         cost, first = estimate(league_of(f"league: {{block_size: 2}}\nmembers: [{spec}, heuristic]"))
-        assert any("paid" in (seat.name for seat in task.members) for task in first.matches)
-        assert cost.matches and not service.heard
+        matches = [task for task in first.matches if "paid" in (seat.name for seat in task.members)]
+        assert cost.matches and matches and not service.heard
+        (asked,) = cost.questions
+        played = 2 * 2 * len(matches) * 10  # two scenarios in both seats, in each round
+        assert asked.who == "paid" and asked.games == played and played <= asked.about <= asked.most == 5 * played
+        assert "tokens" in str(asked) and "at 1 second a question" in str(asked)
     finally:
         service.close()
 
@@ -198,6 +205,9 @@ def test_a_dry_run_asks_no_service_about_practice(asks, monkeypatch):
     try:
         cost, _ = estimate(league_of(learners + asks.replace("URL", service.url)))
         assert cost.seconds > 0 and not service.heard
+        (asked,) = cost.questions
+        assert asked.who == "a language model" and "main" in asked.what
+        assert asked.about <= asked.most and asked.games <= cost.decisions
     finally:
         service.close()
 

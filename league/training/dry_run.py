@@ -1,0 +1,74 @@
+"""What a training would play and ask, before it begins: nothing is written, and nobody is asked who costs something."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from dond_marl.occupants import spec_name
+from dond_marl.seats import costs_to_ask
+from league.evaluation.evaluate import scenarios_of
+from league.evaluation.matches import heldout_terms
+from league.settings.training import HintsConfig, TrainConfig
+from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked, lasting
+from league.training.training import Training, begin
+
+OWN_SHARE = 4  # of the turn limit: a game takes about a quarter of it in own decisions
+
+
+def plan_of(config: TrainConfig) -> list[str]:
+    """The plan of a training and what it costs, a line each. Raises what beginning the training raises."""
+    training = begin(config)
+    settings, steps = config.training, config.training.num_train_steps
+    asked = list(_questions(training))
+    seconds = _seconds(_free(config, training))
+    lines = [
+        f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} own decisions",
+        f"about {lasting(seconds)} on one core of this machine, where nothing else runs"
+        + (", and on top of that, for those who cost something to ask:" if asked else ""),
+        *map(str, asked),
+    ]
+    return [*lines, "measure a question first: dond llm-check SPEC"] if asked else lines
+
+
+def _questions(training: Training) -> Iterator[Questions]:
+    config, own = training.config, max(training.config.env.max_turns / OWN_SHARE, 1.0)
+    decisions, most = config.training.num_train_steps, -(-config.env.max_turns // 2)
+    games, partner = round(decisions / own), config.env.partner
+    hinted = config.hints.mode == "llm"
+    terms = heldout_terms().source if training.source.name == "lewis" else training.source
+    closing = 2 * 2 * (config.hints.closing_scenarios if hinted else scenarios_of(terms, None, 0).size)
+    after, whole = "of the closing evaluation", config.hints.model_copy(update={"dropout": 0.0})
+    if hinted:
+        spec = hinter_spec(config.hints)
+        yield hints_asked(config.hints, games, decisions, "for hints in practice", spec)
+        yield hints_asked(whole, closing, round(closing * own), f"for hints {after}", spec)
+    if costs_to_ask(training.partner.traits):
+        name = spec_name(partner)
+        yield Questions(name, "which plays", games, decisions, games * most, name)
+        yield Questions(name, f"which plays the games {after}", closing, round(closing * own), closing * most, name)
+    if JUDGE in config.training.reward:
+        yield Questions("a language model", "which judges", games, games, 2 * games)
+
+
+def _free(config: TrainConfig, training: Training) -> TrainConfig:
+    """The same training without those who cost something to ask."""
+    partner = "heuristic" if costs_to_ask(training.partner.traits) else config.env.partner
+    reward = "own" if JUDGE in config.training.reward else config.training.reward
+    return config.model_copy(
+        update={
+            "env": config.env.model_copy(update={"partner": partner}),
+            "hints": HintsConfig() if config.hints.mode == "llm" else config.hints,
+            "training": config.training.model_copy(update={"reward": reward}),
+        }
+    )
+
+
+def _seconds(config: TrainConfig) -> float:
+    """Of processor time for a whole training, from its second update: the first seats everybody."""
+    training = begin(config)
+    training.step()
+    before, began = training.learner.decisions, time.process_time()
+    training.step()
+    spent = time.process_time() - began
+    return spent * config.training.num_train_steps / (training.learner.decisions - before)

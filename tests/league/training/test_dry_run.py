@@ -1,0 +1,65 @@
+"""What a training would ask is said before anybody is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from league.settings.training import HintsConfig
+from league.tasks.questions import Questions, hints_asked
+from tests.command import dond
+from tests.loopback import Service, completion
+
+SMALL = ("training.num_train_steps=400", "training.num_envs=8", "training.rollout=4", "training.hidden=[8]")
+
+
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        (
+            ("hints.mode=llm", "hints.provider=openai", "hints.models.openai=any", "hints.options={base_url: 'URL'}"),
+            ("for hints in practice, about 400 questions", "for hints of the closing evaluation, about 200 questions"),
+        ),
+        (
+            ("env.partner=llm(provider=openai, base_url='URL', model=any, max_requests=7)",),
+            ("which plays, about 400 questions", "the games of the closing evaluation", "max_requests 7 is spent"),
+        ),
+        (("training.reward=llm_judge(style='competitive', provider='openai', model='any', base_url='URL')",),
+         ("which judges, about 160 questions",)),
+    ],
+    ids=["hints", "partner", "judge"],
+)  # fmt: skip
+def test_a_dry_run_of_a_training_says_what_is_asked_and_asks_nobody(asks, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    service = Service(lambda heard, number: completion())
+    try:
+        overrides = (*SMALL, *(each.replace("URL", service.url) for each in asks))
+        assert dond("train", "--algo", "ppo", "--dry-run", overrides=overrides) == 0
+        said = capsys.readouterr().out
+        assert not service.heard and not list(tmp_path.iterdir())
+    finally:
+        service.close()
+    for words in (*told, "at 1 second a question", "on one core"):
+        assert words in said, said
+
+
+def test_a_dry_run_of_a_training_that_asks_nobody_says_nothing_of_questions(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert dond("train", "--algo", "reinforce", "--dry-run", overrides=SMALL) == 0
+    said = capsys.readouterr().out
+    assert "question" not in said and "400 own decisions" in said and not list(tmp_path.iterdir())
+
+
+def test_hints_are_asked_by_their_cadence_at_least_once_a_game():
+    every = hints_asked(HintsConfig(mode="llm"), 100, 300, "for hints", "llm")
+    assert (every.about, every.most) == (300, 300)
+    seldom = hints_asked(HintsConfig(mode="llm", cadence_k=10), 100, 300, "for hints", "llm")
+    assert (seldom.about, seldom.most) == (100, 130)
+    withheld = hints_asked(HintsConfig(mode="llm", dropout=0.5), 100, 300, "for hints", "llm")
+    assert withheld.about == 150
+
+
+def test_prices_become_dollars():
+    spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, prompt_price=2.0, completion_price=10.0)"
+    told = str(Questions("any", "which plays", 500, 1_000_000, 2_500_000, spec))
+    assert " US dollars" in told and "at most 2,500,000" in told and "12 days" in told
