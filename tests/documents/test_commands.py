@@ -132,6 +132,7 @@ HOW = {
         "--set training.num_envs=16 --set league.block_size=2 --set heldout=[] --set env.max_turns=2", slow=True
     ),
     "dond catalogue boulware llm": How(),
+    'dond llm-check "llm(provider=hf)"': How(),
     "dond play --partner expert": How(typed="e\n"),
     "python -m build": How(
         by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script"
