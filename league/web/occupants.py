@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import NamedTuple, get_args
 
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_occupant, spec_name
-from dond_marl.scenarios.data import DataError
+from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioError, ScenarioSource, open_source
 from dond_marl.seats import Partner, Whisper
 from league.settings.training import HintMode, HintsConfig
@@ -38,6 +39,12 @@ SOURCE_WORDS = {
 }
 # Mistakes of a person or in a file, shown in a line.
 MISTAKES = (OccupantNameError, ScenarioError, DataError, RunViewError, ValueError, OSError)
+
+
+def in_a_sentence(mistake: Exception) -> str:
+    """What a mistake says, on a line with one full stop; of somebody unknown not who else is known."""
+    told = " ".join(str(mistake).split()).split("; known: ")[0].rstrip(". ")
+    return f"{told}."
 
 
 class Candidate(NamedTuple):
@@ -139,14 +146,16 @@ def whisper(mode: str) -> Whisper | None:
     return schedule_of(HintsConfig.model_validate({"mode": mode}))
 
 
-def source_choices() -> dict[str, str]:
-    """Every source with its split, and what it is called: ``lewis/heldout``."""
+def source_choices(data_dir: Path | None = None) -> dict[str, str]:
+    """Every source with its split, ``lewis/heldout``, and what it is called, also whether it must be fetched first."""
     choices = {}
     for name in SOURCES:
         text = SOURCE_WORDS.get(name, name)
         for split in SPLITS[name] or ("",):
             key = f"{name}/{split}" if split else name
             choices[key] = f"{text}, {split}" if split and split != SPLITS[name][0] else text
+            if not _is_here(name, split, data_dir):
+                choices[key] += " (to be fetched)"
     order = list(SOURCE_WORDS)
     return dict(sorted(choices.items(), key=lambda item: order.index(item[0].split("/")[0])))
 
@@ -154,7 +163,17 @@ def source_choices() -> dict[str, str]:
 def source(key: str, data_dir: Path | None) -> ScenarioSource:
     """The source of a key of :func:`source_choices`. Raises one of ``MISTAKES``."""
     name, _, split = key.partition("/")
+    if not _is_here(name, split, data_dir):
+        where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
+        raise DataError(f"the published games are not on this machine yet: fetch them once with dond data fetch{where}")
     return open_source(name, split=split or None, data_dir=data_dir)
+
+
+def _is_here(name: str, split: str, data_dir: Path | None) -> bool:
+    """Whether the file that a source needs lies in the folder; whether it is whole is seen when it is read."""
+    folder = DEFAULT_DATA_DIR if data_dir is None else data_dir.expanduser()
+    file = {"self_play": "selfplay.txt", "dialogues": f"{split}.txt"}.get(name)
+    return file is None or (folder / file).is_file()
 
 
 def warm_up() -> None:

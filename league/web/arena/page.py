@@ -12,7 +12,7 @@ from league.web.arena.view import MOST_REMOTE, SIZES, Match, figures_table, land
 from league.web.aside import LONGEST_MATCH, Hurried, aside
 from league.web.elements import Tag, button, html, select, text_input
 from league.web.frame import Desk
-from league.web.occupants import MISTAKES, WRITTEN, People, rules_of, seat, source, source_choices
+from league.web.occupants import MISTAKES, WRITTEN, People, in_a_sentence, rules_of, seat, source, source_choices
 from league.web.play.setup_form import whole_number
 from league.web.replay.stepper import Stepper
 from league.web.replay.view import title
@@ -34,7 +34,9 @@ class ArenaPage:
                 for place, which in enumerate(("One", "The other")):
                     self._chooser(place, which)
             with Tag("div", classes="fields"):
-                select("Items and values", source_choices(), self._source, partial(setattr, self, "_source"))
+                select(
+                    "Items and values", source_choices(desk.data_dir), self._source, partial(setattr, self, "_source")
+                )
                 sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
                 select("How many", sizes, self._size, partial(setattr, self, "_size"))
                 text_input("Seed", self._seed, partial(setattr, self, "_seed"), inputmode="numeric")
@@ -64,7 +66,7 @@ class ArenaPage:
         try:
             match = await aside(self._played)
         except (*MISTAKES, OccupantError) as mistake:
-            self._problem.say(f"{mistake}.")
+            self._problem.say(in_a_sentence(mistake))
             return
         finally:
             self._go.set(disabled=False).say("Let them meet")

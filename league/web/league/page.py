@@ -12,6 +12,7 @@ from league.web.aside import Busy, aside
 from league.web.elements import Tag, html, select, show
 from league.web.league.follower import Leagues, Picture, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
+from league.web.occupants import in_a_sentence
 
 EVERY = 1.0  # seconds
 PARTS: dict[str, Callable[[Picture], Markup]] = {
@@ -65,7 +66,7 @@ class LeaguePage:
                 return
             parts = await aside(_parts, picture)
         except (RunViewError, Busy) as error:
-            self._problem.say(f"{error}.")
+            self._problem.say(in_a_sentence(error))
             self._waiting.set(hidden=True)
             return
         self._problem.say("")

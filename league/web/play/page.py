@@ -15,7 +15,7 @@ from league.display.svg.frontier import ending_text
 from league.web.aside import aside
 from league.web.elements import Tag, button, html, show
 from league.web.frame import Desk
-from league.web.occupants import MISTAKES, People
+from league.web.occupants import MISTAKES, People, in_a_sentence
 from league.web.play.actions import KEYS, Actions
 from league.web.play.board import Board
 from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, Working, best_response_score
@@ -58,7 +58,7 @@ class PlayPage:
 
     def _form(self) -> SetupForm:
         self._people = People(self._desk.runs(), self._desk.allowed)
-        return SetupForm(self._people, self._begin)
+        return SetupForm(self._people, self._begin, self._desk.data_dir)
 
     async def _begin(self, wish: Wish) -> None:
         self._setup.complain("")
@@ -66,7 +66,7 @@ class PlayPage:
             whom = self._people.candidate(wish.partner, wish.written)
             sitting = await aside(sitting_of, wish, whom, self._desk.book, self._desk.data_dir)
         except MISTAKES as mistake:
-            self._setup.complain(f"{mistake}.")
+            self._setup.complain(in_a_sentence(mistake))
             return
         self._sitting, self._number, self._played = sitting, 0, []
         self._deal(sitting.seat_of(0))

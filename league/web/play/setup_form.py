@@ -67,11 +67,11 @@ def whole_number(what: str, typed: str, low: int, high: int) -> int:
 class SetupForm:
     """The form; ``begin`` is called with what was asked for."""
 
-    def __init__(self, people: People, begin: Callable[[Wish], object]) -> None:
+    def __init__(self, people: People, begin: Callable[[Wish], object], data_dir: Path | None = None) -> None:
         self.wish = Wish()
         self._people = people
         self._radios: dict[str, Tag] = {}
-        self._begin = begin
+        self._begin, self._data_dir = begin, data_dir
         with Tag("section", classes="setup") as self.place:
             self._welcome()
             with Tag("form", classes="panel choose") as form:
@@ -127,7 +127,7 @@ class SetupForm:
 
         with Tag("div", classes="fields"):
             select("Who opens", SEATS, wish.seat, chosen("seat"))
-            select("Items and values", source_choices(), wish.source, chosen("source"))
+            select("Items and values", source_choices(self._data_dir), wish.source, chosen("source"))
             modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES}
             select("Advice", modes, wish.hints, chosen("hints"))
         with Tag("details", classes="more"):

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
+from nicegui import ui
+
 from dond_marl.records.record import GameRecord, RecordError
 from league.display.svg.markup import counted
 from league.web.elements import Tag, select
 from league.web.frame import Desk
-from league.web.occupants import People
+from league.web.occupants import People, in_a_sentence
 from league.web.replay.stepper import Stepper
-from league.web.replay.view import read_records, record_files, title
+from league.web.replay.view import read_records, replay_files, title
 
 MOST_LISTED = 500  # games of one file, the newest
+GAME = "/replay/game.json"  # where one game is downloaded
+# The stepper's keys are heard at once, unless somebody is elsewhere already.
+FOCUS = """if (document.activeElement === document.body)
+  document.querySelector(".stepper")?.focus({preventScroll: true})"""
 
 
 class ReplayPage:
-    """One browser window's replay; ``first`` is the file to begin with, its newest game first."""
+    """One browser window's replay, which begins with the file ``first`` and its game ``game``, otherwise its newest."""
 
-    def __init__(self, desk: Desk, first: str = "") -> None:
+    def __init__(self, desk: Desk, first: str = "", game: str = "") -> None:
         self._people = People(desk.runs(), desk.allowed)
-        files = list(dict.fromkeys([*([desk.book] if desk.book.is_file() else []), *record_files(desk.games)]))
+        files = replay_files(desk.book, desk.games)
         self._files = {str(number): path for number, path in enumerate(files)}
         self._games: dict[str, GameRecord] = {}
         with Tag("div", classes="heading"):
@@ -31,19 +39,21 @@ class ReplayPage:
         self._problem = Tag("p", "", "problem", role="alert")
         self._place = Tag("div")
         if files:
-            self._open(begin)
+            self._open(begin, game)
+            ui.run_javascript(FOCUS)
         else:
             Tag("p", "No game has been recorded here yet. Play one, and it will be here.", "panel empty")
 
-    def _open(self, key: str) -> None:
+    def _open(self, key: str, wanted: str = "") -> None:
         if (path := self._files.get(key)) is None:
             return
+        self._path = path
         self._chooser.clear()
         self._place.clear()
         try:
             records, inexact = read_records(path)
         except (RecordError, OSError) as error:
-            self._problem.say(f"{error}.")
+            self._problem.say(in_a_sentence(error))
             return
         left_out = f"{counted(inexact, 'game')} of this file cannot be replayed exactly: left out."
         self._problem.say(left_out if inexact else "")
@@ -52,18 +62,26 @@ class ReplayPage:
         if not numbered:
             self._problem.say(f"{path} holds no game that can be replayed.")
             return
-        newest = str(numbered[0][0])
+        shown = wanted if wanted in self._games else str(numbered[0][0])
+        if wanted not in ("", shown):
+            self._problem.say(f"{path} has no game {wanted[:20]} that can be replayed; this is its newest.")
         with self._chooser:
             listed = {key: f"{key}. {title(record)}" for key, record in self._games.items()}
-            select("Game", listed, newest, self._show)
-        self._show(newest)
+            select("Game", listed, shown, self._show)
+            with Tag("p", classes="keep"):
+                self._link = Tag("a", "Link to this game", "link")
+                self._download = Tag("a", "Download it", "link", download="game.json")
+        self._show(shown)
 
     def _show(self, key: str) -> None:
         if (record := self._games.get(key)) is None:
             return
         self._place.clear()
+        address = urlencode({"file": str(self._path), "game": key})
+        self._link.set(href=f"/replay?{address}")
+        self._download.set(href=f"{GAME}?{address}")
         with self._place:
             try:
                 Stepper(record, self._people)
             except RecordError as error:
-                Tag("p", f"This game cannot be replayed: {error}.", "problem", role="alert")
+                Tag("p", f"This game cannot be replayed: {in_a_sentence(error)}", "problem", role="alert")

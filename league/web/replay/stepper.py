@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from nicegui import background_tasks
+from functools import partial
+
+from nicegui import background_tasks, ui
 
 from dond_marl.game import Action
 from dond_marl.records.record import GameRecord
-from dond_marl.rollout import one_line
 from league.display.dialogue import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html, select, show
-from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, seat, whisper
+from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, in_a_sentence, seat, whisper
 from league.web.play.setup_form import HINT_WORDS
 from league.web.replay.step import best_line, conversation, hint_line, private_views, thoughts
-from league.web.replay.view import advice, best_answer, policy, prior_of, seat_names, title
+from league.web.replay.view import advice, best_answer, is_person, policy, prior_of, seat_names, title
 
 OWN = ""  # the key of the player's own policy
+ASKED_INSTEAD = ("expert", "heuristic")  # where a person played
 KEYS = """(event) => {
   if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
-  const by = {ArrowLeft: -1, ArrowRight: 1, Home: -999, End: 999}[event.key];
-  if (by) { emit(by); event.preventDefault(); }
+  if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
+  emit(event.key);
+  event.preventDefault();
 }"""
+STEPS = {"ArrowLeft": -1, "ArrowRight": 1, "Home": -999, "End": 999}
 
 
 class Stepper:
@@ -47,14 +51,18 @@ class Stepper:
                 with Tag("div", classes="panel mind"):
                     self._heading = Tag("h2", "What was thought")
                     self._choosers()
+                    with Tag("p", classes="ask") as self._instead:
+                        for name in ASKED_INSTEAD:
+                            if name in self._people.known:
+                                button(f"What would {name} do here?", partial(self._ask, name), "button small")
                     self._mind = html()
-        whole.on("keydown", lambda event: self._by(int(event.args)), js_handler=KEYS)
+        whole.on("keydown", lambda event: self._by(STEPS.get(str(event.args), 0)), js_handler=KEYS)
         self._go(0)
 
     def _choosers(self) -> None:
         with Tag("div", classes="fields two") as self._asking:
             others = {heading: people for heading, people in self._people.listed.items() if WRITTEN not in people}
-            select("Whose policy", {OWN: "the player's own", **others}, OWN, self._look_through)
+            self._menu = select("What would … do here?", {OWN: "whoever played", **others}, OWN, self._look_through)
             modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES}
             select("Advice by", modes, self._adviser, self._advise_by)
 
@@ -62,6 +70,11 @@ class Stepper:
         if key == OWN or key in self._people.known:
             self._whose = key
             self._think()
+
+    def _ask(self, name: str) -> None:
+        """Ask somebody who can be asked, in a person's place."""
+        ui.run_javascript(f"document.getElementById('{self._menu.html_id}').value = '{name}'")
+        self._look_through(name)
 
     def _advise_by(self, mode: str) -> None:
         if mode in HINT_MODES:
@@ -88,8 +101,11 @@ class Stepper:
         """Ask in the background what was thought here; only the latest question is answered."""
         now = self._now
         over = self._steps[now].action is None
-        self._heading.say("What came of it" if over else "What was thought")
+        who = self._people.known[self._whose].name if self._whose else None
+        self._heading.say("What came of it" if over else f"What {who} would do" if who else "What was thought")
         self._asking.set(hidden=over)
+        unasked = over or self._whose != OWN or not is_person(self._record.occupants[self._steps[now].state.mover])
+        self._instead.set(hidden=unasked)
         if over:
             show(self._mind, _ending(self._record, self._names))
             return
@@ -110,22 +126,27 @@ class Stepper:
         """What the player's policy, an adviser and the best response say at a step. Slow the first time."""
         step, prior = self._steps[now], prior_of(self._record)
         mover = step.state.mover
+        player, other_player = self._record.occupants[mover], self._record.occupants[1 - mover]
         try:
-            partner = seat(self._people.known[whose] if whose else self._people.named(self._record.occupants[mover]))[0]
+            if whose == OWN and is_person(player):
+                raise ValueError("A person played here, and only they know what they thought")
+            partner = seat(self._people.known[whose] if whose else self._people.named(player))[0]
             bars = thoughts(policy(partner, step, prior), step.state)
         except MISTAKES as unknown:
-            bars = element("p", f"Nobody can be asked: {one_line(unknown)}.", class_="quiet")
+            bars = element("p", in_a_sentence(unknown), class_="quiet")
         try:
             voice = whisper(adviser)
             hint = "nobody advises" if voice is None else hint_line(advice(voice, step, prior), step.state)
         except MISTAKES as unknown:
-            hint = one_line(unknown)
+            hint = in_a_sentence(unknown)
         best: Action | str
         try:
-            other = seat(self._people.named(self._record.occupants[1 - mover]))[0]
+            if is_person(other_player):
+                raise ValueError("the partner is a person, and nobody knows how they would answer")
+            other = seat(self._people.named(other_player))[0]
             best = best_answer(other, step, prior)
-        except MISTAKES:
-            best = f"{self._record.occupants[1 - mover]} cannot be asked"
+        except MISTAKES as unknown:
+            best = in_a_sentence(unknown).removesuffix(".")
         lines = (("Advice", hint), ("Best response", best_line(best, step)))
         facts = [element("div", element("dt", term), element("dd", what)) for term, what in lines]
         return joined((bars, element("dl", *facts, class_="said-too")))

@@ -6,6 +6,7 @@ its policy is: what it would say here and how likely. Advice and the best respon
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +57,27 @@ def record_files(folder: Path) -> list[Path]:
     """Every file of records under a folder, the newest first."""
     files = [path for path in folder.rglob("*.jsonl") if path.is_file()] if folder.is_dir() else []
     return sorted(files, key=lambda path: (-path.stat().st_mtime, str(path)))
+
+
+def replay_files(book: Path, folder: Path) -> list[Path]:
+    """What may be replayed: a person's own games first, then every file of games under the folder."""
+    return list(dict.fromkeys([*([book] if book.is_file() else []), *record_files(folder)]))
+
+
+def game_of(files: Sequence[Path], name: str, number: int) -> GameRecord:
+    """The exact game of that number, counted from 1, in one of ``files``. Raises :class:`RecordError`, ``OSError``."""
+    path = next((path for path in files if str(path) == name), None)
+    if path is None:
+        raise RecordError("no file of that name can be replayed here")
+    exact = read_records(path)[0]
+    if not 1 <= number <= len(exact):
+        raise RecordError(f"{path} has no game {number}: it holds {len(exact)}")
+    return exact[number - 1]
+
+
+def is_person(name: str) -> bool:
+    """Whether an occupant's name in a record is that of a person, advised or not."""
+    return name == "human" or name.startswith("human(")
 
 
 def title(record: GameRecord) -> str:

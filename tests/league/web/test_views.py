@@ -18,9 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.records.record import InexactGame, RecordError, from_json, line_of, record_of, to_line, with_words
 from dond_marl.rollout import rollout
+from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
 from dond_marl.yardsticks.metrics import points_of_ten
@@ -35,7 +36,18 @@ from league.standings.curves import learning_curves
 from league.web.arena.view import figures_table, landing_chart, meet
 from league.web.league.follower import Follower, Leagues, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
-from league.web.occupants import FEATURED, MISTAKES, Candidate, People, built_in, seat, source, source_choices, whisper
+from league.web.occupants import (
+    FEATURED,
+    MISTAKES,
+    Candidate,
+    People,
+    built_in,
+    in_a_sentence,
+    seat,
+    source,
+    source_choices,
+    whisper,
+)
 from league.web.play.live_game import Asked, Broken, Ended, LiveGame, Working, best_response_score, whispered
 from league.web.play.result import pips, result
 from league.web.play.setup_form import Wish, sitting_of, whole_number
@@ -50,7 +62,16 @@ from league.web.play.view import (
     waiting_view,
 )
 from league.web.replay.step import best_line, conversation, private_views, thoughts
-from league.web.replay.view import advice, best_answer, policy, read_records, record_files
+from league.web.replay.view import (
+    advice,
+    best_answer,
+    game_of,
+    is_person,
+    policy,
+    read_records,
+    record_files,
+    replay_files,
+)
 from partners.human import View
 from tests.command import dond, run_dond
 from tests.league.web.browser import HOSTILE, as_after, small_league
@@ -382,6 +403,22 @@ def test_whoever_needs_nothing_can_be_chosen_and_the_first_are_the_featured():
             assert source(key, None).block(0, 0, 1).size == 1
 
 
+def test_published_scenarios_that_are_not_here_say_so_and_how_to_fetch_them(tmp_path):
+    assert source_choices(tmp_path)["self_play"] == "Published self-play (to be fetched)"
+    assert source_choices(tmp_path)["lewis/train"] == "Worth 10 to each"
+    with pytest.raises(DataError) as missing:
+        source("dialogues/train", tmp_path)
+    command = f"dond data fetch --data-dir {tmp_path}"
+    assert in_a_sentence(missing.value).endswith(f"fetch them once with {command}.")
+
+
+def test_a_mistake_is_told_in_one_sentence_with_one_full_stop():
+    assert in_a_sentence(ValueError("no such file.\nFetch it.")) == "no such file. Fetch it."
+    with pytest.raises(OccupantNameError) as unknown:
+        People([]).named("nobody")
+    assert in_a_sentence(unknown.value) == "no occupant is called 'nobody'."
+
+
 def test_published_scenarios_are_dealt_from_the_folder_that_was_named(data_dir):
     for key in ("self_play", "dialogues/test"):
         assert source(key, data_dir).table.size > 100
@@ -395,7 +432,7 @@ def test_published_scenarios_are_dealt_from_the_folder_that_was_named(data_dir):
         (Wish(seed="-1"), "seed must be a whole number"),
         (Wish(source="nowhere"), "scenarios must be one of"),
         (Wish(hints="oracle"), "hints must be one of"),
-        (Wish(source="self_play"), "selfplay.txt"),
+        (Wish(source="self_play"), "fetch them once with dond data fetch"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(tmp_path, wish, told_):
@@ -485,6 +522,21 @@ def test_files_of_games_are_found_and_a_bad_line_is_told_with_its_place(tmp_path
     with pytest.raises(RecordError, match=r"bad\.jsonl:3: "):
         read_records(bad)
     assert record_files(tmp_path / "nowhere") == []
+
+
+def test_a_game_of_a_file_is_found_by_its_number_and_only_in_files_that_may_be_replayed(tmp_path):
+    book, other = tmp_path / "human" / "games.jsonl", tmp_path / "secret.jsonl"
+    book.parent.mkdir()
+    book.write_text("".join(f"{to_line(record_of(DEAL, ('human', name)))}\n" for name in ("a", "b")))
+    other.write_text(book.read_text())
+    files = replay_files(book, book.parent)
+    assert files == [book]
+    assert game_of(files, str(book), 2).occupants == ("human", "b")
+    for name, number in ((str(other), 1), (str(book), 0), (str(book), 3), ("", 1)):
+        with pytest.raises(RecordError):
+            game_of(files, name, number)
+    assert is_person("human(hints=expert)")
+    assert not is_person("humanlike")
 
 
 # Arena
@@ -603,7 +655,7 @@ def test_members_of_a_run_can_be_seated_with_the_weights_they_have_now(run, tmp_
     first = steps(record_of(DEAL, ("a", "b")))[0]
     assert policy(learner, first, "lewis").bars != policy(snapshot, first, "lewis").bars
     assert people.named("main@2") == members["main@2"]
-    assert people.named("heuristic(tau=6)").run is None
+    assert people.named("boulware(exponent=6)").run is None
 
 
 def test_what_is_no_run_is_told_in_a_line(run, tmp_path):
