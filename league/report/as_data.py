@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dond_marl.records.record import to_json
-from league.standings.as_csv import bounded
+from league.standings.as_csv import bounded, inert
 from league.tables.blocks import UNITS, Block, Cell, Curves, Dialogue, Figure, Report, Section, Table
 
 HEADER = ("section", "item", "figure", "value", "low", "high", "n")
@@ -25,7 +25,7 @@ def as_csv(report: Report) -> str:
         writer.writerow(["abstract", "sentence", str(number), *_written(sentence)])
     for section in report.sections:
         for item, name, cell in rows_of(section):
-            writer.writerow([section.key, item, name, *_written(cell)])
+            writer.writerow(map(inert, (section.key, item, name, *_written(cell))))
     return file.getvalue()
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.run_directory import SETTINGS
-from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
+from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, as_named
 
 LARGEST = 64 * 2**20  # bytes of one file that are read
 
@@ -68,9 +68,9 @@ def run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> RunF
 
 def _ratings(text: str) -> list[dict[str, str]]:
     rows = list(csv.DictReader(text.splitlines()))
-    if not rows or "take" not in rows[0] or any(None in row or None in row.values() for row in rows):
+    if not rows or not {"member", "take"} <= rows[0].keys() or any(None in row or None in row.values() for row in rows):
         raise ValueError
-    return rows
+    return [{**row, "member": as_named(row["member"])} for row in rows]
 
 
 def _document(text: str) -> dict[str, Any]:

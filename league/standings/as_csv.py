@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsFloat
@@ -25,13 +26,25 @@ from league.standings.ratings import Rated
 from league.tasks.answers import CAUSES
 
 RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE = "ratings.csv", "meta_game.csv", "meta_game.json"
+FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001  # what a formula may begin with; some spreadsheets fold widths
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?(e[+-]?\d+)?|inf|nan)", re.ASCII)
 LEAST_SHARE = 0.005  # of a mixture: members and pairs of members below it are not listed
 
 
+def inert(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula: one that could be gets an apostrophe before it; numbers stay."""
+    return f"'{text}" if text.lstrip("'")[:1] in FORMULA and not NUMBER.fullmatch(text) else text
+
+
+def as_named(cell: str) -> str:
+    """The text that :func:`inert` made a cell of."""
+    return cell[1:] if cell[:1] == "'" and inert(cell[1:]) == cell else cell
+
+
 def write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """Rows of text, the header first."""
+    """Rows of text, the header first; every cell is inert."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(rows)
+        csv.writer(file).writerows([inert(cell) for cell in row] for row in rows)
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
