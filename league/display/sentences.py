@@ -35,7 +35,6 @@ class Question(NamedTuple):
 
 
 Meaning = Action | Question | Mistake
-
 ENGLISH = "only English is read for now"
 _SIGNS = {
     "book": "\U0001f4d5\U0001f4d6\U0001f4d7\U0001f4d8\U0001f4d9\U0001f4da\U0001f4d3\U0001f4d4\U0001f4d2",

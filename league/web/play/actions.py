@@ -101,6 +101,7 @@ class Actions:
         for tag, _, _ in self._buttons.values():
             tag.set(disabled=True)
         self._whisper.set(hidden=True)
+        self._settle()
 
     def preview(self, view: View, kept: Triple) -> None:
         """Name the acts before the person's first turn; none can be pressed yet."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from league.display.game import warning
@@ -115,6 +117,81 @@ def test_a_sentence_is_read_as_it_is_meant_or_asked_about_or_refused_with_the_re
     else:
         assert isinstance(reading, Question)
         assert reading.actions == meant
+
+
+SAID = [
+    "I",
+    "you",
+    "me",
+    "no",
+    "not",
+    "don't",
+    "need",
+    "want",
+    "the",
+    "a",
+    "one",
+    "two",
+    "3",
+    "book",
+    "books",
+    "hat",
+    "hats",
+    "ball",
+    "balls",
+    "more",
+    "too",
+    "also",
+    "add",
+    "less",
+    "and",
+    "or",
+    ",",
+    ".",
+    "!",
+    "deal",
+    "ok",
+    "bye",
+    "same",
+    "rest",
+    "everything",
+    "nothing",
+    "keep",
+    "take",
+    "give",
+    "for",
+    "50/50",
+    "if",
+    "👍",
+    "📚",
+    "🎩",
+    "⚽",
+    "walk",
+    "away",
+    "leave",
+    "it",
+    "or",
+    "all",
+    "mine",
+    "swap",
+    "½",
+    "٣",
+    "²",
+    "\x00",
+]
+
+
+@given(st.lists(st.sampled_from(SAID), max_size=12).map(" ".join) | st.text(max_size=60), st.booleans())
+def test_whatever_is_typed_comes_to_a_legal_act_a_question_about_legal_acts_or_a_reason(line, opening):
+    view = view_after() if opening else OFFERED
+    meant = understood(line, view)
+    if isinstance(meant, Question):
+        assert meant.actions
+        assert all(view.rule_against(action) is None for action in meant.actions)
+    elif isinstance(meant, Meant):
+        assert view.rule_against(meant.action) is None
+    elif isinstance(meant, Mistake):
+        assert meant.why
 
 
 def test_every_reading_of_a_sentence_has_to_be_confirmed():

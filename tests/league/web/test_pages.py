@@ -182,7 +182,7 @@ def test_after_a_sentence_the_keys_are_heard_and_nothing_in_words_ends_the_game_
     page.keyboard.press("t")
     page.keyboard.type("gimme everything")
     page.keyboard.press("Enter")
-    page.locator(".confirm button:focus").press("Enter")
+    page.keyboard.press("Enter")  # at once, wherever the focus is by now
     page.wait_for_function("document.querySelectorAll('.log li').length === 3")
     page.locator(".game:focus").wait_for()
     page.keyboard.press("i")  # heard at once
@@ -191,6 +191,9 @@ def test_after_a_sentence_the_keys_are_heard_and_nothing_in_words_ends_the_game_
     line.fill("no way")
     line.press("Enter")
     page.locator(".confirm button:focus", has_text="Propose: you keep").wait_for()
+    page.keyboard.press("i")  # something else is done instead
+    page.wait_for_function("document.querySelectorAll('.log li').length === 7")
+    page.locator(".confirm").wait_for(state="hidden")
     line.fill("qqq")
     line.press("Enter")
     page.get_by_role("alert").filter(has_text="“qqq” was not understood").wait_for()
@@ -199,10 +202,10 @@ def test_after_a_sentence_the_keys_are_heard_and_nothing_in_words_ends_the_game_
     line.fill("bye")
     line.press("Enter")
     page.locator(".confirm button:focus", has_text="No").wait_for()
-    assert page.locator(".log li").count() == 5
+    assert page.locator(".log li").count() == 7
     page.get_by_role("button", name="Yes, really").click()
     page.get_by_role("heading", name="No deal. You walked away.").wait_for()
-    assert games_in(folder)[-1].words == (None, "gimme everything", None, None, None, "bye")
+    assert games_in(folder)[-1].words == (None, "gimme everything", *[None] * 5, "bye")
 
 
 def test_an_offer_worth_nothing_is_accepted_only_on_a_second_press(look, folder):
@@ -308,7 +311,7 @@ def test_a_persons_own_game_is_replayed_in_plain_words_by_keys_at_once_and_by_it
     page.get_by_text("A person played here, and only they know what they thought.").wait_for()
     assert "OccupantNameError" not in page.locator("#content").inner_text()
     page.get_by_role("button", name="What would heuristic do here?").click()
-    page.locator(".mind .bars li").first.wait_for()
+    page.locator(".mind .policy li").first.wait_for()
     page = look("/replay?file=runs/games/own.jsonl&game=1")
     page.locator(".stepper:focus").wait_for()
     page.keyboard.press("ArrowRight")  # nothing was clicked
