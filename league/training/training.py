@@ -150,6 +150,8 @@ class Training:
         """Resume from a checkpoint of :meth:`save`. Raises :class:`CheckpointError`."""
         weights = load_checkpoint(path)
         shape, about = weights.network().shape, weights.about  # it is one of this build
+        if not {"counters", "past"} <= about.keys():
+            raise CheckpointError(f"{path}: its note does not say how far it had come; resume from one as it was saved")
         device = torch.device(self.config.training.device)
         tensors = {name: value.to(device) for name, value in weights.tensors.items()}
         self.learner.restore(tensors, about["counters"])
