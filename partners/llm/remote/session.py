@@ -44,7 +44,7 @@ def policy_of(settings: ServiceSettings) -> RetryPolicy:
 def open_session(owner: object, settings: ServiceSettings, policy: RetryPolicy, clock: Clock) -> Session:
     """A session that ends with ``owner``. Raises :class:`partners.llm.client.SetupError`."""
     key = read_key(settings.key_variable)
-    wire = Wire(settings.url, key)
+    wire = Wire(settings.url, key, groq=settings.groq)
     from anyio.from_thread import start_blocking_portal
 
     loop = ExitStack()

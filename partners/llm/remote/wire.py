@@ -28,22 +28,28 @@ _WRONG_NAME = (
 
 
 class Wire:
-    """A connection to the service at ``url``, which is sent ``key``; it belongs to one event loop."""
+    """A connection to the service at ``url``, which is sent ``key``; it belongs to one event loop.
 
-    def __init__(self, url: str, key: str) -> None:
+    ``groq``: whether it is Groq's, or a gateway to it, for which ``$GROQ_CUSTOM_HEADERS`` are meant.
+    """
+
+    def __init__(self, url: str, key: str, *, groq: bool) -> None:
         try:
-            import groq
+            from groq import AsyncGroq, DefaultAsyncHttpxClient, Omit
         except ImportError:
             raise SetupError("remote models need the package groq: pip install groq") from None
         from partners.llm.remote.body import bounded
 
         self.url, self._key = url, key
-        self._sdk = groq.AsyncGroq(
+        headers: dict[str, Any] = {"Accept-Encoding": "identity"}
+        if not groq:
+            headers |= {name: Omit() for name in _groqs_headers()} | {"Authorization": f"Bearer {key}"}
+        self._sdk = AsyncGroq(
             api_key=key,
             base_url=url,
             max_retries=0,
-            default_headers={"Accept-Encoding": "identity"},
-            http_client=groq.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [bounded]}),
+            default_headers=headers,
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [bounded]}),
         )
 
     async def post(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | Trouble:
@@ -96,6 +102,12 @@ def read_key(variable: str | None) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise SetupError(f"what is in ${variable} is no key: it has spaces or characters that no key has")
     return key
+
+
+def _groqs_headers() -> list[str]:
+    """The names of the headers that the SDK would send to any address: they may hold keys of Groq's."""
+    lines = os.environ.get("GROQ_CUSTOM_HEADERS", "").split("\n")
+    return [line.partition(":")[0].strip() for line in lines if ":" in line]
 
 
 def _certificate(error: BaseException | None) -> ssl.SSLCertVerificationError | None:

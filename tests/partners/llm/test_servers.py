@@ -392,6 +392,19 @@ def test_a_redirect_is_not_followed_and_takes_no_key_with_it(serve, monkeypatch,
     assert service.heard[0].headers["accept-encoding"] == "identity"
 
 
+@pytest.mark.parametrize("named", ["X-Gateway", "authorization", "Authorization"])
+def test_headers_that_are_meant_for_groq_go_nowhere_else(serve, monkeypatch, named):
+    monkeypatch.setenv("GROQ_CUSTOM_HEADERS", f"{named}: {KEY}\nno header\nX-Other: {KEY}")
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_another")
+    service, client = serve(completion(), structure="text")
+    client.complete([ASK])
+    assert KEY not in repr(service.heard[0].headers)
+    assert service.heard[0].headers["authorization"] == "Bearer none"
+    service, client = serve(completion(), provider="groq", model="openai/gpt-oss-20b")
+    client.complete([ASK])
+    assert service.heard[0].headers["x-other"] == KEY
+
+
 @quiet
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize("packed", ["gzip", "deflate", "br", "gzip, gzip"])
