@@ -23,6 +23,7 @@ from dond_marl.errors import InputError
 from dond_marl.rollout import one_line
 from dond_marl.seats import Partner, Traits
 
+FEW = 12  # names that a message lists
 GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
 Factory = Callable[..., Partner]
@@ -52,8 +53,11 @@ def catalogue() -> dict[str, Factory]:
     return dict(sorted(known.items()))
 
 
-def seat_occupant(spec: Spec | Partner) -> Partner:
-    """The partner that ``spec`` names; a partner is returned as it is. Raises :class:`OccupantNameError`."""
+def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
+    """The partner that ``spec`` names; a partner is returned as it is. Raises :class:`OccupantNameError`.
+
+    ``one_game``: it will be asked one game at a time; occupants that take a parameter of that name are told so.
+    """
     if not isinstance(spec, str | Mapping):
         if isinstance(spec, type):
             raise OccupantNameError(f"an occupant is a partner, not its class: give {spec.__name__}()")
@@ -64,6 +68,8 @@ def seat_occupant(spec: Spec | Partner) -> Partner:
         )
     kind, parameters = parse_spec(spec)
     factory = check_spec(spec)
+    if one_game and "one_game" in inspect.signature(factory).parameters:
+        parameters = {"one_game": True, **parameters}
     try:
         made = factory(**parameters)
     except OccupantNameError:
@@ -93,7 +99,8 @@ def check_parameters(
     if kind not in known:
         near = difflib.get_close_matches(kind, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise OccupantNameError(f"no {what} is called {kind!r}{hint}; known: {', '.join(known)}")
+        every = f"known: {', '.join(known)}" if len(known) <= FEW else f"dond catalogue lists all {len(known)}"
+        raise OccupantNameError(f"no {what} is called {kind!r}{hint}; {every}")
     factory = known[kind]
     allowed = inspect.signature(factory).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())

@@ -188,7 +188,7 @@ def _in_short(
     of_best = "" if best is None else f"{without} {with_half(best, 'share')} of what the best response gets"
     return (
         f"{name}, sampling its acts{hinted}, gets {with_half(sampled.points)} points of ten from "
-        f"{training.config.env.partner} on {label}{of_best}.",
+        f"{training.config.env.partner} on {label}{of_best}{_dial(training)}.",
         f"It closes a deal in {sampled.deals:.1%} of its games.",
         f"Its likeliest acts every time (greedy=True) get {with_half(results[GREEDY][1].points)}.",
     )

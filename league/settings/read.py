@@ -5,7 +5,6 @@ All mistakes are reported at once (:class:`ConfigError`), each with file, line, 
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
@@ -19,6 +18,7 @@ from dond_marl.errors import InputError
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.settings.learner import LearnerConfig
+from league.settings.meant import another_command, fields_at, meant, near
 from league.settings.rosters import ROSTERS, ZOO, repeated, written_out
 from league.settings.sections import BackendConfig, EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
 from league.settings.stages import StageConfig
@@ -204,6 +204,8 @@ def _built(layers: list[Layer], model: type[Settings]) -> Settings:
     """The settings of all layers together. Raises :class:`ConfigError` with every mistake in them."""
     sections = [key for key, field in model.model_fields.items() if isinstance(field.annotation, type(BaseModel))]
     merged = merge(layers, sections)
+    if (other := another_command(layers[0], model)) is not None:
+        raise ConfigError([Complaint(layers[0].start, other)])
     config = None
     try:
         config = model.model_validate(merged.data)
@@ -229,13 +231,13 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
     if details["type"] == "wrong":
         context = details["ctx"]
         return (*path, context["key"]) if context["key"] is not None else path, str(context["text"])
-    fields = _fields(path[:-1], model)
+    fields = fields_at(path[:-1], model)
     key, value = str(path[-1]) if path else "", details["input"]
     if details["type"] == "extra_forbidden":
-        return path, f"unknown key{_near(key, fields)}; known: {', '.join(fields)}"
+        return path, f"unknown key{meant(path, model)}; known: {', '.join(fields)}"
     field = fields.get(key)
     choices = _choices(field) if field else []
-    return path, f"must be {_allowed(field) if field else 'left out'}; got {shown(value)}{_near(value, choices)}"
+    return path, f"must be {_allowed(field) if field else 'left out'}; got {shown(value)}{near(value, choices)}"
 
 
 def _kinds(field: FieldInfo) -> tuple[Any, ...]:
@@ -273,17 +275,3 @@ def _range(field: FieldInfo, whole: bool) -> str:
     start = f"above {bound['gt']}" if "gt" in bound else "above 0" if low == 1 else f"of at least {low}"
     end = f", up to {high}" if high is not None else f", below {bound['lt']}" if "lt" in bound else ""
     return f"{noun} {start}{end}"
-
-
-def _fields(path: Path, model: Any) -> dict[str, FieldInfo]:
-    for step in path:
-        if isinstance(step, int):  # an item of a list
-            model = get_args(model)[0]
-        elif isinstance(model, type(BaseModel)) and step in model.model_fields:
-            model = model.model_fields[str(step)].annotation
-    return dict(model.model_fields) if isinstance(model, type(BaseModel)) else {}
-
-
-def _near(value: object, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(value, list(known), n=1) if isinstance(value, str) and len(value) < 100 else []
-    return f" (did you mean {near[0]!r}?)" if near else ""

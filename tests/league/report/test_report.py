@@ -495,13 +495,13 @@ def test_what_cannot_be_read_is_told_as_the_evaluation_tells_it(played, tmp_path
     content = bytearray((played / "ledger.sqlite").read_bytes())
     content[4096 * 3 : 4096 * 12] = bytes(4096 * 9)
     (damaged / "ledger.sqlite").write_bytes(content)
-    for folder, words in (
-        (tmp_path / "empty", "was stopped before it began"),
-        (ROOT / "docs", "is no run folder"),
-        (tmp_path / "nowhere", "is no run folder"),
-        (damaged, "the ledger is damaged"),
+    for folder, words, code in (
+        (tmp_path / "empty", "was stopped before it began", 1),
+        (ROOT / "docs", "is no run folder", 2),
+        (tmp_path / "nowhere", "is no run folder", 2),
+        (damaged, "the ledger is damaged", 1),
     ):
-        assert main(["report", "--run", str(folder)]) == 1
+        assert main(["report", "--run", str(folder)]) == code
         error = capsys.readouterr().err.strip()
         assert words in error
         with pytest.raises((RunError, LedgerError, NothingToEvaluate)) as told:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from league.training.final_score import final_score
 from league.training.progress_log import COLUMNS
 from league.training.training import PAST_SELVES, Training, begin, train
 from partners.network.checkpoint import load_checkpoint
-from tests.command import train_command
+from tests.command import dond, train_command
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
@@ -274,7 +275,7 @@ def test_what_cannot_be_resumed_is_one_clear_error(tmp_path, capsys):
         (None, tmp_path / "nowhere", "nowhere is no run folder"),
         (write_settings(tmp_path), Path(), "holds no run to resume"),
     ):
-        assert train_command(config, [], resume) == 1
+        assert train_command(config, [], resume) == 2
         assert words in capsys.readouterr().err
 
 
@@ -380,9 +381,35 @@ def test_runs_are_numbered_and_the_newest_is_resumed(tmp_path, capsys):
     path = write_settings(tmp_path, 80)
     assert train_command(path, [], None) == train_command(path, [], None) == 0
     assert train_command(path, [], Path()) == 0
-    assert f"run folder {tmp_path / 'runs' / '0002'}" in capsys.readouterr().out.splitlines()[-1]
+    *_, run, command = capsys.readouterr().out.splitlines()
+    assert f"run folder {tmp_path / 'runs' / '0002'}" in run and "evaluate --member" in command
     with new_run(tmp_path / "runs"):
         assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0001", "0002", "0003"]
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_the_next_command_measures_the_figure_that_the_training_ends_with(tmp_path, capsys, seed):
+    path = write_settings(tmp_path, 80)
+    assert train_command(path, ["env.max_turns=2", f"training.seed={seed}"], None) == 0
+    trained = " ".join(capsys.readouterr().out.split())
+    words = shlex.split(trained.partition(" next: ")[2])
+    assert words[1:3] == ["evaluate", "--member"] and "--max-turns" in words
+    assert dond(*words[1:]) == 0
+    measured = " ".join(capsys.readouterr().out.split())
+    says = re.search(r"In short: runs/0001, sampling its acts, gets (\S+ ±\S+) .*?, (\S+ ±\S+%) of what", trained)
+    again = re.search(r"In short: runs/0001 \(sampled\) gets (\S+ ±\S+) .*?, (\S+ ±\S+%) of what", measured)
+    assert says is not None and again is not None and says.groups() == again.groups()
+
+
+def test_a_training_needs_no_config_and_a_quiet_one_says_no_progress(tmp_path, capsys):
+    small = [f"training.{key}" for key in ("num_envs=4", "hidden=[8]", "rollout=10", "num_train_steps=80")]
+    small += ["env.max_turns=2", "logging.tensorboard=false", f"logging.output_dir={tmp_path}"]
+    assert dond("train", "--algo", "ppo", "--seed", 3, "--quiet", overrides=small) == 0
+    out = capsys.readouterr().out
+    assert "configs/ppo_config.yaml" in out and "starting" not in out and "decisions/s" not in out
+    assert (
+        out.partition("\n")[2].startswith("\nIn short: ") and "seed: 3" in (tmp_path / "0001/config.yaml").read_text()
+    )
 
 
 @pytest.mark.slow
