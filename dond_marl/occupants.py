@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePath
 from typing import Any
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, shown
 from dond_marl.rollout import one_line
 from dond_marl.seats import Partner, Traits
 
@@ -64,7 +64,7 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
         if isinstance(spec, Partner):
             return spec
         raise OccupantNameError(
-            f"an occupant is a name, a mapping with 'kind', or a partner; got {type(spec).__name__}: {spec!r}"
+            f"an occupant is a name, a mapping with 'kind', or a partner; got {type(spec).__name__}: {shown(spec)}"
         )
     kind, parameters = parse_spec(spec)
     factory = check_spec(spec)
@@ -75,9 +75,9 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
     except OccupantNameError:
         raise
     except Exception as error:
-        raise OccupantNameError(f"{kind!r} cannot be made with {parameters}: {one_line(error)}") from error
+        raise OccupantNameError(f"{shown(kind)} cannot be made with {shown(parameters)}: {one_line(error)}") from error
     if not isinstance(made, Partner) or not isinstance(made.traits, Traits):
-        raise OccupantNameError(f"{kind!r} made no partner but {type(made).__name__}; it needs act(turns) and traits")
+        raise OccupantNameError(f"{shown(kind)} made no partner but {type(made).__name__}; it needs act(turns) and traits")
     return made
 
 
@@ -100,18 +100,18 @@ def check_parameters(
         near = difflib.get_close_matches(kind, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         every = f"known: {', '.join(known)}" if len(known) <= FEW else f"dond catalogue lists all {len(known)}"
-        raise OccupantNameError(f"no {what} is called {kind!r}{hint}; {every}")
+        raise OccupantNameError(f"no {what} is called {shown(kind)}{hint}; {every}")
     factory = known[kind]
     allowed = inspect.signature(factory).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())
     unknown = [name for name in parameters if name not in allowed]
     if unknown and not takes_any:
         takes = ", ".join(allowed) or "no parameters"
-        raise OccupantNameError(f"the {what} {kind!r} does not take {', '.join(map(repr, unknown))}; it takes {takes}")
+        raise OccupantNameError(f"the {what} {shown(kind)} does not take {', '.join(map(shown, unknown))}; it takes {takes}")
     needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     missing = [name for name in needed if name not in parameters]
     if missing:
-        raise OccupantNameError(f"the {what} {kind!r} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
+        raise OccupantNameError(f"the {what} {shown(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
     return factory
 
 
@@ -119,7 +119,7 @@ def _unusable(entry: EntryPoint, error: Exception) -> Factory:
     """What stands for an entry that cannot be loaded: it says so when it is asked for."""
 
     def factory(**_: object) -> Partner:
-        raise OccupantNameError(f"{entry.name!r} cannot be used: {entry.value} does not load: {one_line(error)}")
+        raise OccupantNameError(f"{shown(entry.name)} cannot be used: {entry.value} does not load: {one_line(error)}")
 
     return factory
 
@@ -131,7 +131,7 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
         kind = parameters.pop("kind", None)
         if not isinstance(kind, str) or not all(isinstance(name, str) for name in parameters):
             raise OccupantNameError(
-                f"an occupant given as a mapping needs a text 'kind' and named parameters; got {dict(spec)!r}"
+                f"an occupant given as a mapping needs a text 'kind' and named parameters; got {shown(dict(spec))}"
             )
         return kind, parameters
     try:
