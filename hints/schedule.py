@@ -10,6 +10,7 @@ from collections import Counter
 
 import numpy as np
 
+from dond_marl.errors import shown
 from dond_marl.game import Act
 from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, no_hints
 from hints.providers import Adviser, is_legal, neutral_unless
@@ -35,12 +36,12 @@ class HintSchedule:
     def __init__(self, hinter: Hinter, cadence_k: int = 1, *, dropout: float = 0.0, privileged: bool = False) -> None:
         if isinstance(cadence_k, bool) or not isinstance(cadence_k, int | np.integer) or cadence_k < 1:
             raise ValueError(
-                f"cadence_k says on every how many own steps a hint is asked, an integer >= 1; got {cadence_k!r}"
+                f"cadence_k says on every how many own steps a hint is asked, an integer >= 1; got {shown(cadence_k)}"
             )
         if isinstance(hinter, type) or not isinstance(hinter, Hinter):
-            raise TypeError(f"a hinter is an object with hint(turns); got {hinter!r}")
+            raise TypeError(f"a hinter is an object with hint(turns); got {shown(hinter)}")
         if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout <= 1:
-            raise ValueError(f"dropout is the probability that a hint is withheld, in 0..1; got {dropout!r}")
+            raise ValueError(f"dropout is the probability that a hint is withheld, in 0..1; got {shown(dropout)}")
         self.hinter = hinter
         self.cadence_k = int(cadence_k)
         self.dropout, self.privileged = float(dropout), privileged

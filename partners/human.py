@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from dond_marl.errors import shown
 from dond_marl.game import Act, Action, IllegalAct, Scenario, State, Triple, apply, rule_against
 from dond_marl.seats import Decisions, Traits, Turns, decide
 
@@ -91,7 +92,9 @@ def human(interface: str) -> Human:
     """
     module, colon, name = interface.partition(":")
     if not (module and colon and name.isidentifier()):
-        raise ValueError(f"interface is written module:name, such as league.display.game:Terminal; got {interface!r}")
+        raise ValueError(
+            f"interface is written module:name, such as league.display.game:Terminal; got {shown(interface)}"
+        )
     return Human(getattr(importlib.import_module(module), name)())
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dond_marl.errors import shown
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 
@@ -21,13 +22,13 @@ class Mixture:
 
     def __init__(self, of: Sequence[Spec | Partner], weights: Sequence[float] | None = None) -> None:
         if isinstance(of, str) or not isinstance(of, Sequence) or not of:
-            raise ValueError(f"of must be a list of occupants, or zoo; got {of!r}")
+            raise ValueError(f"of must be a list of occupants, or zoo; got {shown(of)}")
         self.specs = tuple(of)
         self.partners: tuple[Partner, ...] = tuple(seat_occupant(spec) for spec in of)
         shares = np.ones(len(of)) if weights is None else np.asarray(weights)
         numbers = shares.dtype.kind in "iuf" and shares.shape == (len(of),) and np.isfinite(shares).all()
         if not numbers or (shares < 0).any() or not shares.any():
-            raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {weights!r}")
+            raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {shown(weights)}")
         ends = np.cumsum(shares)
         self._ends = ends / ends[-1]  # exactly 1 from the last that ever plays on
 

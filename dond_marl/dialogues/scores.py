@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from dond_marl.dialogues.annotator import Reading, annotate, on_the_table, utterances
 from dond_marl.dialogues.human_line import selection
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, shown
 from dond_marl.game import ITEMS, Act, Triple
 from dond_marl.scenarios.data import load_dialogues
 
@@ -164,7 +164,7 @@ def _label(path: Path, number: int, row: list[str]) -> Label:
     try:
         file, line, utterance, act, *kept = row
         if act not in LABELS:
-            raise ValueError(f"act must be one of {', '.join(LABELS)}; got {act!r}")
+            raise ValueError(f"act must be one of {', '.join(LABELS)}; got {shown(act)}")
         offer = act in (Act.PROPOSE.name, Act.INSIST.name)
         oA = (int(kept[0]), int(kept[1]), int(kept[2])) if offer else None
         return Label(file, int(line), int(utterance), act, oA)

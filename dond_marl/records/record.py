@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from dond_marl.batch import Games
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, shown
 from dond_marl.game import (
     ITEMS,
     SEATS,
@@ -174,7 +174,7 @@ def game_from_line(line: str) -> GameRecord | InexactGame:
     _check_keys("an inexact game", value, _INEXACT, frozenset(("source",)))
     why, kept = _optional("inexact", value["inexact"], str), value["selected"]
     if not why:
-        raise RecordError(f"inexact must say why, in words; got {value['inexact']!r}")
+        raise RecordError(f"inexact must say why, in words; got {shown(value['inexact'])}")
     entries = _list_of("said", value["said"])
     return InexactGame(
         _scenario_from_json(value["scenario"]),
@@ -246,7 +246,9 @@ def _causes(value: object, size: int) -> tuple[int, ...]:
     causes = tuple(_integer("causes", cause) for cause in _list_of("causes", value))
     known = list(Cause)
     if causes and (len(causes) != size or not all(cause in known for cause in causes)):
-        raise RecordError(f"causes must be empty or one of 0..{len(known) - 1} per act, {size} in all; got {value!r}")
+        raise RecordError(
+            f"causes must be empty or one of 0..{len(known) - 1} per act, {size} in all; got {shown(value)}"
+        )
     return causes
 
 
@@ -263,9 +265,9 @@ def _outcome(value: object) -> Outcome:
     ending, allocation, scores = value["ending"], value["allocation"], _list_of("outcome.scores", value["scores"])
     endings = [name for name in Ending.__members__ if name != Ending.OPEN.name]
     if not isinstance(ending, str) or ending not in endings:
-        raise RecordError(f"outcome.ending must be one of {', '.join(endings)}; got {ending!r}")
+        raise RecordError(f"outcome.ending must be one of {', '.join(endings)}; got {shown(ending)}")
     if len(scores) != len(SEATS):
-        raise RecordError(f"outcome.scores must be two integers; got {value['scores']!r}")
+        raise RecordError(f"outcome.scores must be two integers; got {shown(value['scores'])}")
     return Outcome(
         Ending[ending],
         None if allocation is None else _pair_of_triples("outcome.allocation", allocation),
@@ -278,7 +280,7 @@ def _check_version(value: Mapping[str, Any], known: tuple[int, ...]) -> None:
     version = value.get("version")
     if type(version) is not int or version not in known:
         which = " or ".join(map(str, known))
-        raise RecordError(f"version must be {which}, which this reader knows; got {version!r}")
+        raise RecordError(f"version must be {which}, which this reader knows; got {shown(version)}")
 
 
 def _scenario_to_json(scenario: Scenario) -> dict[str, Any]:
@@ -303,17 +305,19 @@ def _scenario_from_json(value: object) -> Scenario:
 def _action_from_json(where: str, value: object) -> Action:
     parts = _list_of(where, value)
     if not parts or not isinstance(parts[0], str) or parts[0] not in Act.__members__:
-        raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {value!r}")
+        raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {shown(value)}")
     act = Act[parts[0]]
     if len(parts) != (2 if act.is_offer else 1):
-        raise RecordError(f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {value!r}")
+        raise RecordError(
+            f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {shown(value)}"
+        )
     return Action(act, _triple(where, parts[1])) if act.is_offer else Action(act)
 
 
 def _names_from_json(value: object) -> tuple[str, str]:
     names = _list_of("occupants", value)
     if len(names) != len(SEATS) or not all(isinstance(name, str) for name in names):
-        raise RecordError(f"occupants must be two names, seat_0's first; got {value!r}")
+        raise RecordError(f"occupants must be two names, seat_0's first; got {shown(value)}")
     return names[0], names[1]
 
 
@@ -339,7 +343,7 @@ def _check_keys(
     what: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
 ) -> None:
     if not isinstance(value, Mapping):
-        raise RecordError(f"{what} must be an object; got {value!r}")
+        raise RecordError(f"{what} must be an object; got {shown(value)}")
     missing, unknown = sorted(required - value.keys()), sorted(map(str, value.keys() - required - optional))
     if missing or unknown:
         problem = f"lacks {', '.join(missing)}" if missing else f"has unknown keys {', '.join(unknown)}"
@@ -348,32 +352,32 @@ def _check_keys(
 
 def _list_of(where: str, value: object) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
-        raise RecordError(f"{where} must be a list; got {value!r}")
+        raise RecordError(f"{where} must be a list; got {shown(value)}")
     return value
 
 
 def _integer(where: str, value: object) -> int:
     if type(value) is not int:
-        raise RecordError(f"{where} must hold integers; got {value!r}")
+        raise RecordError(f"{where} must hold integers; got {shown(value)}")
     return value
 
 
 def _triple(where: str, value: object) -> Triple:
     items = _list_of(where, value)
     if len(items) != len(ITEMS):
-        raise RecordError(f"{where} must be {len(ITEMS)} integers, one per {'/'.join(ITEMS)}; got {value!r}")
+        raise RecordError(f"{where} must be {len(ITEMS)} integers, one per {'/'.join(ITEMS)}; got {shown(value)}")
     return _integer(where, items[0]), _integer(where, items[1]), _integer(where, items[2])
 
 
 def _pair_of_triples(where: str, value: object) -> tuple[Triple, Triple]:
     pair = _list_of(where, value)
     if len(pair) != len(SEATS):
-        raise RecordError(f"{where} must hold one list per seat; got {value!r}")
+        raise RecordError(f"{where} must hold one list per seat; got {shown(value)}")
     return _triple(where, pair[0]), _triple(where, pair[1])
 
 
 def _optional(where: str, value: object, kind: type[Kind]) -> Kind | None:
     """A value of exactly this kind, or nothing. Raises :class:`RecordError`."""
     if value is not None and type(value) is not kind:
-        raise RecordError(f"{where} must be {kind.__name__} or null; got {value!r}")
+        raise RecordError(f"{where} must be {kind.__name__} or null; got {shown(value)}")
     return value

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, shown
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
 from dond_marl.randomness import generator
 from dond_marl.scenarios import data
@@ -189,13 +189,13 @@ def open_source(
     """
     for setting, value in (("use_dataset", use_dataset), ("normalize", normalize)):
         if not isinstance(value, bool):
-            raise ScenarioError(f"{setting} must be True or False; got {value!r}")
+            raise ScenarioError(f"{setting} must be True or False; got {shown(value)}")
     name = source_name(scenarios, use_dataset, dataset)
     split = check_split(name, split)
     if (limit := as_integer(max_count)) is None or not 1 <= limit <= MAX_COUNT:
-        raise ScenarioError(f"max_count must be an integer in 1..{MAX_COUNT}; got {max_count!r}")
+        raise ScenarioError(f"max_count must be an integer in 1..{MAX_COUNT}; got {shown(max_count)}")
     if (budget := as_integer(points_budget)) is None:
-        raise ScenarioError(f"points_budget must be an integer; got {points_budget!r}")
+        raise ScenarioError(f"points_budget must be an integer; got {shown(points_budget)}")
     max_count, points_budget = limit, budget
     table = None
     if name == "lewis":
@@ -226,9 +226,9 @@ def open_source(
 def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
     """The source that the three settings name together. Raises :class:`ScenarioError` where they contradict."""
     if scenarios not in SOURCES:
-        raise ScenarioError(f"scenarios must be one of {', '.join(SOURCES)}; got {scenarios!r}")
+        raise ScenarioError(f"scenarios must be one of {', '.join(SOURCES)}; got {shown(scenarios)}")
     if dataset not in DATASETS:
-        raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {dataset!r}")
+        raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {shown(dataset)}")
     if not use_dataset and dataset not in ("self_play", scenarios):
         raise ScenarioError(
             f"dataset={dataset!r} is not used without use_dataset=True; give that too, or say scenarios={dataset!r}"
@@ -247,7 +247,7 @@ def check_split(name: str, split: str | None) -> str | None:
         return known[0] if known else None
     if split not in known:
         choices = f"one of {', '.join(known)}" if known else "left out: this source has no splits"
-        raise ScenarioError(f"split of scenarios={name!r} must be {choices}; got {split!r}")
+        raise ScenarioError(f"split of scenarios={shown(name)} must be {choices}; got {shown(split)}")
     return split
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dond_marl.errors import shown
 from dond_marl.rollout import one_line
 from league.backends.contract import BackendError
 
@@ -74,7 +75,7 @@ def check_reachable(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise BackendError(
-            f"the address of a Ray cluster is HOST:PORT, such as 10.0.0.1:6379, or auto; got {address!r}"
+            f"the address of a Ray cluster is HOST:PORT, such as 10.0.0.1:6379, or auto; got {shown(address)}"
         )
     try:
         socket.create_connection((host, int(port)), timeout=REACH).close()

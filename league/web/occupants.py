@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from dond_marl.errors import shown
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_occupant, spec_name
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
@@ -138,7 +139,7 @@ def rules_of(candidate: Candidate) -> Rules | None:
 def whisper(mode: str) -> Whisper | None:
     """Who advises the person, under a mode of ``HINT_MODES``. Raises one of ``MISTAKES``."""
     if mode not in HINT_MODES:
-        raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {mode!r}")
+        raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {shown(mode)}")
     if mode == "none":
         return None
     from league.tasks.hinters import schedule_of  # PyTorch is loaded only where somebody is advised

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dond_marl.batch import Games
+from dond_marl.errors import shown
 from dond_marl.seats import Int8s
 from partners.judges.episodes import JUDGED, OTHER, descriptions, reason, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict, count_verdicts
@@ -190,9 +191,9 @@ def llm_judge(
     check_whole_number("seed", seed, 0, 2**31 - 1)
     check_whole_number("re_asks", re_asks, 0, 10)
     if reading not in get_args(Reading):
-        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {reading!r}")
+        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {shown(reading)}")
     if provider not in get_args(Provider):
-        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {provider!r}")
+        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {shown(provider)}")
     service = ServiceSettings(
         provider, model, base_url, key_env, 0.0, max_tokens, "text", extra, in_flight, requests_per_minute,
         tokens_per_minute, max_requests, max_total_tokens, max_usd, max_seconds, prompt_price, completion_price,

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
+from dond_marl.errors import shown
 from dond_marl.game import Act
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools
@@ -94,7 +95,7 @@ def style_named(name: str, value: object) -> Style:
     try:
         return Style(value)  # type: ignore[arg-type]  # whatever else it is, it is refused
     except ValueError:
-        raise ValueError(f"{name} must be one of {', '.join(Style)}; got {value!r}") from None
+        raise ValueError(f"{name} must be one of {', '.join(Style)}; got {shown(value)}") from None
 
 
 def _repeats(games: Games) -> Bools:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dond_marl.errors import shown
 from dond_marl.seats import Doubles
 from partners.llm.client import Ask, Reply, SetupError, Usage
 from partners.parameters import check_whole_number
@@ -34,7 +35,7 @@ class YesNoClient:
 
     def __init__(self, model: str, system: str, *, batch: int = 8, device: str = "cpu") -> None:
         if not isinstance(model, str) or not model.strip():
-            raise ValueError(f"model must be the path of a model's folder; got {model!r}")
+            raise ValueError(f"model must be the path of a model's folder; got {shown(model)}")
         check_whole_number("batch", batch, 1, 100_000)
         self.model, self.system, self.batch, self.device = model, system, batch, device
         self.tally: Counter[str] = Counter()

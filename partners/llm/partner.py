@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from dond_marl.errors import shown
 from dond_marl.game import Act
 from dond_marl.seats import UNREACHED, Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, constant, decide
 from dond_marl.splits import action_count, action_index
@@ -72,9 +73,9 @@ class LLMPartner:
         check_whole_number("re_asks", re_asks, 0, 10)
         check_whole_number("samples", samples, 1, 10**6)
         if fallback not in FALLBACKS:
-            raise ValueError(f"fallback must be one of {', '.join(get_args(Fallback))}; got {fallback!r}")
+            raise ValueError(f"fallback must be one of {', '.join(get_args(Fallback))}; got {shown(fallback)}")
         if reading not in get_args(Reading):
-            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {reading!r}")
+            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {shown(reading)}")
         self.client, self.reading = client, reading
         self.template = load_template() if template is None else template
         self.history_cap, self.re_asks, self.fallback, self.samples = history_cap, re_asks, fallback, samples

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, shown
 from dond_marl.game import MAX_COUNT, Scenario, as_integer
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, ScenarioSource, pack
 
@@ -59,7 +59,7 @@ def load_instances(path: str | Path | None = None, max_count: int = LEWIS_MAX_CO
     """
     limit = as_integer(max_count)
     if limit is None or not 1 <= limit <= MAX_COUNT:
-        raise InstanceError(f"max_count must be an integer in 1..{MAX_COUNT}; got {max_count!r}")
+        raise InstanceError(f"max_count must be an integer in 1..{MAX_COUNT}; got {shown(max_count)}")
     file = _installed() if path is None else Path(path).expanduser()
     try:
         text = file.read_text(encoding="utf-8")
