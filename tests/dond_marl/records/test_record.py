@@ -195,7 +195,7 @@ def changed(**places: object) -> dict[str, object]:
         (changed(outcome__scores=[8]), "outcome.scores must be two integers"),
         (changed(outcome__allocation=[[1, 1, 1]]), "outcome.allocation must hold one list per seat"),
         (changed(outcome__rule_broken=3), "outcome.rule_broken must be str or null"),
-        (changed(causes=[0]), "causes must be empty or one of 0..5 per act, 3 in all"),
+        (changed(causes=[0]), f"causes must be empty or one of 0..{len(Cause) - 1} per act, 3 in all"),
         (changed(causes=[0, 0, 9]), "causes must be"),
         (changed(seed="3"), "seed must be int or null"),
     ],
