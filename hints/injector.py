@@ -1,6 +1,6 @@
 """Hints in the environments' ``info``: ``HintInjectorEnv`` for the AEC environment and for ``SingleAgentView``.
 
-Source: specification, section 2.2. The hinted seat finds ``info["hint_features"]`` (float32, 10 numbers in [0, 1], see
+The hinted seat finds ``info["hint_features"]`` (float32, 10 numbers in [0, 1], see
 :func:`hints.schedule.hint_features`) after ``reset`` and every ``step``: its hint when it is to move and one is due,
 zeros otherwise. Hints have random numbers of their own, a function of the ``reset`` seed: the same seed gives the same
 hints, and the environment's own numbers stay as they are.
@@ -19,7 +19,7 @@ from pettingzoo.utils.env import AECEnv
 
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.single_agent import SingleAgentView
-from dond_marl.envs.spaces import Info
+from dond_marl.envs.spaces import Info, read_seed
 from dond_marl.envs.turn import turn_of
 from dond_marl.errors import shown
 from dond_marl.game import SEATS, as_seat
@@ -123,6 +123,7 @@ class _Prompter:
 
     def start(self, seed: int | None) -> None:
         """A new game: the first under a ``seed``, or the next one under the last."""
+        seed = read_seed(seed)
         if seed is None and self._seed is not None:
             self._episode += 1
         else:
