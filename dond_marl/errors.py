@@ -61,3 +61,7 @@ def shown(value: object) -> str:
         text = ascii(text)[1:-1]
     most = 2 * SHOWN if isinstance(value, str | bytes) else SHOWN
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+class Notice(RuntimeWarning):
+    """Something that the user should know, while the work goes on; the message says all, so that no place is shown."""

@@ -13,7 +13,9 @@ import inspect
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +25,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from dond_marl.errors import InputError, RunFailure
+from dond_marl.errors import InputError, Notice, RunFailure
 from league.cli.stops import STOPS
 from league.settings.presets import preset
 
@@ -208,7 +210,7 @@ def _quoted(word: str) -> str:
 
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
     """Do what the words ask for, those of the shell if none are given; the exit code."""
-    with STOPS.heeded():
+    with STOPS.heeded(), _notices_as_lines():
         try:
             code = command.main(words, name, standalone_mode=False)
             sys.stdout.flush()
@@ -219,6 +221,12 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
             if not STOPS.asked and not stopped:
                 return _failure(error)
         return _failed(STOPS.say(), STOPS.code)  # whatever has come out: it comes of the stop
+
+
+def _thread_failed(failure: threading.ExceptHookArgs) -> None:
+    """A thread has ended with an error; one that cannot write (TensorBoard's) is heard of where it is waited for."""
+    if not isinstance(failure.exc_value, OSError) or failure.exc_value.errno not in FULL:
+        threading.__excepthook__(failure)
 
 
 def _failure(error: BaseException) -> int:
@@ -248,6 +256,21 @@ def _failure(error: BaseException) -> int:
     if isinstance(error, click.Abort) and error.__cause__:
         raise error.__cause__ from None  # click takes Ctrl-D at a prompt for a stop; here it is a bug
     raise error
+
+
+@contextmanager
+def _notices_as_lines() -> Iterator[None]:
+    """A :class:`Notice` is one line; other warnings say where they come from."""
+    before = warnings.formatwarning
+
+    def one_line(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> str:
+        return f"{message}\n" if issubclass(category, Notice) else before(message, category, *where, **more)
+
+    warnings.formatwarning = one_line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _near(program: str) -> str:

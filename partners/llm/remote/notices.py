@@ -1,14 +1,15 @@
 """What a person must know of a service's failures: each kind told once, and when nothing can come of asking on.
 
 A failure is a value that is counted (:mod:`partners.llm.client`); that alone would be silent. So the first of each kind
-is told as a ``RuntimeWarning``, with the status and the service's first words. A service that has answered nothing yet
-and refuses everything in one way for good is a mistake in the settings: that is a :class:`SetupError`.
+is told as a :class:`Notice`, with the status and the service's first words. A service that has answered nothing yet and
+refuses everything in one way for good is a mistake in the settings: that is a :class:`SetupError`.
 """
 
 from __future__ import annotations
 
 import warnings
 
+from dond_marl.errors import Notice
 from partners.llm.client import Failure, SetupError
 from partners.llm.remote.retry import RetryPolicy, Trouble
 from partners.llm.remote.words import duration
@@ -65,7 +66,7 @@ class Notices:
     def tell(self) -> None:
         """Warn of what is new."""
         while self._untold:
-            warnings.warn(self._untold.pop(0), RuntimeWarning, stacklevel=3)
+            warnings.warn(self._untold.pop(0), Notice, stacklevel=3)
 
     def _stop(self, trouble: Trouble, what: str) -> None:
         raise SetupError(

@@ -9,7 +9,7 @@ import pytest
 from league.evaluation.model_check import Asked, most_asks, positions
 from league.settings.read import load_config
 from partners.llm.reply import legal_rows, reply_line
-from tests.command import dond
+from tests.command import dond, run_dond
 from tests.loopback import Page, Service, completion
 from tests.partners.llm.test_servers import json_mode, llama_cpp_python, plain
 
@@ -89,6 +89,20 @@ def test_a_server_that_is_not_there_is_said_in_words(capfd):
 def test_only_a_language_model_is_checked(capfd):
     assert dond("llm-check", "heuristic") == 2
     assert "heuristic is no language model: give one, such as llm" in capfd.readouterr().err
+
+
+def test_what_fails_in_any_command_is_told_as_one_line_without_a_place_in_the_code():
+    service = Service(lambda heard, number: Page(429, headers={"retry-after": "3600"}))
+    try:
+        spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text)"
+        words = ["--against", "heuristic", "--sample", 2, "--max-turns", 2]
+        done = run_dond("evaluate", "--member", spec, *words)
+    finally:
+        service.close()
+    lines = [line for line in done.stderr.splitlines() if "429" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith(f"the model 'm' at {service.url}: it allows no more requests for 60 minutes (429)")
+    assert ".py" not in done.stderr
 
 
 def test_positions_are_answers_and_openings_and_each_has_legal_replies():

@@ -323,6 +323,15 @@ def test_a_service_that_refuses_everything_for_good_stops_the_run_with_its_words
         client.complete(asks(1))
 
 
+@pytest.mark.parametrize("status", [401, 402, 403, 404])
+def test_what_a_person_must_mend_is_said_with_the_services_own_words_and_without_the_key(serve, monkeypatch, status):
+    monkeypatch.setenv("THE_KEY", KEY)
+    _, client = serve(refusing(status, f"nothing is known of {KEY}\nhere"), key_env="THE_KEY")
+    with pytest.raises(SetupError, match=rf"\({status}\).*; it says: nothing is known of \[key\] here$") as caught:
+        client.complete(asks(3))
+    assert KEY not in repr(caught.value)
+
+
 @quiet
 def test_an_error_of_the_server_that_repeats_stops_the_run_and_one_that_passes_does_not(serve):
     broken = refusing(500, "CUDA error: out of memory")
