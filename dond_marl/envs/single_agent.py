@@ -53,7 +53,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
             raise TypeError("SingleAgentView plays with the Dict actions; take the view of it, not the other way round")
         self.env, self.game = env, game
         game.prefer_illegal("forfeit")
-        self.partner = seat_occupant(partner)
+        self.partner = seat_occupant(partner, one_game=True)
         self.partner_name = spec_name(partner) if isinstance(partner, str | Mapping) else type(partner).__name__
         self.render_mode = self.game.render_mode
         self._fixed_seat = fixed

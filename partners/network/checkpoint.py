@@ -7,11 +7,9 @@ one, whole. A packed blob is one piece with the note in safetensors' own header.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -22,18 +20,16 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from dond_marl.errors import InputError
 from dond_marl.records.files import write_durably
-from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.network import PolicyNetwork
+from partners.network.pair import FORMAT as FORMAT
+from partners.network.pair import LARGEST_NOTE as LARGEST_NOTE
+from partners.network.pair import LARGEST_TENSORS as LARGEST_TENSORS
+from partners.network.pair import NETWORK as NETWORK
+from partners.network.pair import CheckpointError as CheckpointError
+from partners.network.pair import digest_of_note, read_pair, shape_of, tensors_of, waiting
 
-LARGEST_NOTE, LARGEST_TENSORS = 2**20, 2**30  # bytes: networks of this project have at most some MiB
-FORMAT = 1  # raised whenever an older reader would misread a checkpoint
 ABOUT = "about"  # the key of a blob's note in safetensors' header
-NETWORK = "network."  # before the names of the network's tensors
-
-
-class CheckpointError(InputError):
-    """A checkpoint that is missing, damaged, or made for other features. The message says which and what to do."""
 
 
 class Weights(NamedTuple):
@@ -45,18 +41,12 @@ class Weights(NamedTuple):
 
     def network(self) -> PolicyNetwork:
         """The network that they hold. Raises :class:`CheckpointError`, also where its features have changed meaning."""
-        where, layout = self.where, self.about.get("layout")
+        where = self.where
+        shape = shape_of(self.about, where)
         try:
-            noted = dict(self.about["network"])
-            shape = NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])})
-            if not isinstance(shape.sorted_items, bool):
-                raise TypeError(f"sorted_items={shape.sorted_items!r}")
-            made = shape.adapter.name
-            network = PolicyNetwork(shape, seed=None) if layout == made else None
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            network = PolicyNetwork(shape, seed=None)
+        except (TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{where}: describes no network of this build ({error!r}); train it anew") from None
-        if network is None:
-            raise CheckpointError(f"{where}: reads features {layout!r}, this build makes {made!r}; train it anew")
         own = part_of(self.tensors, NETWORK)
         try:
             network.load_state_dict(own)
@@ -71,30 +61,20 @@ def save_checkpoint(path: Path, tensors: Mapping[str, Tensor], about: Mapping[st
     """Write ``path`` (a ``.json``) and the tensors beside it; they are valid as soon as ``path`` is there."""
     content = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     note = {**about, "format": FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
-    note["note_sha256"] = _digest_of_note(note)
+    note["note_sha256"] = digest_of_note(note)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_durably(_waiting(path), content)
+    write_durably(waiting(path), content)
     _sync(path.parent)
     write_durably(path, (json.dumps(note, indent=2, sort_keys=True) + "\n").encode())
     _sync(path.parent)
-    _waiting(path).replace(_tensors_of(path))
+    waiting(path).replace(tensors_of(path))
     _sync(path.parent)
 
 
 def load_checkpoint(path: Path) -> Weights:
     """What :func:`save_checkpoint` wrote. Raises :class:`CheckpointError`."""
-    try:
-        about = json.loads(_read(path, LARGEST_NOTE))
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{error.filename}: no such checkpoint; name the .json of one that was saved") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({error}); restore a copy or take another one") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        version = about.get("format") if isinstance(about, dict) else about
-        raise CheckpointError(f"{path}: checkpoint format {version!r}, this build reads {FORMAT}; train it anew")
-    if about.get("note_sha256", _digest_of_note(about)) != _digest_of_note(about):  # absent from one written by hand
-        raise CheckpointError(f"{path}: damaged: its SHA-256 is not the one that it names; restore a copy")
-    return Weights(_tensors_in(_content(path, about.get("sha256")), _tensors_of(path)), about, str(path))
+    content, about = read_pair(path)
+    return Weights(_tensors_in(content, tensors_of(path)), about, str(path))
 
 
 def pack(tensors: Mapping[str, Tensor], about: Mapping[str, Any] | None = None) -> bytes:
@@ -121,51 +101,11 @@ def describe(network: PolicyNetwork) -> dict[str, Any]:
     return {"layout": shape.adapter.name, "network": {**asdict(shape), "hidden": list(shape.hidden)}}
 
 
-def _content(path: Path, sha256: object) -> bytes:
-    """The bytes of the tensors that ``path`` names; a save that was killed late has left them in the waiting file."""
-    try:
-        for file in (_waiting(path), _tensors_of(path)):
-            content = _read(file, LARGEST_TENSORS) if file.is_file() else b""
-            if hashlib.sha256(content).hexdigest() == sha256:
-                return content
-    except OSError as error:
-        raise CheckpointError(f"{error.filename}: cannot be read ({error}); restore a copy") from None
-    tensors = _tensors_of(path)
-    if not tensors.exists():
-        raise CheckpointError(f"{tensors}: missing beside {path.name}; restore a copy or take another checkpoint")
-    raise CheckpointError(f"{tensors}: damaged: its SHA-256 is not the one in {path.name}; restore a copy")
-
-
-def _read(file: Path, most: int) -> bytes:
-    """A regular file of at most ``most`` bytes: a device or a pipe could go on for ever. Raises ``OSError``."""
-    status = file.stat()
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "is a folder", str(file))
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "is no regular file", str(file))
-    if status.st_size > most:
-        raise OSError(errno.EFBIG, f"holds {status.st_size:,} bytes, more than the {most:,} that are read", str(file))
-    return file.read_bytes()
-
-
 def _tensors_in(content: bytes, path: Path) -> dict[str, Tensor]:
     try:
         return safetensors.torch.load(content)
     except (SafetensorError, ValueError) as error:
         raise CheckpointError(f"{path}: cannot be read ({error}); restore a copy") from None
-
-
-def _tensors_of(path: Path) -> Path:
-    return path.with_suffix(".safetensors")
-
-
-def _waiting(path: Path) -> Path:
-    return path.with_suffix(".safetensors.new")
-
-
-def _digest_of_note(note: Mapping[str, Any]) -> str:
-    rest = {name: value for name, value in note.items() if name != "note_sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def _sync(folder: Path) -> None:

@@ -13,24 +13,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from dond_marl.game import ITEMS
-
-# What is known of each item; items are compared by the first piece in which they differ. By value first: measured on a
-# part of the train split, shares of the best response are a point higher than with counts first.
-PIECES = ("my_utilities", "counts", "partner_utilities", "last_partner_offer_for_me", "hint_oA")
-
-STEP = 128  # weight of a piece over the next: features lie in [0, 1], and two of a piece differ by 1/90 or not at all
+from partners.network.shape import STEP, item_columns
 
 
 class ItemOrder:
     """The order of the items in features ``[F, B]`` whose ``pieces`` are these (names and widths, in order)."""
 
     def __init__(self, pieces: Sequence[tuple[str, int]]) -> None:
-        starts, start = {}, 0
-        for name, width in pieces:
-            starts[name] = start
-            start += width
-        self._items = [slice(starts[name], starts[name] + len(ITEMS)) for name in PIECES if name in starts]
+        self._items = item_columns(pieces)
 
     def places(self, columns: Tensor) -> Tensor:
         """Where each item of features ``[F, B]`` comes to stand, ``[3, B]`` int64."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, cast
 
@@ -19,38 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag, pad
 
-from dond_marl.envs.features import BaseLayout
-from dond_marl.game import ITEMS, MAX_VALUE, Act
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
-from hints import HintAdapter
 from partners.network.item_order import ItemOrder, given_back
 from partners.network.layers import Linear, Tanh, product
-
-PARTS = 1 + len(ITEMS)  # of an action: the act, then each entry of oA
-MASKED = -1e9  # logit of what may not be said: its probability is exactly zero in float32
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkShape:
-    """What fixes the meaning and the size of every weight."""
-
-    max_count: int = 4
-    max_turns: int = 10
-    partner_utilities: bool = False
-    hints: bool = False
-    hidden: tuple[int, ...] = (128, 128)
-    sorted_items: bool = False  # whether items are read in an order of their own: see partners.network.item_order
-
-    @property
-    def adapter(self) -> HintAdapter:
-        """What turns turns into the features that the network reads."""
-        return HintAdapter(BaseLayout(self.max_count, self.max_turns, self.partner_utilities), hints=self.hints)
-
-    @property
-    def width(self) -> int:
-        """Choices of the widest part of an action."""
-        return max(len(Act), self.max_count + 1)
+from partners.network.shape import MASKED as MASKED
+from partners.network.shape import PARTS as PARTS
+from partners.network.shape import NetworkShape as NetworkShape
 
 
 class PolicyNetwork(nn.Module):
@@ -68,7 +42,7 @@ class PolicyNetwork(nn.Module):
         self.shape = shape
         self.adapter = shape.adapter
         self._order = ItemOrder(self.adapter.pieces) if shape.sorted_items else None
-        spelled, plain = _pieces(self.adapter, shape)
+        spelled, plain = shape.pieces()
         columns, tops = zip(*spelled, strict=True)
         levels = [np.arange(top + 1) for top in tops]
         starts = np.cumsum([0, *map(len, levels)])
@@ -135,11 +109,7 @@ class PolicyNetwork(nn.Module):
 
     def mask(self, turns: Turns) -> NDArray[np.bool_]:
         """What may be said, ``[B, 4, W]``: the act mask, and each entry of ``oA`` within its cap."""
-        mask = np.zeros((PARTS, self.shape.width, turns.size), dtype=bool)
-        mask[0, : len(Act)] = turns.act_mask.T
-        entries = np.arange(self.shape.max_count + 1, dtype=np.int8)[:, None]
-        np.less_equal(entries, turns.caps.T[:, None], out=mask[1:, : len(entries)])
-        return mask.transpose(2, 0, 1)
+        return self.shape.mask(turns)
 
     @torch.no_grad()
     def _initialize(self, seed: int) -> None:
@@ -187,25 +157,3 @@ class _FirstLayer(torch.autograd.Function):
         (features,) = context.saved_tensors
         expanded = context.network.expand(features)
         return None, None, product(gradient.t(), expanded.t()), gradient.sum(dim=0)
-
-
-def _pieces(adapter: HintAdapter, shape: NetworkShape) -> tuple[list[tuple[int, int]], list[int]]:
-    """The features that are spelled out, each with its largest whole number; then those that are taken as they are."""
-    top = {
-        "counts": shape.max_count,
-        "my_utilities": MAX_VALUE,
-        "partner_utilities": MAX_VALUE,
-        "last_partner_offer_for_me": shape.max_count,
-        "turns_remaining": shape.max_turns,
-    }
-    spelled: list[tuple[int, int]] = []
-    plain: list[int] = []
-    start = 0
-    for name, width in adapter.pieces:
-        for column in range(start, start + width):
-            if name in top:
-                spelled.append((column, top[name]))
-            else:
-                plain.append(column)
-        start += width
-    return spelled, plain

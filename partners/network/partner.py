@@ -10,10 +10,11 @@ from torch import Tensor
 
 from dond_marl.game import Act, Disagree
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
-from dond_marl.splits import action_count, action_index, grid
+from dond_marl.splits import action_count, action_index
 from partners.network.network import PolicyNetwork, copy_of, masked
+from partners.network.plain import numbered
+from partners.network.shape import RELUCTANCE as RELUCTANCE
 
-RELUCTANCE = 10.0  # nats: a refusal of one in ten becomes walking away once in two hundred thousand acts
 ROWS = 64  # forwards are padded to a multiple: the same row gives the same bits in any company (measured)
 
 
@@ -60,13 +61,7 @@ class NetworkPartner:
             logits = self._forward(turns)[2]
         parts = torch.softmax(logits, dim=1).permute(2, 0, 1)[: turns.size].double().numpy()  # [B, 4, W]
         parts /= parts.sum(axis=2, keepdims=True)
-        offers = grid(max_count)
-        padded = np.pad(parts[:, 1:], ((0, 0), (0, 0), (0, max(max_count + 1 - parts.shape[2], 0))))
-        shares = padded[:, 0, offers[:, 0]] * padded[:, 1, offers[:, 1]] * padded[:, 2, offers[:, 2]]  # [B, K]
-        act = parts[:, 0, :, None]
-        return np.concatenate(
-            [shares * act[:, Act.PROPOSE], shares * act[:, Act.INSIST], parts[:, 0, Act.AGREE : len(Act)]], axis=1
-        )
+        return numbered(parts, max_count)
 
     @torch.no_grad()
     def choose(self, turns: Turns) -> Choices:

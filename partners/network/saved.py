@@ -21,13 +21,19 @@ HOW_TO_TEACH = (
 )
 
 
-def checkpoint(path: str, greedy: bool = False) -> Partner:
+def checkpoint(path: str, greedy: bool = False, one_game: bool = False) -> Partner:
     """The policy in a checkpoint of ``dond train`` (its ``.json``); ``greedy``: its likeliest act every time.
 
     One that was taught by people, whose DISAGREE only refuses, hardly ever walks away where DISAGREE ends the game; see
-    :func:`partners.network.partner.reluctant`. Source: this project. Raises
-    :class:`partners.network.checkpoint.CheckpointError`.
+    :func:`partners.network.partner.reluctant`. ``one_game``: it is asked a few games at a time, which is faster without
+    PyTorch (:mod:`partners.network.plain`); environments and the table of a person set it. Source: this project. Raises
+    :class:`partners.network.pair.CheckpointError`.
     """
+    if one_game:
+        from partners.network.plain import PlainPartner, read_plain
+
+        network, about = read_plain(Path(path).expanduser())
+        return PlainPartner(network, greedy=greedy, reluctant=refusals_refuse(about))
     from partners.network.checkpoint import load_checkpoint
     from partners.network.partner import Clone, NetworkPartner
 
@@ -49,18 +55,24 @@ class StandIn:
         return self.partner.act(turns)._replace(cause=constant(Cause.MISSING, np.int8, turns.size))
 
 
-def expert(path: str | None = None, greedy: bool = True, fallback: str | None = None, kind: str = KINDS[0]) -> Partner:
+def expert(
+    path: str | None = None,
+    greedy: bool = True,
+    fallback: str | None = None,
+    kind: str = KINDS[0],
+    one_game: bool = False,
+) -> Partner:
     """A trained expert: ``kind`` ppo, the shipped one, or supervised, taught by people's dialogues.
 
     The PPO expert learned on the legal scenario space against the zoo and its own past (``configs/expert.yaml``). The
     supervised one is made by ``dond train --algo bc`` from data that may not be shipped. ``path``: another checkpoint.
     ``fallback``: who plays, counted as such, where the checkpoint is missing or damaged; by default that is an error.
-    Source: this project.
+    ``one_game``: as for ``checkpoint``. Source: this project.
     """
-    from partners.network.checkpoint import CheckpointError
+    from partners.network.pair import CheckpointError
 
     try:
-        return checkpoint(str(expert_path(path, kind)), greedy)
+        return checkpoint(str(expert_path(path, kind)), greedy, one_game)
     except CheckpointError as error:
         if fallback is not None:
             return StandIn(seat_occupant(fallback))

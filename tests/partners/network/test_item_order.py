@@ -22,9 +22,10 @@ from dond_marl.yardsticks.metrics import points_of_ten
 from league.settings.training import TrainConfig
 from league.training.training import begin
 from partners.network.checkpoint import CheckpointError, Weights, describe, load_checkpoint, save_checkpoint
-from partners.network.item_order import PIECES, ItemOrder, given_back
+from partners.network.item_order import ItemOrder, given_back
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
+from partners.network.shape import ITEM_PIECES
 
 torch.set_num_threads(1)
 PERMUTATIONS = [list(order) for order in itertools.permutations(range(3))]
@@ -50,7 +51,7 @@ def pieces_of(made: PolicyNetwork) -> dict[str, slice]:
 def permuted(made: PolicyNetwork, features: torch.Tensor, order: list[int]) -> torch.Tensor:
     """Features ``[B, F]`` of the same turns with item ``order[i]`` called ``i``."""
     changed, pieces = features.clone(), pieces_of(made)
-    for name in set(PIECES) & set(pieces):
+    for name in set(ITEM_PIECES) & set(pieces):
         changed[:, pieces[name]] = features[:, pieces[name]][:, order]
     return changed
 
@@ -67,7 +68,7 @@ def drawn(made: PolicyNetwork, size: int, seed: int, levels: int = 11) -> torch.
 def distinct(made: PolicyNetwork, features: torch.Tensor) -> torch.Tensor:
     """Which rows hold three items that differ in something that is seen."""
     pieces = pieces_of(made)
-    items = torch.stack([features[:, pieces[name]] for name in PIECES if name in pieces], dim=2)  # [B, 3, pieces]
+    items = torch.stack([features[:, pieces[name]] for name in ITEM_PIECES if name in pieces], dim=2)  # [B, 3, pieces]
     return torch.stack([(items[:, i] != items[:, j]).any(dim=1) for i, j in ((0, 1), (0, 2), (1, 2))]).all(dim=0)
 
 
@@ -96,7 +97,7 @@ def test_items_stand_by_value_then_by_count_then_by_what_is_offered():
     assert (arranged[0, pieces["my_utilities"]] * 10).round().tolist() == [0, 1, 3]
     assert (arranged[0, pieces["counts"]] * 4).tolist() == [1, 4, 1], "a count goes where its item goes"
     assert (arranged[1, pieces["last_partner_offer_for_me"]] * 4).tolist() == [0, 1, 0]
-    others = [column for name, piece in pieces.items() if name not in PIECES for column in range(26)[piece]]
+    others = [column for name, piece in pieces.items() if name not in ITEM_PIECES for column in range(26)[piece]]
     assert torch.equal(arranged[:, others], features[:, others])
     said = torch.arange(4 * 5 * 2.0).view(4, 5, 2)
     back = given_back(said, places)
@@ -118,19 +119,19 @@ def test_any_two_items_that_differ_stand_as_their_first_difference_says(max_coun
     pieces, rng = pieces_of(made), np.random.default_rng(max_count)
     shares = np.array([k / n for n in range(1, max_count + 1) for k in range(n + 1)], dtype=np.float32)
     features = np.zeros((2000, made.adapter.width), dtype=np.float32)
-    for name in PIECES:
+    for name in ITEM_PIECES:
         few = rng.choice(shares, size=(2000, 2))  # two numbers for three items: many are alike in it
         features[:, pieces[name]] = few[np.arange(2000)[:, None], rng.integers(2, size=(2000, 3))]
     places = ItemOrder(made.adapter.pieces).places(torch.from_numpy(features).t()).t().numpy()
     for row, found in zip(features, places, strict=True):
-        items = [tuple(row[pieces[name]][item] for name in PIECES) for item in range(3)]
+        items = [tuple(row[pieces[name]][item] for name in ITEM_PIECES) for item in range(3)]
         assert found.tolist() == [sorted(range(3), key=lambda item: items[item]).index(item) for item in range(3)]
 
 
 def test_every_piece_that_tells_of_single_items_is_ordered():
     """A piece of three numbers that is forgotten here would stay behind when its item moves."""
     of_items = {name for name, width in network().adapter.pieces if width == 3}
-    assert of_items == set(PIECES)
+    assert of_items == set(ITEM_PIECES)
 
 
 # -- the network -----------------------------------------------------------------------------------------------------

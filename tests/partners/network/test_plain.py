@@ -1,0 +1,146 @@
+"""A network asked one game at a time, without PyTorch: the same answers as with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl import SingleAgentView, deal_or_no_dialog_v0
+from dond_marl.batch import Table
+from dond_marl.conformance import check_partner, positions
+from dond_marl.game import MAX_COUNT, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork, masked
+from partners.network.pair import CheckpointError
+from partners.network.partner import Clone, NetworkPartner
+from partners.network.plain import PlainPartner, read_plain
+from partners.network.saved import EXPERT, checkpoint
+from partners.scripted.heuristic import Heuristic
+
+ROOT = Path(__file__).resolve().parents[3]
+SHAPES: dict[str, dict] = {
+    "usual": {"max_count": 10},
+    "all pieces": {"max_count": 10, "partner_utilities": True, "hints": True},
+    "in order": {"max_count": 10, "partner_utilities": True, "hints": True, "sorted_items": True},
+    "small pools": {"max_count": 2, "hidden": (24,)},
+}
+
+
+def saved(folder: Path, about: dict | None = None, **shape: object) -> tuple[PolicyNetwork, Path]:
+    """A network with opinions, and its checkpoint."""
+    made = PolicyNetwork(NetworkShape(**{"hidden": (32, 16), **shape}), seed=3)  # type: ignore[arg-type]
+    with torch.no_grad():
+        made.head.weight.mul_(100)
+    path = folder / "made.json"
+    save_checkpoint(path, {f"network.{name}": value for name, value in made.state_dict().items()},
+                    {**describe(made), **(about or {})})  # fmt: skip
+    return made, path
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_its_logits_are_those_of_the_network_that_it_was_read_from(name, tmp_path):
+    made, path = saved(tmp_path, **SHAPES[name])
+    plain, _ = read_plain(path)
+    for position in positions(Heuristic(), max_count=made.shape.max_count, games=6, seed=5):
+        with torch.no_grad():
+            logits = made(torch.from_numpy(made.adapter.encode(position.turns)))[0]
+        told = masked(logits, torch.from_numpy(made.mask(position.turns))).numpy()
+        own = plain.logits(position.turns)
+        open_ = made.mask(position.turns)
+        assert np.abs(own - told)[open_].max() < 1e-5
+        assert (own[~open_] < -1e8).all()
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("name", SHAPES)
+def test_it_says_what_the_network_says_with_the_same_probabilities(name, greedy, tmp_path):
+    made, path = saved(tmp_path, **SHAPES[name])
+    usual, single = NetworkPartner(made, greedy=greedy), PlainPartner(read_plain(path)[0], greedy=greedy)
+    assert usual.traits == single.traits
+    for position in positions(usual, max_count=made.shape.max_count, games=6, seed=7):
+        one, other = usual.act(position.turns), single.act(position.turns)
+        same = (one.act_type == other.act_type) & (one.oA == other.oA).all(axis=1)
+        assert same.mean() > 0.99 if not greedy else same.all(), "a uniform may fall between two roundings"
+        assert np.abs(one.confidence - other.confidence)[same].max() < 1e-5
+        probs = [partner.probs(position.turns, MAX_COUNT) for partner in (usual, single)]
+        assert np.abs(probs[0] - probs[1]).max() < 1e-5
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_it_keeps_to_the_contract_of_partners(greedy, tmp_path):
+    _, path = saved(tmp_path, max_count=10)
+    check_partner(checkpoint(str(path), greedy=greedy, one_game=True), max_count=MAX_COUNT)
+
+
+def test_the_shipped_expert_plays_the_same_games_either_way():
+    source = open_source("lewis", split="heldout")
+    both = [seat_occupant("expert"), seat_occupant("expert", one_game=True)]
+    assert isinstance(both[1], PlainPartner)
+    one, other = (rollout((expert, Heuristic()), source.block(3, 0, 300), Rules(), seed=0) for expert in both)
+    assert (one.act == other.act).all() and (one.oA == other.oA).all()
+
+
+def test_what_people_taught_is_as_reluctant_either_way(tmp_path):
+    made, path = saved(tmp_path, {"taught_by": "human dialogues", "disagree": "rejects"})
+    single = checkpoint(str(path), one_game=True)
+    for rules in (Rules(), Rules(disagree="rejects")):
+        turns = Table(open_source("lewis").block(1, 0, 20), rules).turns()
+        assert np.abs(single.probs(turns, 4) - Clone(made).probs(turns, 4)).max() < 1e-5
+
+
+def test_an_environment_asks_it_so_and_its_user_can_say_otherwise():
+    env = deal_or_no_dialog_v0.env
+    assert isinstance(SingleAgentView(env(), partner="expert").partner, PlainPartner)
+    assert isinstance(SingleAgentView(env(), partner="expert(one_game=False)").partner, NetworkPartner)
+    assert isinstance(SingleAgentView(env(), partner="heuristic").partner, Heuristic)
+
+
+@pytest.mark.parametrize("change", ["missing", "tensors", "shape", "finite", "layout"])
+def test_a_checkpoint_that_cannot_be_used_says_so_as_it_does_elsewhere(change, tmp_path):
+    made, path = saved(tmp_path)
+    weights = {f"network.{name}": value.clone() for name, value in made.state_dict().items()}
+    about = describe(made)
+    if change == "shape":
+        weights["network.head.bias"] = weights["network.head.bias"][:-1]
+    if change == "finite":
+        weights["network.head.bias"][0] = torch.nan
+    if change == "layout":
+        about["layout"] = "base-v0"
+    save_checkpoint(path, weights, about)
+    if change == "missing":
+        path.unlink()
+    if change == "tensors":
+        path.with_suffix(".safetensors").write_bytes(b"-")
+    told = []
+    for one_game in (True, False):
+        with pytest.raises(CheckpointError) as caught:
+            checkpoint(str(path), one_game=one_game)
+        told.append(str(caught.value).split("(")[0].split("describes: ")[0])
+    assert told[0] == told[1]
+    stands_in = seat_occupant({"kind": "expert", "path": str(path), "fallback": "heuristic"}, one_game=True)
+    assert stands_in.traits.deterministic
+
+
+def test_playing_one_game_against_the_expert_loads_no_pytorch():
+    code = (
+        "import sys, gymnasium, dond_marl\n"
+        "env = gymnasium.make('DealOrNoDialog-v0', partner='expert')\n"
+        "_, info = env.reset(seed=1)\n"
+        "env.step(env.action_space.sample(info['action_mask']))\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_the_shipped_expert_is_what_the_measurements_speak_of():
+    network, _ = read_plain(EXPERT)
+    assert network.shape.hidden == (256, 256)
