@@ -280,7 +280,7 @@ def _near(program: str) -> str:
 
 
 def _failed(message: str, code: int) -> int:
-    click.echo("".join(c if c.isprintable() or c == "\n" else "?" for c in message), err=True)
+    click.echo("".join(c if c.isprintable() or c == "\n" else "?" for c in in_short(message)), err=True)
     return code
 
 
