@@ -25,7 +25,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from dond_marl.errors import InputError, Notice, RunFailure
+from dond_marl.errors import InputError, Notice, RunFailure, in_short
 from league.cli.stops import STOPS
 from league.settings.presets import preset
 
