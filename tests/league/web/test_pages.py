@@ -234,6 +234,21 @@ def test_whoever_walks_away_is_asked_twice_and_may_leave_without_a_record(look, 
     assert games_in(folder)[-1].outcome.scores == (0, 0)
 
 
+def test_the_browser_asks_before_a_game_is_lost_and_not_once_it_is_over(look):
+    page, asked = look(), []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    begin(page, "pushover")
+    page.reload()
+    assert asked == ["beforeunload"]
+    begin(page, "pushover")
+    page.get_by_role("button", name="Propose").click()
+    page.get_by_role("button", name="Next game").wait_for()
+    page.wait_for_function("window.onbeforeunload === null")
+    page.reload()
+    page.get_by_role("button", name="Deal the items").wait_for()
+    assert asked == ["beforeunload"]
+
+
 def test_an_adviser_whispers_and_is_on_record(look, folder):
     page = look()
     begin(page, "pushover", Advice="random")
@@ -367,7 +382,7 @@ def test_two_occupants_meet_and_their_games_can_be_looked_at(look):
     assert page.get_by_text("200 games on lewis, split train, seed 0").is_visible()
     page.locator(".games .link").first.click()
     page.get_by_text(re.compile("Act 1 of")).wait_for()
-    page.get_by_label("One, written").fill("linear(")
+    page.get_by_label("One: name and parameters").fill("linear(")
     page.get_by_role("button", name="Let them meet").click()
     page.get_by_role("alert").filter(has_text="an occupant is written").wait_for()
 
