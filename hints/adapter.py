@@ -1,7 +1,7 @@
 """The one vector that a network reads: the base features of a turn, and ten features of what its seat was told.
 
-Source: specification, section 3.3. Its layout has a name that a checkpoint stores and that is checked on loading, so
-no weight is ever applied to a number of another meaning.
+Its layout has a name that a checkpoint stores and that is checked on loading, so no weight is ever applied to a number
+of another meaning.
 """
 
 from __future__ import annotations

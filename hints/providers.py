@@ -1,7 +1,7 @@
 """Who makes hints: chance, and partners that are asked what they would say.
 
-Source: specification, section 2.2, providers ``random``, ``expert`` and ``llm``. A hint that cannot be had is never
-repaired: it is unavailable, all zeros, and its cause is told to whoever counts.
+The providers ``random``, ``expert`` and ``llm``. A hint that cannot be had is never repaired: it is unavailable, all
+zeros, and its cause is told to whoever counts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Adviser(Protocol):
 class RandomHinter:
     """Any legal act with equal probability, then each item type in any number: advice that knows nothing.
 
-    Source: specification, section 2.2, provider ``random``. It reads noise 0 for the act and 1 to 3 for ``oA``; its
+    The provider ``random``. It reads noise 0 for the act and 1 to 3 for ``oA``; its
     confidence is 0; it is always available.
     """
 
@@ -60,7 +60,7 @@ class RandomHinter:
 class ExpertHinter:
     """What ``partner`` would say here, with its own confidence: the probability of its choice, or what it says of it.
 
-    Source: specification, section 2.2, providers ``expert`` and ``llm``. Without a ``partner`` (its checkpoint is
+    The providers ``expert`` and ``llm``. Without a ``partner`` (its checkpoint is
     missing) it hints what ``fallback`` (the greedy heuristic) would say: available, cause MISSING; a partner's own
     decisions with that cause count the same. Any other stated fallback of the partner is an unavailable hint of that
     cause; so are an act outside the mask or the caps (ILLEGAL), a confidence outside 0..1 or an answer of the wrong

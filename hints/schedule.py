@@ -1,7 +1,7 @@
 """When a seat gets a hint: at the start and on every k-th own step of it; and the hint as features.
 
-Source: specification, section 2.2 ("every k steps (and on reset)"). The batched play loop and the environments' wrapper
-both ask through here, so what a seat is trained on is what it is told later.
+The batched play loop and the environments' wrapper both ask through here, so what a seat is trained on is what it is
+told later.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class HintSchedule:
 def hint_features(hints: Hints, caps: Int8s) -> Floats:
     """Hints as numbers in [0, 1], ``[B, 10]``: act one-hot 5, ``oA`` divided by ``caps`` 3, confidence 1, available 1.
 
-    Rows that are not available are all zeros; ``oA`` is zero where the act is no offer and where the cap is 0. Source:
-    specification, section 2.2. What the numbers mean is ``hints-v1`` of :mod:`hints.adapter`.
+    Rows that are not available are all zeros; ``oA`` is zero where the act is no offer and where the cap is 0. What
+    the numbers mean is ``hints-v1`` of :mod:`hints.adapter`.
     """
     features = np.zeros((len(caps), HINT_WIDTH), dtype=np.float32)
     rows = np.flatnonzero(hints.available)

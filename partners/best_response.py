@@ -27,6 +27,9 @@ class BestResponse:
     (:mod:`dond_marl.yardsticks.odds`). If its partner says what ``to`` would say under no values, it begins again with
     the prior. ``contexts``: the distribution to believe in instead of the one that the game names. The uniform prior
     is out of reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
+
+    - ``to``: an occupant without memory.
+    - ``contexts``: scenarios to believe in, or None.
     """
 
     traits = Traits(deterministic=True)

@@ -31,6 +31,9 @@ def mixture(of: Sequence[Spec | Partner] | str, weights: Sequence[float] | None 
     Source: mixed strategies; a population of partners as one opponent (Strouse et al. 2021, arXiv 2110.08176).
     ``of``: occupants (names, mappings or partners), or ``zoo`` for all built-in scripted ones; ``weights``: how often
     each, by default equally.
+
+    - ``of``: a list of occupants, or ``zoo``.
+    - ``weights``: a list of numbers of at least 0, one for each.
     """
     return Mixture(scripted() if of == "zoo" else of, weights)
 

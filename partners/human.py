@@ -89,6 +89,8 @@ def human(interface: str) -> Human:
 
     Source: this project. ``interface``: ``module:name`` of what makes, when called without arguments, an object with
     ``ask(view) -> action``.
+
+    - ``interface``: ``module:name``.
     """
     module, colon, name = interface.partition(":")
     if not (module and colon and name.isidentifier()):

@@ -1,6 +1,6 @@
 """What a turn looks like to a network: named pieces, one flat float32 vector, no magic offsets.
 
-The pieces are those of the specification (section 3.3): counts, my utilities, the partner's when revealed, the
+The pieces are counts, my utilities, the partner's when revealed, the
 partner's last act one-hot, its last offer, turns remaining. Each is divided by its largest possible value, so that all
 lie in [0, 1].
 """

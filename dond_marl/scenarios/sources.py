@@ -184,7 +184,7 @@ def open_source(
 ) -> ScenarioSource:
     """The source that these settings name. Raises :class:`ScenarioError` or :class:`data.DataError`.
 
-    ``use_dataset=True`` is the specification's way of saying ``scenarios=dataset``. ``normalize=True`` keeps only the
+    ``use_dataset=True`` is another way of saying ``scenarios=dataset``. ``normalize=True`` keeps only the
     scenarios worth exactly ``points_budget`` to both seats.
     """
     for setting, value in (("use_dataset", use_dataset), ("normalize", normalize)):

@@ -55,7 +55,8 @@ class Entry(NamedTuple):
     parameters: dict[str, str | None]  # defaults by name, written as in a spec; None where one must be given
     traits: Traits | None  # None where they depend on the parameters
     module: str
-    text: str  # all that its docstring says
+    text: str  # all that its docstring says, but for what its parameters mean
+    meanings: dict[str, str]  # of its parameters, by name: what each does and what it may be
 
     @property
     def in_words(self) -> str:
@@ -85,8 +86,19 @@ def entry_of(name: str, factory: Factory) -> Entry:
         _parameters(factory),
         _traits(name, factory),
         factory.__module__,
-        "\n\n".join(plain(part) for part in text.split("\n\n")),
+        "\n\n".join(plain(part) for part in text.split("\n\n") if not part.startswith("- ``")),
+        _meanings(factory),
     )
+
+
+def _meanings(factory: Factory) -> dict[str, str]:
+    """What the lists in the docstrings of a factory, and of the classes above it, say of its parameters."""
+    found: dict[str, str] = {}
+    for owner in reversed(inspect.getmro(factory) if isinstance(factory, type) else (factory,)):
+        for part in (inspect.cleandoc(owner.__doc__ or "")).split("\n\n"):
+            if part.startswith("- ``"):
+                found |= {name: plain(text) for name, text in re.findall(r"- ``(\w+)``: (.*?)(?=\n- |\Z)", part, re.S)}
+    return {name: found[name] for name in inspect.signature(factory).parameters if name in found}
 
 
 def plain(text: str) -> str:
@@ -141,7 +153,9 @@ def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
             yield _indented(f"{paragraph}\n")
         table = Table(box=None, pad_edge=False, show_header=False)
         for name, default in entry.parameters.items():
-            table.add_row(Text(name, "cyan"), Text("must be given" if default is None else f"default {default}"))
+            given = "must be given" if default is None else f"default {default}"
+            meaning = [Text(entry.meanings.get(name, ""))] if entry.meanings else []
+            table.add_row(Text(name, "cyan"), Text(given), *meaning)
         if entry.parameters:
             yield Padding(table, (0, 0, 1, 2), expand=False)
         yield _indented(f"from {entry.module}", "dim")
@@ -196,6 +210,9 @@ def _document(entry: Entry) -> dict[str, Any]:
         "sentence": entry.sentence,
         "source": entry.source,
         "traits": None if entry.traits is None else asdict(entry.traits),
-        "parameters": [{"name": name, "default": default} for name, default in entry.parameters.items()],
+        "parameters": [
+            {"name": name, "default": default, "meaning": entry.meanings.get(name)}
+            for name, default in entry.parameters.items()
+        ],
         "module": entry.module,
     }

@@ -1,4 +1,4 @@
-"""How a network learns: the keys of the specification, section 3.2, for a training run and for a league's learners.
+"""How a network learns: keys for a training run and for a league's learners.
 
 Reading them loads no PyTorch; that is loaded when a network is made.
 """
@@ -57,7 +57,7 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 
 
 class Hyperparameters(Section):
-    """How a network learns; the defaults are the specification's."""
+    """How a network learns."""
 
     algo: Literal["ppo", "reinforce"] = _LEARNER.algo
     lr: float = Field(default=_LEARNER.lr, gt=0, le=1)

@@ -1,7 +1,7 @@
 """Which scenario source the settings ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` mean, layer by layer.
 
 Within one layer they must not contradict each other; a later layer that names a source replaces the earlier source and
-its split. ``use_dataset: true`` is how the specification writes ``scenarios: <dataset>``.
+its split. ``use_dataset: true`` is another way to write ``scenarios: <dataset>``.
 """
 
 from __future__ import annotations

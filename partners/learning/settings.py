@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class LearnerSettings:
-    """How a network is improved; the defaults are the specification's (section 3.2)."""
+    """How a network is improved; the defaults are those of PPO as it is commonly set."""
 
     algo: Literal["ppo", "reinforce"] = "ppo"
     lr: float = 3e-4

@@ -1,7 +1,6 @@
 """A language model in a seat: all games of a turn are asked for at once, and only legal acts are played.
 
-Where no legal reply comes, a fallback plays, and every decision carries its cause. Source: specification, section 2.2
-(strict parsing, legality checks, failed answers).
+Where no legal reply comes, a fallback plays, and every decision carries its cause.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a language model is asked: a template whose ``{names}`` are filled in from what its seat sees, and nothing else.
 
 The history is written from act numbers and counts, never from a player's text, so that no name and no earlier reply can
-reach the model; the other seat's values are in a prompt only where the game reveals them. Source: specification,
-sections 2.1 (the template, its variables, the cap on the history) and 4 (the worked example, the system message).
+reach the model; the other seat's values are in a prompt only where the game reveals them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from dond_marl.seats import Int8s, Turns, worth
 from partners.llm.reply import Reason
 from partners.parameters import check_whole_number
 
-VARIABLES = (  # those of the specification, then this project's
+VARIABLES = (  # those of a turn, then those of the talk so far
     "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str",
     "max_turns", "disagree_rule", "whole", "offer_points", "legal_acts",
 )  # fmt: skip
@@ -33,7 +32,7 @@ HISTORY_CAP = 20  # acts shown; the oldest are left out first
 NONE_YET = "NONE"  # where the partner has not acted, or not offered, yet
 HIDDEN = "hidden"  # in place of values that the game does not reveal
 
-# Source: specification, section 4: remote calls add a strict system message to force a single-line JSON.
+# Remote calls add a strict system message, which forces a single line of JSON.
 SYSTEM = (
     "You play one seat of a bargaining game. Reply with exactly one JSON object on a single line and nothing else: "
     "no prose, no markdown, no code fence. Its keys are act_type (integer 0-4), oA (list of 3 integers) and "

@@ -4,8 +4,7 @@ A reply is one JSON object with the keys ``act_type``, ``oA`` and ``confidence``
 free wherever JSON has it free: servers in JSON mode write the object over several lines. No intent is guessed from
 prose. A confidence outside 0..1 is clipped and counted, as nobody's legality depends on it and some servers' schemas do
 not hold it. The standard JSON reader takes NaN, duplicate keys and the like and stumbles over deep nesting and huge
-numbers, so that what it never needs to see is refused before. Source: specification, sections 2.1 (the three keys) and
-2.2 ("strict JSON parsing and legality checks").
+numbers, so that what it never needs to see is refused before.
 """
 
 from __future__ import annotations

@@ -28,6 +28,10 @@ def checkpoint(path: str, greedy: bool = False, one_game: bool = False) -> Partn
     :func:`partners.network.partner.reluctant`. ``one_game``: it is asked a few games at a time, which is faster without
     PyTorch (:mod:`partners.network.plain`); environments and the table of a person set it. Source: this project. Raises
     :class:`partners.network.pair.CheckpointError`.
+
+    - ``path``: the ``.json`` file of a checkpoint, its weights beside it.
+    - ``greedy``: True for the likeliest act every time, False for samples.
+    - ``one_game``: True where a few games are asked at a time.
     """
     if one_game:
         from partners.network.plain import PlainPartner, read_plain
@@ -68,6 +72,12 @@ def expert(
     supervised one is made by ``dond train --algo bc`` from data that may not be shipped. ``path``: another checkpoint.
     ``fallback``: who plays, counted as such, where the checkpoint is missing or damaged; by default that is an error.
     ``one_game``: as for ``checkpoint``. Source: this project.
+
+    - ``path``: the ``.json`` file of another checkpoint.
+    - ``greedy``: True for the likeliest act every time, False for samples.
+    - ``fallback``: an occupant, or None for an error.
+    - ``kind``: ppo or supervised.
+    - ``one_game``: True where a few games are asked at a time.
     """
     from partners.network.pair import CheckpointError
 

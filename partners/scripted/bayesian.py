@@ -95,6 +95,8 @@ class NashSeeker(_Believer):
 
     Source: the Nash bargaining solution (Nash 1950) under exact Bayesian beliefs; claims are read as
     Boltzmann-rational, as the module states.
+
+    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
     """
 
     def act(self, turns: Turns) -> Decisions:
@@ -107,6 +109,8 @@ class Prosocial(_Believer):
 
     Source: the prosocial agents of Cao et al. 2018 (arXiv 1804.03980), here under exact beliefs with
     Boltzmann-rational claims, see the module.
+
+    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
     """
 
     def act(self, turns: Turns) -> Decisions:
@@ -128,6 +132,8 @@ class NiceTitForTat(_Believer):
     (n - first): its target is 1 - f (1 - n), lowered by a bonus of max(.1, 20 (t - .91)) of the way to n. Among its
     splits of the least sufficient worth it claims the one best for the modeled partner, or the partner's best offer if
     that is as good. It accepts what is as good as its claim, and on its last turn anything worth a point.
+
+    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
     """
 
     def act(self, turns: Turns) -> Decisions:

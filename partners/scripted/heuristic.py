@@ -31,10 +31,14 @@ from partners.scripted.offers import (
 class Heuristic:
     """Accepts an offer worth enough of its whole value, a little less if it was INSISTed; otherwise asks greedily.
 
-    Source: this project's specification, the default partner. It agrees to at least ``accept_ratio`` of its whole
-    value (``insist_ratio`` if the offer on the table was INSISTed), otherwise, and in the opening, it PROPOSEs to keep
-    every item that it values; with ``demand`` < 1, its most valuable items, item by item, until that share is reached.
+    Source: this project. It agrees to at least ``accept_ratio`` of its whole value (``insist_ratio`` if the offer on
+    the table was INSISTed), otherwise, and in the opening, it PROPOSEs to keep every item that it values; with
+    ``demand`` < 1, its most valuable items, item by item, until that share is reached.
     On the last turn it does the same, although nobody can answer.
+
+    - ``accept_ratio``: 0..1, share of its whole value that an offer must reach.
+    - ``insist_ratio``: 0..1, the same for an offer that was INSISTed.
+    - ``demand``: 0..1, share of its whole value that it asks for.
     """
 
     accept_ratio: float = 0.55
@@ -72,6 +76,10 @@ class FirstAcceptableOffer:
     """Repeats one greedy opening and takes the first offer worth ``tau`` points of ten.
 
     Source: the First-Acceptable-Offer threshold baseline of public evaluations of language models on this game.
+
+    - ``tau``: 0..10, points of ten that an offer must reach.
+
+    - ``demand``: 0..1, share of its whole value that it asks for.
     """
 
     tau: float = 5.0
@@ -91,6 +99,8 @@ class Pushover:
 
     Source: the push-over style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), who ends with less than its
     partner. ``demand`` is the share of its whole value that its worst acceptable split, its claim, must reach.
+
+    - ``demand``: 0..1, share of its whole value that it asks for.
     """
 
     demand: float = 0.25
@@ -111,6 +121,10 @@ class Stubborn:
     concession is this project's. Its claim fills up to ``demand`` of its whole value. Once ``late`` or fewer turns
     remain (three or two: its last offer that can still be answered) it PROPOSEs its worst split worth ``floor`` of its
     whole value and takes any offer worth as much.
+
+    - ``demand``: 0..1, share of its whole value that it claims.
+    - ``floor``: 0..1, share of its whole value that it comes down to at the end.
+    - ``late``: 0..100, turns that are left when it comes down.
     """
 
     demand: float = 1.0
@@ -139,6 +153,8 @@ class Versatile:
     Source: the versatile style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3). It agrees to an offer worth
     ``accept_ratio`` of its whole value or as much as its next claim. It leaves out splits that keep something worthless
     to it; with all others claimed it begins again.
+
+    - ``accept_ratio``: 0..1, share of its whole value that an offer must reach.
     """
 
     accept_ratio: float = 0.6

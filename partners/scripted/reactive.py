@@ -40,6 +40,8 @@ class NaiveTitForTat:
     its worst split worth 1 - u of its whole value, u being the share that the partner's latest claim leaves it, less
     ``kindness``, and agrees to as much. On its first turn it concedes nothing, on its second at least its cheapest
     item.
+
+    - ``kindness``: 0..1, share of its whole value that it concedes beyond what it was conceded.
     """
 
     kindness: float = 0.0
@@ -95,6 +97,10 @@ class Hybrid:
     (.5 + .5t) of the weighted differences between the last (up to five) offers to it. From three offers on it aims at
     (1-t^2) behavior + t^2 time, before that at time, claims its nearest split, and agrees to what is worth at least
     that claim.
+
+    - ``opening``: 0..1, share of its whole value that its time target begins at.
+    - ``middle``: 0..1, share that bends the time target's way down.
+    - ``closing``: 0..1, share that its time target ends at.
     """
 
     opening: float = 1.0
@@ -145,6 +151,9 @@ class ConcessionRule:
     partner does not want; interest starts at 1 and each partner claim adds 1 for an item type asked for and takes 1
     otherwise. A concession below ``bottom`` points of ten is not made: it INSISTs on its claim. One no better than the
     partner's offer is not either: it agrees.
+
+    - ``target``: 0..10, points of ten that it opens with and takes at once.
+    - ``bottom``: 0..10, points of ten below which it concedes nothing more.
     """
 
     target: float = 8.0

@@ -20,6 +20,9 @@ class TimeBased:
     """Concedes along a power of time, whatever its partner does; see the module.
 
     Source: Faratin, Sierra, Jennings 1998 (polynomial time-dependent tactics).
+
+    - ``exponent``: more than 0; 1 concedes in equal steps, more holds out for longer, less concedes sooner.
+    - ``floor``: 0..1, the share of its whole value that it asks for on its last turn.
     """
 
     exponent: float

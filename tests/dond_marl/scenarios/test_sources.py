@@ -66,7 +66,7 @@ def test_training_is_the_default_split():
     assert open_source("lewis").split == "train" and open_source("lewis").table.size == 4903
 
 
-def test_the_published_files_open_by_name_and_by_the_specifications_two_keys(data_dir):
+def test_the_published_files_open_by_name_and_by_use_dataset_and_dataset(data_dir):
     by_name = open_source("self_play", data_dir=data_dir)
     by_keys = open_source(use_dataset=True, dataset="self_play", data_dir=data_dir)
     assert rows(by_name.table) == rows(by_keys.table) and by_name.digest() == by_keys.digest()

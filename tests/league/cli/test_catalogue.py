@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_everybody_has_a_name_a_sentence_and_a_source():
 def test_a_worked_entry():
     entry = entry_of("heuristic", Heuristic)
     assert entry.sentence.startswith("Accepts an offer worth enough of its whole value")
-    assert entry.source == "this project's specification, the default partner"
+    assert entry.source == "this project"
     assert entry.parameters == {"accept_ratio": "0.55", "insist_ratio": "0.5", "demand": "1.0"}
     assert entry.traits == Traits(deterministic=True, memoryless=True)
     assert entry.in_words == "deterministic, no memory" and entry.module == "partners.scripted.heuristic"
@@ -82,13 +83,23 @@ def test_in_full_everything_is_told(width):
     assert "default 4.0" in text and "from partners.scripted.time_based" in text
 
 
+def test_every_parameter_of_a_scripted_partner_has_a_meaning_and_a_range():
+    for entry in entries():
+        if entry.name != "llm":  # whose text says what its many parameters are
+            assert list(entry.meanings) == list(entry.parameters), entry.name
+        if entry.module.startswith("partners.scripted."):
+            assert all(re.match(r"\d+\.\.\d+, |more than 0; ", text) for text in entry.meanings.values()), entry.name
+    text = rendered(full([next(entry for entry in entries() if entry.name == "boulware")]), 160)
+    assert "default 4.0  more than 0; 1 concedes in equal steps" in text and "- `exponent`" not in text
+
+
 def test_color_is_used_where_there_is_color():
     assert "\x1b[" in rendered(overview(entries(), 100), 100, "standard")
     assert "\x1b[" not in rendered(overview(entries(), 100), 100)
 
 
 def test_names_and_text_from_somebody_else_are_printed_inert():
-    entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", {}, None, "m", "Says [bold]this[/bold].")
+    entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", {}, None, "m", "Says [bold]this[/bold].", {})
     for parts in (overview([entry], 60), overview([entry], 160), full([entry])):
         text = rendered(parts, 160)
         assert "[red]x[/red]" in text and "[bold]this[/bold]" in text
@@ -103,8 +114,10 @@ def test_markup_of_docstrings_is_not_shown():
 def test_json_is_for_programs(capsys):
     assert dond("catalogue", "boulware", "best_response", "boulware", "--json") == 0
     boulware, response = json.loads(capsys.readouterr().out)
-    assert boulware["parameters"] == [{"name": "exponent", "default": "4.0"}, {"name": "floor", "default": "0.5"}]
-    assert boulware["traits"]["deterministic"] is True and response["parameters"][0] == {"name": "to", "default": None}
+    assert [(one["name"], one["default"]) for one in boulware["parameters"]] == [("exponent", "4.0"), ("floor", "0.5")]
+    assert boulware["parameters"][1]["meaning"].startswith("0..1, the share of its whole value")
+    assert boulware["traits"]["deterministic"] is True and response["parameters"][0]["name"] == "to"
+    assert response["parameters"][0]["default"] is None
 
 
 def test_a_name_that_nobody_has_is_told_who_is_near(capsys):

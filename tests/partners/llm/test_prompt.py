@@ -16,7 +16,7 @@ from partners.llm.occupant import llm
 from partners.llm.prompt import SHIPPED, VARIABLES, PromptError, Template, load_template, nudged, variables
 from partners.llm.reply import Legal, LegalReply, Reason, read_reply
 
-# Specification, section 2.1, word for word.
+# The line that says what to reply, word for word.
 QUOTED = (
     "Return ONLY one JSON object on a single line with keys: `act_type` (0-4), `oA` ([3 ints]), `confidence` (0-1)."
 )
@@ -34,7 +34,7 @@ def told(state: State, **given: object) -> dict[str, str]:
     return variables(turn_of(state, **given))[0]
 
 
-def test_the_shipped_prompt_has_the_specifications_line_and_uses_every_variable():
+def test_the_shipped_prompt_has_the_line_that_says_what_to_reply_and_uses_every_variable():
     template = load_template()
     assert QUOTED in template.text.splitlines()
     assert set(re.findall(r"\{(\w+)\}", template.text)) == set(VARIABLES)
