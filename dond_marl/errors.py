@@ -16,9 +16,11 @@ rules need nothing but the standard library. A message says what was given, what
 
 from __future__ import annotations
 
+import re
 import reprlib
 
 SHOWN = 80  # characters of a value that a message quotes
+LONG_WORD, LONG_LINE = 1000, 4000  # characters; what is longer in a message repeats a mistake whole
 
 
 class DondError(Exception):
@@ -65,3 +67,13 @@ def shown(value: object) -> str:
 
 class Notice(RuntimeWarning):
     """Something that the user should know, while the work goes on; the message says all, so that no place is shown."""
+
+
+def in_short(message: str) -> str:
+    """``message`` with words and lines that are far too long cut short, whoever wrote it: the system, a library."""
+    words = re.sub(rf"\S{{{LONG_WORD},}}", lambda word: _cut(word[0]), message)
+    return "\n".join(_cut(line) if len(line) > LONG_LINE else line for line in words.split("\n"))
+
+
+def _cut(text: str) -> str:
+    return f"{text[:SHOWN]}… ({len(text):,} characters)"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from dond_marl.errors import SHOWN
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.yaml import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, read, shown
 
@@ -90,7 +91,8 @@ def command_line_layer(overrides: Sequence[str]) -> Layer:
     """The settings of all ``--set a.b=c`` options; a key may occur once."""
     layer = Layer(Place(1, 0, "--set"))
     for number, override in enumerate(overrides, start=1):
-        place = Place(1, number, f"--set {override}" if override.isprintable() else f"--set {shown(override)}")
+        short = override.isprintable() and len(override) <= SHOWN
+        place = Place(1, number, f"--set {override if short else shown(override)}")
         key, equals, value = override.partition("=")
         keys = tuple(part.strip() for part in key.split("."))
         if not equals or not all(keys):

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from dond_marl.errors import InputError
+from dond_marl.errors import SHOWN, InputError
+from dond_marl.errors import shown as shown  # the readers of settings take it from here
 
 Path = tuple[str | int, ...]  # keys and list positions from the top
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 16  # mappings and lists inside each other; the shipped configs need four
 MAX_VALUES = 10_000  # keys and values, with aliases expanded
-SHOWN = 60  # characters of a value that a message repeats
 
 _TAG = "tag:yaml.org,2002:"
 _CORE = tuple(_TAG + name for name in ("str", "int", "float", "bool", "null", "map", "seq"))
@@ -126,12 +126,6 @@ def read(content: bytes | str) -> Source:
 def write(data: Any) -> str:
     """YAML text of plain data, keys in their order, that :func:`read` reads back as the same data."""
     return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120))
-
-
-def shown(value: object) -> str:
-    """A value as a message shows it: on one line, printable, at most ``SHOWN`` characters."""
-    text = ascii(value) if not repr(value).isprintable() else repr(value)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 def _decoded(content: bytes) -> str:
