@@ -26,8 +26,9 @@ import click
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from league.cli.shell import RUN_ERROR, Command, config_option, say, whole
-from league.evaluation.model_check import Summary, Tried, client_of, most_asks, summary, try_positions
-from league.settings.read import load_config
+from league.evaluation.model_check import Summary, Tried, client_of, summary, try_positions
+from league.rounds.dry_run import estimate
+from league.settings.read import Config, load_config
 from partners.llm.client import Failure
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.remote.client import RemoteClient
@@ -68,8 +69,7 @@ def command(spec: str, prompts: int, config_path: Path | None) -> int:
     price = client.settings if isinstance(client, RemoteClient) else ServiceSettings()
     say(_in_short(found), style="bold")
     if config is not None:
-        asked = most_asks(config)
-        say(_cost(config_path, asked.matches, asked.hints, found, in_flight, price))
+        say(_cost(config_path, config, found, price, in_flight))
     if isinstance(client, RemoteClient):
         client.close()
     if not found.legal:
@@ -128,22 +128,20 @@ def _in_short(found: Summary) -> str:
     )
 
 
-def _cost(path: Path | None, matches: int, hints: int, found: Summary, in_flight: int, price: ServiceSettings) -> str:
-    """What a league takes at most, in asks, tokens, time and money."""
-    asks = matches + hints
-    if not asks or math.isnan(found.seconds):
-        return f"{path} asks no language model" if not asks else f"{path} asks up to about {asks:,} times"
-    dollars = asks * price.price.cost(round(found.prompt_tokens), round(found.reply_tokens)).usd
-    alone = asks * found.seconds
-    times = (
-        duration(alone) if in_flight == 1 else f"{duration(alone)} one at a time, {duration(alone / in_flight)} with"
-    )
-    return (
-        f"{path} asks up to about {asks:,} times ({matches:,} in matches, {hints:,} for hints, without the closing "
-        f"measurement): {asks * (found.prompt_tokens + found.reply_tokens):,.0f} tokens, {times}"
-        + ("" if in_flight == 1 else f" {in_flight} in flight")
-        + (f", {dollars:,.2f} US dollars" if dollars else "")
-    )
+def _cost(path: Path | None, config: Config, found: Summary, settings: ServiceSettings, in_flight: int) -> str:
+    """What a league takes at this model's pace: questions, tokens, time and money."""
+    asked = [questions for questions in estimate(config)[0].questions if questions.spec is not None]
+    about, most = sum(questions.about for questions in asked), sum(questions.most for questions in asked)
+    if not about:
+        return f"{path} asks no language model"
+    said = f"{path} asks about {about:,} questions, at most {max(about, most):,}"
+    if math.isnan(found.seconds):
+        return said
+    seconds, tokens = about * found.seconds, about * (found.prompt_tokens + found.reply_tokens)
+    dollars = about * settings.price.cost(round(found.prompt_tokens), round(found.reply_tokens)).usd
+    at_once = "" if in_flight == 1 else f", or {duration(seconds / in_flight)} if {in_flight} at a time take no longer"
+    paid = f", {dollars:,.2f} US dollars" if dollars else ""
+    return f"{said}; the former are {tokens:,.0f} tokens{paid}, {duration(seconds)} one after the other{at_once}"
 
 
 def _rates(rates: Rates) -> str:

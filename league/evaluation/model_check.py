@@ -1,14 +1,9 @@
-"""One language model, tried on a few positions of its own: what it replies, how that is read, and what it takes.
-
-Also the most that a league would ask of its language models, so that what one ask takes says what the league takes.
-"""
+"""One language model, tried on a few positions: what it replies, how that is read, and what it takes."""
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
@@ -17,10 +12,6 @@ import numpy as np
 from dond_marl.batch import Table
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
-from league.rounds.planner import first_states, members_of, plan_round
-from league.settings.read import Config
-from league.standings.history import History
-from league.tasks.values import kinds_in
 from partners.llm.cache import CachedClient
 from partners.llm.client import Ask, Client, Reply
 from partners.llm.partner import LLMPartner, Result
@@ -47,13 +38,6 @@ class Summary(NamedTuple):
     seconds: float  # of the median reply
     prompt_tokens: float  # of the mean reply
     reply_tokens: float
-
-
-class Asked(NamedTuple):
-    """The most that a league asks of language models."""
-
-    matches: int
-    hints: int
 
 
 def client_of(partner: LLMPartner) -> Client:
@@ -96,24 +80,3 @@ def summary(tried: list[Tried]) -> Summary:
         mean([used.prompt_tokens for used in usage] or [np.nan]),
         mean([used.completion_tokens for used in usage] or [np.nan]),
     )
-
-
-def most_asks(config: Config) -> Asked:
-    """Every own turn of every seat of a language model if no game ended early, and every hint that one gives.
-
-    As the first round plans it: without matches with later snapshots, the closing measurement, and what is asked again
-    because a reply was refused.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        states = first_states(config, Path(folder))
-        first = plan_round(config, History(members_of(config), config.league.decay), states)
-    seats = sum("llm" in kinds_in(seat.member.spec or "") for task in first.matches for seat in task.members)
-    turns = max(config.env.max_turns, *(stage.env.max_turns or 0 for stage in config.curriculum), 0)
-    games = 2 * config.league.block_size * config.rounds_in_all
-    hints = 0
-    for learner in config.learners:
-        told = [stage.hints_of(learner.name) for stage in config.curriculum]
-        cadences = [hint.cadence_k for hint in told if hint.mode == "llm"]
-        if cadences:
-            hints += learner.decisions * config.league.rounds // min(cadences)
-    return Asked(seats * games * ((turns + 1) // 2), hints)

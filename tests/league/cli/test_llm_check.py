@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from league.evaluation.model_check import Asked, most_asks, positions
-from league.settings.read import load_config
+from league.evaluation.model_check import positions
 from partners.llm.reply import legal_rows, reply_line
 from tests.command import dond, run_dond
 from tests.loopback import Page, Service, completion
@@ -34,8 +33,10 @@ def check(monkeypatch, capfd):
     return run
 
 
-def test_a_model_that_is_fine_is_shown_with_what_it_takes_and_what_a_league_would(check):
-    words = ["--prompts", 3, "--config", "league_llm.yaml"]
+def test_a_model_that_is_fine_is_shown_with_what_it_takes_and_what_a_league_would(check, tmp_path):
+    members = "members: [linear, tough, {kind: llm, name: model, provider: hf}]"
+    (tmp_path / "three.yaml").write_text(f"{members}\nleague: {{rounds: 2, block_size: 2}}\n")
+    words = ["--prompts", 3, "--config", tmp_path / "three.yaml"]
     code, out, service = check(llama_cpp_python, *words, parameters=", prompt_price=1, completion_price=2")
     assert code == 0
     assert re.search(r"json_schema +refused \(500\): .*Input should be 'text' or 'json_object'", out)
@@ -44,11 +45,11 @@ def test_a_model_that_is_fine_is_shown_with_what_it_takes_and_what_a_league_woul
     assert "(confidence clipped)" in out
     assert "3 of 3 replies are legal acts; 0." in out
     assert "100 tokens of prompt and 20 of reply each" in out
-    asked = re.search(r"asks up to about ([\d,]+) times \(([\d,]+) in matches, ([\d,]+) for hints", out)
-    total, matches, hints = (int(number.replace(",", "")) for number in asked.groups())
-    assert total == matches + hints > hints == 2000  # 2,000 decisions in each of 4 rounds, every fourth hinted
-    assert f"{120 * total:,} tokens, " in out
-    assert f"{total * 140e-6:.2f} US dollars" in out
+    asked = re.search(r"three.yaml asks about ([\d,]+) questions, at most ([\d,]+); the former are", out)
+    about, most = (int(number.replace(",", "")) for number in asked.groups())
+    assert 0 < about <= most
+    assert f"{120 * about:,} tokens, {140e-6 * about:.2f} US dollars, " in out
+    assert "one after the other, or " in out
     assert re.search(r"next: dond evaluate --member .*--against heuristic", out)
     assert len(service.heard) == 2 + 3
 
@@ -115,5 +116,7 @@ def test_positions_are_answers_and_openings_and_each_has_legal_replies():
         assert reply_line(next(legal.actions()), 0.5)
 
 
-def test_a_league_without_language_models_asks_nothing():
-    assert most_asks(load_config("configs/league_quick.yaml")) == Asked(0, 0)
+def test_a_league_without_language_models_asks_nothing(check, tmp_path):
+    (tmp_path / "two.yaml").write_text("members: [linear, tough]\nleague: {rounds: 1, block_size: 1}\n")
+    _, out, _ = check(llama_cpp_python, "--config", tmp_path / "two.yaml")
+    assert "two.yaml asks no language model" in out
