@@ -157,7 +157,7 @@ def _hinter(hinter: Hinter | str) -> Hinter:
     if hinter == "random":
         return RandomHinter()
     try:
-        return ExpertHinter(seat_occupant(hinter))
+        return ExpertHinter(seat_occupant(hinter, one_game=True))
     except OccupantNameError as error:
         message = f"a hinter's name is 'random' or that of an occupant, whose choice is hinted: {error}"
         raise ValueError(message) from None

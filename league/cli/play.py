@@ -79,7 +79,7 @@ def command(
     """Seat a person at a terminal, game after game."""
     _forgive_foreign_characters()
     source = open_source(scenarios, split=split, data_dir=data_dir)
-    occupant, name = seat_occupant(partner), spec_name(partner)
+    occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
     seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
     own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
     sitting = Sitting(occupant, name, source, Rules(max_turns, disagree), seed, book, own_seat)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import shlex
 from collections.abc import Sequence
 from functools import lru_cache
@@ -104,6 +105,10 @@ class People:
         """Whether a key stands for somebody; browsers may send anything."""
         return key == WRITTEN or key in self.known
 
+    def key_of(self, run: str, name: str) -> str | None:
+        """The key of a member of the run in that folder."""
+        return next((key for key, who in self.known.items() if who.name == name and str(who.run) == run), None)
+
     def sentence(self, key: str) -> str:
         return self.known[key].sentence if key in self.known else ""
 
@@ -179,9 +184,7 @@ def _is_here(name: str, split: str, data_dir: Path | None) -> bool:
 
 def warm_up() -> None:
     """Load what most games need before somebody waits for it."""
-    import torch  # loaded here, once, and not while somebody waits
-
-    torch.set_num_threads(1)  # one game at a time: more threads only wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # one game at a time: more threads of PyTorch only wait
     if "expert" in catalogue():
         _scripted("expert")
     open_source("lewis").block(0, 0, 1)
@@ -189,4 +192,4 @@ def warm_up() -> None:
 
 @lru_cache(maxsize=8)  # a network's weights stay in memory
 def _scripted(spec: str) -> Partner:
-    return seat_occupant(spec)
+    return seat_occupant(spec, one_game=True)

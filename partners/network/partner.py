@@ -39,6 +39,10 @@ class NetworkPartner:
     def traits(self) -> Traits:
         return Traits(deterministic=self.greedy, memoryless=True, learned=True)
 
+    def sampled(self) -> NetworkPartner:
+        """The same policy, which samples what it does."""
+        return NetworkPartner(self.network)
+
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the confidence is its probability."""
         choices = self.choose(turns)

@@ -85,6 +85,10 @@ class PlainPartner:
     def traits(self) -> Traits:
         return Traits(deterministic=self.greedy, memoryless=True, learned=True)
 
+    def sampled(self) -> PlainPartner:
+        """The same policy, which samples what it does."""
+        return PlainPartner(self.network, reluctant=self.reluctant)
+
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the confidence is its probability."""
         probs = self._parts(turns)

@@ -142,12 +142,8 @@ def seat_names(record: GameRecord) -> tuple[str, str]:
 
 def _sampling(partner: Partner) -> Partner:
     """The policy behind an occupant that only plays its likeliest act."""
-    if partner.traits.learned and getattr(partner, "greedy", False):
-        from partners.network.partner import NetworkPartner  # PyTorch is here already
-
-        if isinstance(partner, NetworkPartner):
-            return NetworkPartner(partner.network)
-    return partner
+    sampled = getattr(partner, "sampled", None)
+    return sampled() if callable(sampled) else partner
 
 
 def _numbered(number: int, max_count: int) -> Action:
