@@ -27,9 +27,9 @@ def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None = None
     prepare(key, alone=alone)
 
     @ui.page("/")
-    def play() -> None:
+    def play(run: str = "", member: str = "") -> None:
         with page("Play"):
-            PlayPage(desk)
+            PlayPage(desk, (run, member))
 
     @ui.page("/league")
     def league() -> None:
@@ -37,9 +37,9 @@ def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None = None
             LeaguePage(leagues, run)
 
     @ui.page("/arena")
-    def arena() -> None:
+    def arena(run: str = "", one: str = "", other: str = "") -> None:
         with page("Arena"):
-            ArenaPage(desk)
+            ArenaPage(desk, run, (one, other))
 
     @ui.page("/replay")
     def replay(file: str = "", game: str = "") -> None:

@@ -19,12 +19,13 @@ from league.web.replay.view import title
 
 
 class ArenaPage:
-    """One browser window's arena."""
+    """One browser window's arena; ``named``: the members of ``run`` that are chosen at first, where they are known."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, run: str = "", named: tuple[str, str] = ("", "")) -> None:
         self._desk = desk
         self._people = People(desk.runs(), desk.allowed)
-        self._keys = ["expert", "heuristic"]
+        usual = ("expert", "heuristic")
+        self._keys = [self._people.key_of(run, name) or key for name, key in zip(named, usual, strict=True)]
         self._written = ["", ""]
         self._source, self._size, self._seed = "lewis/train", str(SIZES[1]), "0"
         Tag("h1", "Arena")
@@ -49,7 +50,7 @@ class ArenaPage:
         with Tag("div", classes="who-plays"):
             select(which, self._people.listed, self._keys[place], lambda key: self._choose(place, key))
             example = {"placeholder": "boulware(exponent=2)", "spellcheck": "false"}
-            text_input(f"{which}, written", "", lambda text: self._write(place, text), **example)
+            text_input(f"{which}: name and parameters", "", lambda text: self._write(place, text), **example)
 
     def _choose(self, place: int, key: str) -> None:
         if self._people.knows(key):

@@ -6,6 +6,7 @@ connection is read-only and every statement short; SQLite's write-ahead log lets
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from functools import lru_cache
@@ -17,6 +18,7 @@ import numpy as np
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.seats import Doubles, Partner
+from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER, runs_in
 from league.rounds.curriculum import describe
@@ -25,7 +27,10 @@ from league.standings.best_response_values import known_responses
 from league.standings.curves import YARDSTICK, CurvePoint, round_curves
 from league.standings.history import History, read_round
 from league.standings.ladder import Responses, Standing, ladder_of
+from league.tables.in_short import of_final, of_league
 from league.tasks.values import Decision, LearnerState, Member, Place, Seated, seated
+
+LARGEST_EVALUATION = 16 * 2**20  # bytes
 
 
 class RunViewError(InputError):
@@ -57,6 +62,11 @@ class Picture(NamedTuple):
     states: dict[str, LearnerState]
     stages: tuple[Stage, ...]
     decisions: tuple[tuple[int, Decision], ...]  # by round, the newest first
+    headline: tuple[str, ...]  # what the league found, in sentences
+
+    @property
+    def over(self) -> bool:
+        return self.rounds >= self.rounds_in_all
 
 
 class Follower:
@@ -121,6 +131,7 @@ class Follower:
         self._responses: Responses = {}
         self._curves: list[CurvePoint] = []
         self._decisions: list[tuple[int, Decision]] = []
+        self._evaluated = 0
 
     def _settings(self) -> Config:
         try:
@@ -135,6 +146,8 @@ class Follower:
         ledger, news = self._ledger, False
         if not ledger.begun:
             return False
+        evaluated, self._evaluated = self._evaluated, _written(self.folder / FINAL_FILE)
+        news = self._config is not None and evaluated != self._evaluated  # it comes after the last round
         committed = ledger.next_round
         if self._history is not None and committed < self._history.round:  # rolled back: it is another story now
             self._forget()
@@ -158,6 +171,9 @@ class Follower:
         place = {name: at for at, name in enumerate(cross.members)}
         means = _both_seats(cross.payoffs().mean)
         order = [place[row.member] for row in standings]
+        members = self._ledger.members()
+        over = history.round >= config.rounds_in_all
+        mains = [member.name for member in members if member.role == "main"]
         return Picture(
             self.folder,
             history.round,
@@ -169,13 +185,14 @@ class Follower:
             tuple(tuple(means[i, j] for j in order) for i in order),
             tuple(self._curves),
             YARDSTICK,
-            self._ledger.members(),
+            members,
             self._ledger.states(history.round - 1),
             tuple(
-                Stage(describe(config, stage), history.stages.count(at), at == (history.stages or [0])[-1])
+                Stage(describe(config, stage), history.stages.count(at), not over and at == (history.stages or [0])[-1])
                 for at, stage in enumerate(config.curriculum)
             ),
             tuple(self._decisions),
+            (of_league(cross, standings, confidence, mains), *(_evaluation(self.folder / FINAL_FILE) if over else ())),
         )
 
 
@@ -216,6 +233,21 @@ class Leagues:
                 self._pictures.pop(run, None)
                 raise
             return self._pictures[run]
+
+
+def _written(file: Path) -> int:
+    """When a file was written, in nanoseconds; 0 where there is none."""
+    return file.stat().st_mtime_ns if file.is_file() else 0
+
+
+def _evaluation(file: Path) -> tuple[str, ...]:
+    """What the closing evaluation says of the first main, nothing where it was not made or cannot be read."""
+    if not file.is_file() or file.stat().st_size > LARGEST_EVALUATION:
+        return ()
+    try:
+        return of_final(json.loads(file.read_bytes()))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return ()
 
 
 _parsed = lru_cache(maxsize=64)(parse)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from urllib.parse import urlencode
 
 from dond_marl.yardsticks.metrics import TEN
 from league.display.figures import spelled, with_half
@@ -22,12 +23,12 @@ ROLES = {
 SPLITS = {"train": "Fixed", "gate": "At the gate", "heldout": "Held out until the league is over"}
 MOST_CELLS = 40  # members across the heat map; the ladder shows all
 NEWEST = 8  # decisions shown
+SWIPE = element("p", "Swipe sideways to see all of it.", class_="quiet swipe")  # shown on narrow screens alone
 
 
 def summary(picture: Picture) -> Markup:
     """Where the league is, in four figures."""
     done = picture.rounds / max(picture.rounds_in_all, 1)
-    over = picture.rounds >= picture.rounds_in_all
     stage = next((stage.text.split(":")[0] for stage in picture.stages if stage.now), "")
     pace = picture.seconds / picture.rounds if picture.rounds else math.nan
     facts = [
@@ -36,12 +37,13 @@ def summary(picture: Picture) -> Markup:
         ("members", f"{len(picture.standings)}"),
         ("a round takes", "—" if math.isnan(pace) else f"{pace:.1f} s" if pace < 90 else f"{pace / 60:.1f} min"),
     ]
-    if len(picture.stages) > 1:
+    if len(picture.stages) > 1 and not picture.over:
         facts.insert(1, ("stage", stage))
     figures = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
-    state = "The league is over." if over else f"Round {picture.rounds + 1} comes next."
+    state = "The league is over." if picture.over else f"Round {picture.rounds + 1} comes next."
     bar = element("span", element("i", style=f"width:{100 * done:.1f}%"), class_="bar", aria_hidden="true")
-    return joined((element("p", state, class_="quiet"), bar, element("dl", *figures, class_="facts-row")))
+    found = element("p", " ".join(picture.headline), class_="headline") if picture.rounds else None
+    return joined((element("p", state, class_="quiet"), bar, found, element("dl", *figures, class_="facts-row")))
 
 
 def ladder(picture: Picture) -> Markup:
@@ -59,7 +61,7 @@ def ladder(picture: Picture) -> Markup:
         shares = row.of_response.mean, row.of_nash.mean
         cells = (
             element("td", rank, class_="rank"),
-            element("th", element("span", row.member, class_="name"), note, scope="row"),
+            element("th", _named(picture, row.member), note, scope="row"),
             element("td", with_half(row.points), class_="strong"),
             element("td", whisker(row.points, low, high), class_="whisker"),
             *(element("td", spelled(share, "share")) for share in shares),
@@ -73,7 +75,13 @@ def ladder(picture: Picture) -> Markup:
         f"whiskers: {picture.confidence:.0%} interval over scenarios."
     )
     table = element("table", element("thead", head), element("tbody", *rows), class_="numbers ladder")
-    return joined((element("p", about, class_="quiet"), table))
+    return joined((element("p", about, class_="quiet"), SWIPE, table))
+
+
+def _named(picture: Picture, member: str) -> Markup:
+    """A member's name, which leads to a game against it."""
+    address = f"/?{urlencode({'run': str(picture.folder), 'member': member})}"
+    return element("a", member, class_="name", href=address, title=f"Play against {member}")
 
 
 def curves(picture: Picture) -> Markup:
@@ -95,13 +103,16 @@ def heat_map(picture: Picture) -> Markup:
                 continue
             title = f"{row.member} scores {mean:.2f} against {column.member}"
             heat = f"--heat:{min(max(mean / TEN, 0), 1):.2f}"
-            cells.append(element("td", f"{mean:.1f}", title=title, style=heat))
+            pair = {"run": str(picture.folder), "one": row.member, "other": column.member}
+            games = element("a", f"{mean:.1f}", href=f"/arena?{urlencode(pair)}", title=f"{title}; let them meet")
+            cells.append(element("td", games, style=heat))
         name = element("span", row.member, class_="name")
         rows.append(element("tr", element("th", element("small", rank), name, scope="row"), *cells))
     left = len(picture.standings) - len(first)
     more = f" The best {len(first)} of {len(picture.standings)}." if left else ""
-    note = element("p", f"Points of ten of the row against the column, columns by rank.{more}", class_="quiet")
-    return joined((note, element("table", element("thead", head), element("tbody", *rows), class_="heat")))
+    text = f"Points of ten of the row against the column, columns by rank; a cell leads to games of the two.{more}"
+    note = element("p", text, class_="quiet")
+    return joined((note, SWIPE, element("table", element("thead", head), element("tbody", *rows), class_="heat")))
 
 
 def lineage(picture: Picture) -> Markup:

@@ -42,10 +42,10 @@ LOSE_FREELY = "window.onbeforeunload = null"
 
 
 class PlayPage:
-    """One browser window's table."""
+    """One browser window's table; ``asked_for``: the run, and the member of it, that are chosen at first."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, desk: Desk, asked_for: tuple[str, str] = ("", "")) -> None:
+        self._desk, self._asked_for = desk, asked_for
         self._game: LiveGame | None = None
         self._sitting: Sitting | None = None
         self._number = 0
@@ -58,7 +58,7 @@ class PlayPage:
 
     def _form(self) -> SetupForm:
         self._people = People(self._desk.runs(), self._desk.allowed)
-        return SetupForm(self._people, self._begin, self._desk.data_dir)
+        return SetupForm(self._people, self._begin, self._desk.data_dir, self._people.key_of(*self._asked_for))
 
     async def _begin(self, wish: Wish) -> None:
         self._setup.complain("")

@@ -68,8 +68,10 @@ def whole_number(what: str, typed: str, low: int, high: int) -> int:
 class SetupForm:
     """The form; ``begin`` is called with what was asked for."""
 
-    def __init__(self, people: People, begin: Callable[[Wish], object], data_dir: Path | None = None) -> None:
-        self.wish = Wish()
+    def __init__(
+        self, people: People, begin: Callable[[Wish], object], data_dir: Path | None = None, partner: str | None = None
+    ) -> None:
+        self.wish = Wish() if partner is None else Wish(partner=partner)
         self._people = people
         self._radios: dict[str, Tag] = {}
         self._begin, self._data_dir = begin, data_dir
@@ -114,9 +116,14 @@ class SetupForm:
                     self._radios[name] = radio
                     Tag("b", name.replace("_", " ").capitalize())
                     Tag("span", words)
-        with Tag("details", classes="more"):
+        with Tag("details", classes="more", open=self.wish.partner not in self._radios):
             Tag("summary", "Somebody else")
-            select("Everybody", {"": "—", **self._people.listed}, "", self._choose)
+            select(
+                "Everybody",
+                {"": "—", **self._people.listed},
+                "" if self.wish.partner in self._radios else self.wish.partner,
+                self._choose,
+            )
             self._sentence = Tag("p", "", "quiet")
             text_input("Name and parameters", "", self._write, placeholder="boulware(exponent=2)", spellcheck="false")
 

@@ -6,11 +6,14 @@ import csv
 import logging
 import os
 import queue
+import re
 import socket
 import subprocess
 import sys
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -31,6 +34,7 @@ from league.display.dialogue import steps
 from league.display.session import Sitting
 from league.display.svg.frontier import drawing, ending_text, plane_of, verdict
 from league.display.svg.markup import Markup, element, joined
+from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
 from league.web.arena.view import figures_table, landing_chart, meet
@@ -629,6 +633,42 @@ def test_every_part_of_the_page_shows_hostile_names_as_text(run):
         assert "<script" not in shown
     assert "&lt;img src=x onerror=window.pwned=1&gt;" in ladder(picture)
     assert "main@2" in lineage(picture)
+
+
+def test_members_lead_to_a_game_and_cells_to_games_of_the_two(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        picture = follower.picture()
+    links = [str(link) for link in re.findall(r'href="([^"]+)"', ladder(picture))]
+    people = People([run])
+    asked = [parse_qs(urlsplit(unescape(link)).query) for link in links]
+    assert [people.known[people.key_of(one["run"][0], one["member"][0])].name for one in asked] == [
+        row.member for row in picture.standings
+    ]
+    cell = parse_qs(urlsplit(unescape(re.findall(r'href="(/arena[^"]+)"', heat_map(picture))[0])).query)
+    assert {*cell["one"], *cell["other"]} <= {row.member for row in picture.standings}
+    assert people.key_of("elsewhere", "main") is None
+
+
+def test_what_a_league_found_is_said_first_and_no_stage_is_on_once_it_is_over(run, tmp_path):
+    as_after(run, 2, tmp_path / "0001")
+    for folder, over in ((run, True), (tmp_path / "0001", False)):
+        with Follower(folder) as follower:
+            follower.refresh()
+            picture = follower.picture()
+        assert picture.over is over
+        assert "gets the most from all others" in summary(picture)
+        assert any(stage.now for stage in picture.stages) is not over
+    late = tmp_path / "late" / "0001"
+    as_after(run, 4, late)
+    leagues = Leagues(tmp_path / "late", None)
+    first = leagues.look(late)
+    assert leagues.look(late) is first
+    text = (run / FINAL_FILE).read_text() if (run / FINAL_FILE).is_file() else ""
+    (late / FINAL_FILE).write_text(text or "{}")  # the evaluation comes after the last round
+    assert leagues.look(late) is not first
+    (late / FINAL_FILE).write_text("[" * 100_000)  # damaged, and its time has changed
+    assert leagues.look(late).headline == first.headline
 
 
 def test_whoever_starts_over_begins_a_line_of_its_own(run):
