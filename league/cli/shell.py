@@ -13,6 +13,7 @@ import inspect
 import os
 import shlex
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -210,7 +211,7 @@ def _quoted(word: str) -> str:
 
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
     """Do what the words ask for, those of the shell if none are given; the exit code."""
-    with STOPS.heeded(), _notices_as_lines():
+    with STOPS.heeded(), _notices_as_lines(), _threads_without_room():
         try:
             code = command.main(words, name, standalone_mode=False)
             sys.stdout.flush()
@@ -223,10 +224,20 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
         return _failed(STOPS.say(), STOPS.code)  # whatever has come out: it comes of the stop
 
 
-def _thread_failed(failure: threading.ExceptHookArgs) -> None:
-    """A thread has ended with an error; one that cannot write (TensorBoard's) is heard of where it is waited for."""
-    if not isinstance(failure.exc_value, OSError) or failure.exc_value.errno not in FULL:
-        threading.__excepthook__(failure)
+@contextmanager
+def _threads_without_room() -> Iterator[None]:
+    """A thread that finds the disk full (TensorBoard's writer) ends without a word: who waits for it hears of it."""
+    before = threading.excepthook
+
+    def failed(failure: threading.ExceptHookArgs) -> None:
+        if not isinstance(failure.exc_value, OSError) or failure.exc_value.errno not in FULL:
+            before(failure)
+
+    threading.excepthook = failed
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def _failure(error: BaseException) -> int:

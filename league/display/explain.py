@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from league.display.tables import print_section
-from league.ledger.ledger import Ledger
+from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_directory import LEDGER, NoRun
 from league.rounds.curriculum import describe
 from league.tables.blocks import Row, Section, Table, plain
@@ -34,7 +34,7 @@ def explain(console: Console, folder: Path, number: int) -> None:
     """
     if not (folder / LEDGER).is_file():
         raise NoRun(f"{folder} is no run folder: it holds no {LEDGER}; runs are folders named 0001, 0002 and so on")
-    with Ledger(folder / LEDGER) as ledger:
+    with ReadLedger(folder / LEDGER) as ledger:
         if not 1 <= number <= ledger.next_round:
             raise NoRun(f"{folder}: its ledger holds no round {number}; it holds {_held(ledger)}")
         print_section(console, _round(ledger, number - 1))

@@ -8,7 +8,7 @@ from dond_marl.errors import InputError
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import GREEDY, HELDOUT, PROTOCOLS
 from league.evaluation.final import FinalEvaluation, final_evaluation
-from league.ledger.ledger import Ledger
+from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
 from league.settings.read import Config
 from league.settings.rosters import zoo
@@ -39,7 +39,7 @@ def evaluate_run(
     all of it where it has none. The settings are the run's own unless a ``config`` is given. Raises
     :class:`NothingToEvaluate` and what opening the ledger raises.
     """
-    with Ledger(directory.ledger) as ledger:
+    with ReadLedger(directory.ledger) as ledger, ledger.still():
         if not ledger.begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()

@@ -215,7 +215,8 @@ def test_a_league_stopped_at_twenty_moments_from_its_start_to_its_end_is_the_sam
             stopped(process, number, tmp_path)
         else:
             ends += 1
-            assert process.wait() == 0, process.communicate()
+            told = process.communicate()
+            assert process.returncode == 0, told
         if ends == 5:
             break
     assert run_dond("league", "--resume", folder).returncode == 0
@@ -252,4 +253,6 @@ def test_a_command_stopped_at_twenty_moments_leaves_no_half_file(tmp_path, words
         if process.poll() is None:
             stopped(process, SIGNALS[moment % 2], tmp_path)
             heeded += 1
+        else:
+            process.communicate()
     assert heeded

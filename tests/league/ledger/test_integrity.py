@@ -110,3 +110,81 @@ def test_a_run_whose_beginning_is_damaged_is_refused_with_what_to_do(whole, tmp_
     done = run("--resume", copy)
     assert done.returncode == 1 and "Start a new run with the same settings" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# -- a whole run, damaged anywhere and resumed ---------------------------------------------------------------------
+
+REFUSED = ("restore a copy", "Start a new run with the same settings", "start a new run")
+TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", "config.yaml")
+PLACES = ("the ledger", "the log before it", "weights", "a table")
+
+
+def killed_in_round(whole: Path, rounds: int, folder: Path) -> Path:
+    """A copy of the run as a kill would leave it: what follows round ``rounds`` is still in SQLite's log."""
+    shutil.copytree(whole, folder / "open")
+    shutil.copytree(whole, folder / "runs" / "0001", ignore=shutil.ignore_patterns("ledger*"))
+    with Ledger(folder / "open" / "ledger.sqlite") as ledger:
+        ledger._db.execute("PRAGMA wal_autocheckpoint = 0")
+        ledger.roll_back(rounds)
+        for name in ("ledger.sqlite", "ledger.sqlite-wal"):
+            shutil.copy(folder / "open" / name, folder / "runs" / "0001" / name)
+    return folder / "runs" / "0001"
+
+
+def damage(folder: Path, place: str, draw: np.random.Generator) -> str:
+    """Flip a bit, or cut a file short, or remove it; what was done."""
+    names = {
+        "the ledger": ["ledger.sqlite"],
+        "the log before it": ["ledger.sqlite-wal"],
+        "weights": sorted(path.name for path in (folder / "blobs").iterdir()),
+        "a table": list(TABLES),
+    }
+    name = str(draw.choice(names[place]))
+    path = folder / ("blobs" if place == "weights" else "") / name
+    content, how = path.read_bytes(), str(draw.choice(["flipped", "cut short", "missing", "too long"]))
+    if how == "missing" and name == "ledger.sqlite":
+        how = "flipped"  # a folder without a ledger is no run
+    at = int(draw.integers(len(content)))
+    path.unlink()
+    if how != "missing":
+        broken = {
+            "flipped": flipped(content, 8 * at + int(draw.integers(8))),
+            "cut short": content[:at],
+            "too long": content + bytes(10**6),
+        }
+        path.write_bytes(broken[how])
+    return f"{name} {how} at {at}"
+
+
+def resumed_after_damage(whole: Path, folder: Path, place: str, seed: int) -> bool:
+    """Whether the damaged run comes to the same as ``whole``; otherwise it has been refused in words."""
+    draw = np.random.default_rng(seed)
+    copy = killed_in_round(whole, int(draw.integers(1, ROUNDS + 1)), folder)
+    did = damage(copy, place, draw)
+    done = run("--resume", copy)
+    assert "Traceback" not in done.stderr, did
+    if done.returncode:
+        assert done.returncode == 1 and any(words in done.stderr for words in REFUSED), (did, done.stderr)
+        return False
+    assert final(copy) == final(whole), did
+    for name in TABLES[:-1]:
+        assert (copy / name).read_bytes() == (whole / name).read_bytes(), (did, name)
+    return True
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_run_that_was_damaged_anywhere_is_resumed_to_the_same_or_refused_in_words(place, whole, tmp_path):
+    equal = [resumed_after_damage(whole, tmp_path / str(seed), place, seed) for seed in range(2)]
+    assert all(equal) or place == "the ledger"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_a_run_is_resumed_to_the_same_after_each_of_three_hundred_damages(whole, tmp_path):
+    equal = dict.fromkeys(PLACES, 0)
+    for seed in range(300):
+        place = PLACES[seed % len(PLACES)]
+        equal[place] += resumed_after_damage(whole, tmp_path / str(seed), place, 1000 + seed)
+        shutil.rmtree(tmp_path / str(seed))
+    print(equal)
+    assert all(equal[place] == 75 for place in PLACES[1:]) and equal["the ledger"] > 0, equal
