@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -21,7 +22,7 @@ from dond_marl.envs.spaces import ActionMask
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.envs.views import view
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, apply
-from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, catalogue, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Decisions, Traits, Turns, decide
@@ -229,12 +230,22 @@ PLAIN = {name: make().traits for name, make in catalogue().items() if needs_noth
 LOCAL = [name for name, traits in PLAIN.items() if not (traits.remote or traits.human)]
 
 
+def of_catalogue(name: str, folder: Path) -> Spec:
+    """The occupant as it comes; a language model, which takes minutes to make, as a tiny one with random weights."""
+    if name != "llm":
+        return name
+    from tests.tiny_models import tiny_model  # here: it loads PyTorch and transformers
+
+    return {"kind": "llm", "provider": "hf", "model": str(tiny_model(folder))}
+
+
 @pytest.mark.parametrize("name", LOCAL)
-def test_every_local_occupant_of_the_catalogue_can_be_the_partner(name):
+def test_every_local_occupant_of_the_catalogue_can_be_the_partner(name, tmp_path):
+    partner, games, turns = of_catalogue(name, tmp_path), *((1, 2) if name == "llm" else (6, 10))
     for source in ("uniform", "lewis"):
-        env = against(name, scenarios=source)
+        env = against(partner, scenarios=source, max_turns=turns)
         env.action_space.seed(1)
-        for game in range(6):
+        for game in range(games):
             _, info = env.reset(seed=0 if game == 0 else None)
             ended = False
             while not ended:
