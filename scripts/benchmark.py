@@ -29,8 +29,8 @@ from scripts.bench.rows import SUITES, measure
 
 @click.command(cls=Command, help=__doc__)
 @click.option("--only", type=click.Choice(sorted(SUITES)), multiple=True, help="measure only this; may be repeated")
-@click.option("--repeats", type=int, default=5, help="alternating repeats of us and each peer (5)")
-@click.option("--seconds", type=float, default=1.0, help="least length of one repeat (1)")
+@click.option("--repeats", type=int, default=5, metavar="N", help="alternating repeats of us and each peer (5)")
+@click.option("--seconds", type=float, default=1.0, metavar="S", help="least length of one repeat (1)")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the rows to a file")
 def command(only: tuple[str, ...], repeats: int, seconds: float, json_path: Path | None) -> int:
     """Run the chosen suites; exit code 1 if a bar is missed."""

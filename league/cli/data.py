@@ -36,7 +36,7 @@ def command() -> None:
 @click.option(
     "--data-dir", type=FILE, default=DEFAULT_DATA_DIR, metavar="FOLDER", help=f"where to put them ({DEFAULT_DATA_DIR})"
 )
-@click.option("--url", default=BASE_URL, help=f"where the files lie ({BASE_URL})")
+@click.option("--url", metavar="ADDRESS", default=BASE_URL, help=f"where the files lie ({BASE_URL})")
 def fetch(data_dir: Path, url: str) -> None:
     """Download the four published data files (Lewis et al. 2017, CC BY-NC 4.0) and verify them by SHA-256.
 
@@ -101,8 +101,8 @@ def dialogues(data_dir: Path | None, splits: tuple[str, ...], out: Path) -> None
 
 
 @transcripts.command(cls=Command)
-@click.option("--file", type=FILE, help="OpenSpiel's file of instances (the installed package's)")
-@click.option("--max-count", type=int, default=4, help="most items of one type; 5 plays all instances (4)")
+@click.option("--file", type=FILE, metavar="FILE", help="OpenSpiel's file of instances (the installed package's)")
+@click.option("--max-count", type=int, metavar="N", default=4, help="most items of one type; 5 plays all instances (4)")
 @click.option(
     "--play",
     nargs=2,
@@ -111,7 +111,11 @@ def dialogues(data_dir: Path | None, splits: tuple[str, ...], out: Path) -> None
     help="who plays (heuristic twice)",
 )
 @click.option(
-    "--seed", type=Number(int, lambda seed: seed >= 0, "an integer of at least 0"), default=0, help="of all chance (0)"
+    "--seed",
+    type=Number(int, lambda seed: seed >= 0, "an integer of at least 0"),
+    default=0,
+    metavar="N",
+    help="of all chance (0)",
 )
 @out_option
 def openspiel(file: Path | None, max_count: int, play: tuple[str, str], seed: int, out: Path) -> None:
@@ -132,7 +136,7 @@ def openspiel(file: Path | None, max_count: int, play: tuple[str, str], seed: in
 
 @transcripts.command("replay", cls=Command, run_errors=(RecordError,))
 @click.argument("file", type=FILE)
-@click.option("--show", type=int, default=0, metavar="N", help="show the first N in words")
+@click.option("--show", type=int, default=0, metavar="N", help="show the first N in words (0)")
 def replay_file(file: Path, show: int) -> None:
     """Replay every game of a file."""
     exact, endings, reasons = 0, Counter[str](), Counter[str]()

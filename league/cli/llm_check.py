@@ -42,7 +42,7 @@ SHOWN = 2000  # characters of a raw reply
 
 
 @click.command("llm-check", cls=Command, help=__doc__, interrupted="nothing was written")
-@click.argument("spec", metavar="SPEC")
+@click.argument("spec", metavar="OCCUPANT")
 @click.option("--prompts", type=whole(1, 100), default=1, metavar="N", help="positions to ask about (1)")
 @config_option("league_llm.yaml", help="a league whose cost is estimated")
 def command(spec: str, prompts: int, config_path: Path | None) -> int:

@@ -50,12 +50,12 @@ MOST_GAMES = 1000
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--partner", default="expert", metavar="SPEC", help="name or name(parameter=value) (expert)")
+@click.option("--partner", default="expert", metavar="OCCUPANT", help="name or name(parameter=value) (expert)")
 @click.option(
     "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"
 )
 @click.option("--scenarios", type=click.Choice(SOURCES), default="lewis", help="where they come from (lewis)")
-@click.option("--split", help="of the source (its first: train)")
+@click.option("--split", metavar="NAME", help="of the source (its first: train)")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--seed", type=SEED, metavar="N", help="of all chance (another one every time; it is shown)")
 @click.option("--games", type=whole(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")

@@ -30,7 +30,7 @@ OUT = WritableFile(allow_dash=True)
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
-@click.option("--run", type=FILE, required=True, metavar="DIR", help="a run, or the newest of those in it")
+@click.option("--run", type=FILE, required=True, metavar="FOLDER", help="a run, or the newest of those in it")
 @click.option("--format", "kind", type=click.Choice([*FORMATS]), default="html", help="of the file (html)")
 @click.option("--out", type=OUT, metavar="FILE", help="- for the screen (report.FORMAT in the run's folder)")
 @click.pass_context

@@ -127,6 +127,17 @@ def whole(low: int, high: int) -> Number:
     return Number(int, range(low, high + 1).__contains__, f"an integer in {low}..{high}")
 
 
+class Renamed(click.Option):
+    """An option that is heard under older names too, those after its first, which its help leaves out."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        heard, self.opts = self.opts, self.opts[:1]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = heard
+
+
 class WritableFile(click.Path):
     """A file that can be written or replaced, in a folder that exists; ``-`` where the command allows it."""
 

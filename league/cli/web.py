@@ -30,8 +30,8 @@ PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds i
 
 
 @click.command(cls=Command, help=__doc__, interrupted="the pages are closed; finished games are recorded")
-@click.option("--run", type=FILE, metavar="DIR", help="a league to follow, running or over")
-@click.option("--runs", type=FILE, default=RUNS, metavar="DIR", help="the folder that holds your leagues (runs)")
+@click.option("--run", type=FILE, metavar="FOLDER", help="a league to follow, running or over")
+@click.option("--runs", type=FILE, default=RUNS, metavar="FOLDER", help="the folder that holds your leagues (runs)")
 @click.option("--record", type=FILE, default=RECORDS, metavar="FILE", help=f"your games are added here ({RECORDS})")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")

@@ -36,7 +36,9 @@ class Compare(Command):
     "--seeds", type=int, multiple=True, default=(1,), metavar="N...", help="one run of each league for every seed (1)"
 )
 @set_option
-@click.option("--output-dir", type=FILE, default="runs/compare", help="where the runs are kept (runs/compare)")
+@click.option(
+    "--output-dir", type=FILE, default="runs/compare", metavar="FOLDER", help="where the runs are kept (runs/compare)"
+)
 @click.option("--csv", type=FILE, metavar="FILE", help="write the trials here too")
 @click.pass_context
 def command(

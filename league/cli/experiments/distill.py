@@ -17,7 +17,7 @@ from dond_marl.errors import RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option
+from league.cli.shell import FILE, Command, Renamed, config_option, console_for_people, say, set_option
 from league.display.figures import with_half
 from league.experiments.distill import DistillConfig, Imitation, imitation
 from league.settings.read import load_config
@@ -35,7 +35,15 @@ AGAINST = "heuristic"
 @click.command(cls=Command, help=__doc__, interrupted="nothing is kept")
 @config_option("distill.yaml")
 @set_option
-@click.option("--out", type=FILE, metavar="FOLDER", help="where the model goes (the user's cache)")
+@click.option(
+    "--output-dir",
+    "--out",
+    "out",
+    cls=Renamed,
+    type=FILE,
+    metavar="FOLDER",
+    help="where the model goes (the user's cache)",
+)
 def command(config_path: Path | None, overrides: tuple[str, ...], out: Path | None) -> None:
     """Make the model, play it beside its teacher, and print both."""
     if overrides and config_path is None:

@@ -1,8 +1,8 @@
 """Measure what hints are worth: the same learner with none, and with random, expert and language model hints.
 
 examples:
-  dond experiment hints --config configs/hint_experiment.yaml
-  dond experiment hints --config configs/hint_experiment.yaml --set experiment.seeds=10 --plot hints.png
+  dond experiment hints                  # with configs/hint_experiment.yaml
+  dond experiment hints --set experiment.seeds=10 --plot hints.png
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ FIGURE, TABLE, MARKS = "learning_curves.png", "table.md", "marks.csv"
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
-@config_option("hint_experiment.yaml", required=True)
+@config_option(
+    "hint_experiment.yaml", default="configs/hint_experiment.yaml", help="a YAML file (hint_experiment.yaml)"
+)
 @set_option
 @click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
 def command(config_path: Path, overrides: tuple[str, ...], plot: Path | None) -> None:

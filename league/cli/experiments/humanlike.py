@@ -35,7 +35,9 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
 @click.command(cls=Command, help=__doc__, interrupted=UNTIL_NOW, run_errors=(CheckpointError,))
 @config_option("humanlike.yaml", default="configs/humanlike.yaml", help="settings as of dond train (humanlike.yaml)")
 @set_option
-@click.option("--kl", "pulls", type=float, multiple=True, help="strength of the pull; may be repeated (training.kl)")
+@click.option(
+    "--kl", "pulls", type=float, multiple=True, metavar="X", help="strength of the pull; may be repeated (training.kl)"
+)
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
 @click.option("--against", multiple=True, metavar="OCCUPANT", help="whom they play; may be repeated (the zoo)")
