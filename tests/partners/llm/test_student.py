@@ -31,6 +31,7 @@ from partners.llm.student.distill import distill, lessons
 from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, teach
 from partners.llm.student.own_model import local_model, trained_cap, whole
 from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
+from partners.network.saved import supervised_path
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond
 
@@ -261,6 +262,11 @@ def test_a_cache_that_cannot_be_written_is_one_line_of_help(tmp_path, monkeypatc
     monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "file"))
     with pytest.raises(SetupError, match=r"name another folder in \$DOND_MARL_CACHE"):
         local_model(TINY, TEMPLATE)
+
+
+def test_the_tests_leave_the_users_cache_alone():
+    for place in (cache_folder(), supervised_path()):
+        assert not place.is_relative_to(Path.home() / ".cache")
 
 
 def test_the_cache_is_where_the_desktop_specification_says(monkeypatch):
