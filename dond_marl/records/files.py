@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, line_of
@@ -25,7 +25,8 @@ def replacing(path: Path) -> Iterator[Path]:
             error.filename, error.filename2 = str(path), None
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there, or nothing can be changed where it would be
+            temporary.unlink()
 
 
 def write_whole(path: Path, text: str) -> None:
