@@ -40,6 +40,12 @@ class Tag(TextElement):
         return self
 
 
+def in_a_sentence(mistake: Exception) -> str:
+    """What a mistake says, on a line with one full stop; of somebody unknown not who else is known."""
+    told = " ".join(str(mistake).split()).split("; known: ")[0].rstrip(". ")
+    return f"{told}."
+
+
 def button(text: str, on_click: Handler, classes: str = "button", **attributes: str | int | bool | None) -> Tag:
     """A button that calls ``on_click`` without arguments."""
     tag = Tag("button", text, classes, type="button", **attributes)

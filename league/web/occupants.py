@@ -43,12 +43,6 @@ SOURCE_WORDS = {
 MISTAKES = (OccupantNameError, ScenarioError, DataError, RunViewError, ValueError, OSError)
 
 
-def in_a_sentence(mistake: Exception) -> str:
-    """What a mistake says, on a line with one full stop; of somebody unknown not who else is known."""
-    told = " ".join(str(mistake).split()).split("; known: ")[0].rstrip(". ")
-    return f"{told}."
-
-
 class Candidate(NamedTuple):
     """Somebody who may be chosen; ``run`` is the folder of the league that it is a member of, if it is."""
 

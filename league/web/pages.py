@@ -10,10 +10,11 @@ from starlette.responses import PlainTextResponse, Response
 
 from dond_marl.records.record import RecordError, to_line
 from league.web.arena.page import ArenaPage
+from league.web.elements import in_a_sentence
 from league.web.frame import Desk, page, prepare
 from league.web.league.follower import Leagues
 from league.web.league.page import LeaguePage
-from league.web.occupants import in_a_sentence, warm_up
+from league.web.occupants import warm_up
 from league.web.play.page import PlayPage
 from league.web.replay.page import GAME, ReplayPage
 from league.web.replay.view import game_of, replay_files

@@ -10,9 +10,9 @@ from dond_marl.records.record import GameRecord
 from dond_marl.rollout import OccupantError
 from league.web.arena.view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
 from league.web.aside import LONGEST_MATCH, Hurried, aside
-from league.web.elements import Tag, button, html, select, text_input
+from league.web.elements import Tag, button, html, in_a_sentence, select, text_input
 from league.web.frame import Desk
-from league.web.occupants import MISTAKES, WRITTEN, People, in_a_sentence, rules_of, seat, source, source_choices
+from league.web.occupants import MISTAKES, WRITTEN, People, rules_of, seat, source, source_choices
 from league.web.play.setup_form import whole_number
 from league.web.replay.stepper import Stepper
 from league.web.replay.view import title

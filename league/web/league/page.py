@@ -9,10 +9,9 @@ from nicegui import ui
 
 from league.display.svg.markup import Markup
 from league.web.aside import Busy, aside
-from league.web.elements import Tag, html, select, show
+from league.web.elements import Tag, html, in_a_sentence, select, show
 from league.web.league.follower import Leagues, Picture, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
-from league.web.occupants import in_a_sentence
 
 EVERY = 1.0  # seconds
 PARTS: dict[str, Callable[[Picture], Markup]] = {

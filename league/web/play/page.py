@@ -13,9 +13,9 @@ from dond_marl.scenarios.sources import Scenarios
 from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
 from league.web.aside import aside
-from league.web.elements import Tag, button, html, show
+from league.web.elements import Tag, button, html, in_a_sentence, show
 from league.web.frame import Desk
-from league.web.occupants import MISTAKES, People, in_a_sentence
+from league.web.occupants import MISTAKES, People
 from league.web.play.actions import KEYS, Actions
 from league.web.play.board import Board
 from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, Working, best_response_score

@@ -8,9 +8,9 @@ from nicegui import ui
 
 from dond_marl.records.record import GameRecord, RecordError
 from league.display.svg.markup import counted
-from league.web.elements import Tag, select
+from league.web.elements import Tag, in_a_sentence, select
 from league.web.frame import Desk
-from league.web.occupants import People, in_a_sentence
+from league.web.occupants import People
 from league.web.replay.stepper import Stepper
 from league.web.replay.view import read_records, replay_files, title
 

@@ -12,8 +12,8 @@ from league.display.dialogue import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.web.aside import Busy, aside
-from league.web.elements import Tag, button, html, select, show
-from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, in_a_sentence, seat, whisper
+from league.web.elements import Tag, button, html, in_a_sentence, select, show
+from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, seat, whisper
 from league.web.play.setup_form import HINT_WORDS
 from league.web.replay.step import best_line, conversation, hint_line, private_views, thoughts
 from league.web.replay.view import advice, best_answer, is_person, policy, prior_of, seat_names, title

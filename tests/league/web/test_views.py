@@ -38,6 +38,7 @@ from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
 from league.web.arena.view import figures_table, landing_chart, meet
+from league.web.elements import in_a_sentence
 from league.web.league.follower import Follower, Leagues, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
 from league.web.occupants import (
@@ -46,7 +47,6 @@ from league.web.occupants import (
     Candidate,
     People,
     built_in,
-    in_a_sentence,
     seat,
     source,
     source_choices,
