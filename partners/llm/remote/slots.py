@@ -11,10 +11,10 @@ import asyncio
 from collections import deque
 from statistics import median
 
-_SAMPLES = 4  # replies with every slot taken before a number is judged; twice the number where that is more
+_SAMPLES = 3  # replies with every slot taken before a number is judged; as many as the number where that is more
 _SLOWER = 1.5  # times the median before: doubling what is in flight then gains less than a third
 _NOISE_S = 0.01  # seconds that say nothing
-_HOLD = 64  # replies before a number that was too many is tried again
+_HOLD, _REST = 16, 64  # replies before more are tried again: after a number that was too many, after a failure
 _SHARE = 0.8  # of the time-out that a reply may take with twice as many in flight
 
 
@@ -58,11 +58,11 @@ class Slots:
         """What came of the request that :meth:`depart` gave ``limit`` for, after ``seconds``."""
         self.flying -= 1
         if not good:
-            self._set(max(1, self.limit // 2), hold=_HOLD)
+            self._set(max(1, self.limit // 2), hold=_REST)
         elif limit == self.limit:
             self._seconds.append(seconds)
             self._hold = max(0, self._hold - 1)
-            if len(self._seconds) >= max(_SAMPLES, 2 * self.limit):
+            if len(self._seconds) >= max(_SAMPLES, self.limit):
                 self._judge(median(self._seconds))
 
     def _judge(self, seconds: float) -> None:
