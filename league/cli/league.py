@@ -43,7 +43,6 @@ from league.cli.stops import STOPS
 from league.display.explain import explain
 from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, print_results
 from league.ledger.run_directory import RunDirectory, new_run, run_to_resume
-from league.rounds.dry_run import dry_run as show_plan
 from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import Config, ConfigError, load_config
@@ -94,6 +93,8 @@ def command(
         for member in (*config.members, *config.gate, *config.heldout):
             seat_occupant(member.spec)
         if dry_run:
+            from league.rounds.dry_run import dry_run as show_plan  # loads PyTorch
+
             show_plan(console_for_people(), config)
             return
     directory = _directory(config, resume)

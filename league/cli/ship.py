@@ -8,8 +8,7 @@ import click
 
 from league.cli.shell import FILE, Command, Group, Renamed, say
 from league.standings.best_response_values import STORED, store
-from league.training.expert import ship
-from partners.network.checkpoint import CheckpointError
+from partners.network.pair import CheckpointError
 from partners.network.saved import EXPERT
 
 
@@ -31,6 +30,8 @@ def expert(run: Path, out: Path) -> None:
     examples:
       dond ship expert --run runs/expert
     """
+    from league.training.expert import ship  # loads PyTorch
+
     card = ship(run.expanduser(), out)
     for name, score in card["scores"]["greedy"].items():
         say(f"{name:24} {score['points']:5.2f} [{score['low']:.2f}, {score['high']:.2f}]  {score['deals']:.1%} deals")

@@ -17,7 +17,6 @@ import json
 from pathlib import Path
 
 import click
-import torch
 
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
@@ -37,20 +36,12 @@ from league.cli.shell import (
     set_option,
 )
 from league.cli.stops import STOPS
-from league.display.clone import print_report, status
-from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run, run_to_resume
 from league.settings.presets import preset
 from league.settings.read import dump, load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv
-from league.tasks.hinters import make_ready, schedule_of
-from league.training.clone import examine, lessons, plain, save, target, teach
-from league.training.dry_run import plan_of
-from league.training.progress_log import CSV_NAME
-from league.training.training import checkpoints_in, train
-from partners.learning.cloning import Epoch
-from partners.network.checkpoint import CheckpointError
+from partners.network.pair import CheckpointError
 
 REPORT = "report.json"
 CLONE = Path("checkpoints") / "supervised.json"
@@ -97,12 +88,17 @@ def command(
         if dry_run:
             _plan(config)
             return
+        from league.tasks.hinters import make_ready, schedule_of  # PyTorch is loaded from here on
+
         make_ready(schedule_of(config.hints))
         if config.training.algo == "bc" and resume is None:
             _clone(config)
             return
         if resume is None:
             config.training.first_network(config.env, hints=config.hints.mode != "none", seed=0)
+    from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
+    from league.training.training import train
+
     directory, console = _directory(config, resume), console_for_people()
     go_on = f"{as_called(context)} --resume {directory.path}"
     STOPS.word = lambda: _kept(directory.path, go_on)
@@ -119,12 +115,16 @@ def command(
 def _plan(config: TrainConfig) -> None:
     if config.training.algo == "bc":
         raise click.UsageError("--dry-run is for ppo and reinforce: bc plays no games and asks nobody")
+    from league.training.dry_run import plan_of
+
     for line in plan_of(config):
         say(line)
 
 
 def _say_next(context: click.Context, config: TrainConfig, folder: Path) -> None:
     """The command that measures the same policy in the same games, and shows more of it."""
+    from league.training.training import checkpoints_in
+
     newest = max(checkpoints_in(folder), key=lambda path: path.stem)
     env, rules, spec = config.env, Rules(), f"checkpoint(path='{newest}')"
     if env.reveal_partner_utilities:  # an evaluation shows no values
@@ -145,6 +145,8 @@ def _kept(folder: Path, go_on: str) -> str:
     """What a stop has left of the training in ``folder``."""
     if not folder.exists():
         return "stopped before anything was begun"
+    from league.training.training import checkpoints_in
+
     saved = max((int(path.stem.removeprefix("step_")) for path in checkpoints_in(folder)), default=0)
     kept = f"stopped and saved after {saved:,} decisions" if saved else "stopped before its first update"
     return f"{kept}; go on with: {go_on}"
@@ -162,6 +164,13 @@ def _clone(config: TrainConfig) -> None:
 
     Raises :class:`dond_marl.scenarios.data.DataError` before a run folder is made, and :class:`RunError`.
     """
+    import torch
+
+    from league.display.clone import print_report, status
+    from league.training.clone import examine, lessons, plain, save, target, teach
+    from league.training.progress_log import CSV_NAME
+    from partners.learning.cloning import Epoch
+
     taught = lessons(config)
     if config.training.device == "cuda" and not torch.cuda.is_available():
         raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")

@@ -156,3 +156,42 @@ def test_a_shell_completes_commands_and_options():
         code = "import sys; from league.cli.main import main; sys.argv[0] = 'dond'; sys.exit(main())"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**HERE, **asked})
         assert answer in done.stdout, (words, done)
+
+
+def parameters() -> Iterator[tuple[tuple[str, ...], click.Option]]:
+    for names in COMMANDS:
+        command, _ = resolved(list(names))
+        yield from ((names, one) for one in command.params if isinstance(one, click.Option))
+
+
+def test_options_are_described_in_one_way():
+    kinds = {"FILE", "FOLDER", "RUN", "[RUN]", "OCCUPANT", "OCCUPANT OCCUPANT", "NAME", "N", "N...", "P", "S", "X"}
+    kinds |= {"KEY=VALUE", "ADDRESS"}
+    said: dict[str, set[str | None]] = {}
+    for names, option in parameters():
+        where = (names, option.opts)
+        context = click.Context(click.Command("x"))
+        if not option.is_flag and not isinstance(option.type, click.Choice):
+            assert option.make_metavar(context) in kinds, where
+        if option.default not in (None, False, (), "") and type(option.default).__name__ != "Sentinel":
+            assert option.help.endswith(")") or option.required, where  # a default stands in brackets at the end
+        for name in option.opts[:1]:
+            said.setdefault(name, set()).add(option.help)
+    assert len(said["--set"]) == 1, "the same words wherever it is"
+    assert not {"--target", "--output", "--outdir"} & set(said)
+
+
+def test_an_older_name_of_an_option_is_heard_and_not_shown(capsys):
+    assert dond("ship", "expert", "--help") == 0
+    assert "--target" not in capsys.readouterr().out
+    assert "--target" in options(resolved(["ship", "expert"])[0])
+
+
+@pytest.mark.parametrize("name", ["league", "train", "ship", "evaluate", "play", "report", "web", "catalogue", "data"])
+def test_help_is_printed_without_loading_pytorch(name):
+    code = (
+        "import sys\nfrom league.cli.main import main\n"
+        f"main(['{name}', '--help'])\nprint('loaded' if 'torch' in sys.modules else 'light')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=HERE)
+    assert done.stdout.endswith("light\n")
