@@ -11,6 +11,7 @@ from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
 from league.display.svg.whisker import reach, whisker
 from league.standings.ladder import Standing
+from league.tables.standings import answered
 from league.web.league.follower import Picture, sentence
 
 ROLES = {
@@ -51,7 +52,10 @@ def ladder(picture: Picture) -> Markup:
     members = {member.name: member for member in picture.members}
     low, high = reach(row.points for row in picture.standings)
     scale = element("td", element("small", f"{low:g}"), element("small", f"{high:g}"), class_="scale")
-    heads = ("#", "member", "points of ten", "", "of response", "of Nash", "left", "deals")
+    costly = {member.name for member in picture.members if member.costly}
+    told = any(row.member in costly or row.answers.fallen for row in picture.standings)
+    last = ("answered",) if told else ()
+    heads = ("#", "member", "points of ten", "", "of response", "of Nash", "left", "deals", *last)
     head = element("tr", *(element("th", name, scope="col") if name else scale for name in heads))
     rows = []
     for rank, row in enumerate(picture.standings, start=1):
@@ -60,13 +64,16 @@ def ladder(picture: Picture) -> Markup:
         note = element("small", role, class_=f"role {member.role}") if member and role else None
         shares = row.of_response.mean, row.of_nash.mean
         cells = (
-            element("td", rank, class_="rank"),
+            element("td", rank if row.ranked else "\N{EN DASH}", class_="rank", title=row.unranked_because or None),
             element("th", _named(picture, row.member), note, scope="row"),
             element("td", with_half(row.points), class_="strong"),
             element("td", whisker(row.points, low, high), class_="whisker"),
             *(element("td", spelled(share, "share")) for share in shares),
             element("td", spelled(row.left)),
             element("td", spelled(row.deals, "share")),
+            element("td", answered(row.answers) if row.member in costly or row.answers.fallen else "")
+            if told
+            else None,
         )
         rows.append(element("tr", *cells))
     widest = max((row.points.n for row in picture.standings), default=0)
@@ -74,8 +81,15 @@ def ladder(picture: Picture) -> Markup:
         f"Mean own points of ten over all others in both seats, no deal being 0; {widest:,} games a member; ± and "
         f"whiskers: {picture.confidence:.0%} interval over scenarios."
     )
+    if told:
+        about += " Answered: own decisions of all that were asked for; a stated fallback made the others."
+    unranked = [
+        element("p", f"{row.member} has no rank: {row.unranked_because}.", class_="quiet")
+        for row in picture.standings
+        if not row.ranked
+    ]
     table = element("table", element("thead", head), element("tbody", *rows), class_="numbers ladder")
-    return joined((element("p", about, class_="quiet"), SWIPE, table))
+    return joined((element("p", about, class_="quiet"), SWIPE, table, *unranked))
 
 
 def _named(picture: Picture, member: str) -> Markup:
@@ -86,7 +100,7 @@ def _named(picture: Picture, member: str) -> Markup:
 
 def curves(picture: Picture) -> Markup:
     """How the learners score against the yardstick, by their own decisions."""
-    return curve_chart(picture.curves, picture.yardstick, picture.confidence)
+    return joined((SWIPE, curve_chart(picture.curves, picture.yardstick, picture.confidence)))
 
 
 def heat_map(picture: Picture) -> Markup:

@@ -127,7 +127,7 @@ def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
     if step.action is None:
         return "the game is over"
     if not exact_by_answers(partner, step.state.rules):
-        return "known exactly only against a partner that neither gambles nor remembers"
+        return "it is exact only against a partner that neither gambles nor remembers"
     try:
         return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
     except (OutOfReach, ValueError) as unknown:

@@ -59,7 +59,7 @@ def look(browser, address):
         context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)  # a busy machine is no failure
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda line: problems.append(line.text) if line.type in ("error", "warning") else None)
         page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import math
 import os
 import queue
 import re
@@ -648,6 +649,21 @@ def test_members_lead_to_a_game_and_cells_to_games_of_the_two(run):
     cell = parse_qs(urlsplit(unescape(re.findall(r'href="(/arena[^"]+)"', heat_map(picture))[0])).query)
     assert {*cell["one"], *cell["other"]} <= {row.member for row in picture.standings}
     assert people.key_of("elsewhere", "main") is None
+
+
+def test_the_ladder_says_how_often_a_member_answered_for_itself_and_why_one_has_no_rank(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        picture = follower.picture()
+    assert "answered" not in ladder(picture)  # everybody did, always
+    spoke, silent, *others = picture.standings
+    counted = replace(spoke.answers, asked=40, fallen=4, causes=(0,) * len(spoke.answers.causes))
+    nothing = silent.points._replace(mean=math.nan)
+    rows = (spoke._replace(answers=counted), silent._replace(points=nothing, failed=6), *others)
+    shown = ladder(picture._replace(standings=rows))
+    assert "36 of 40" in shown
+    assert f"has no rank: {rows[1].unranked_because}." in shown
+    assert rows[1].unranked_because == "all its matches failed (6)"
 
 
 def test_what_a_league_found_is_said_first_and_no_stage_is_on_once_it_is_over(run, tmp_path):
