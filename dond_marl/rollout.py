@@ -27,7 +27,7 @@ class OccupantError(RunFailure):
 def one_line(error: BaseException, length: int = 300) -> str:
     """The kind and the message of somebody else's error, printable on one line whatever it holds."""
     try:
-        message = str(error)
+        message = str(error)[: 4 * length]  # before it is gone through letter by letter: it may have millions
     except Exception:  # noqa: BLE001  # even its text is somebody else's code
         message = "(its message cannot be read)"
     text = f"{type(error).__name__}: {message}"
@@ -84,9 +84,9 @@ def rollout(
             if whisper is not None:
                 turns = turns._replace(hint_features=_hint_features(whisper, turns, table, noise))
             table.step(occupant.act(turns))
-        except MemoryError:
-            raise  # the machine's doing, not the occupant's
-        except (Exception, SystemExit) as error:
+        except (MemoryError, KeyboardInterrupt):
+            raise  # the machine's doing, or the user's, not the occupant's
+        except BaseException as error:  # whatever an occupant may raise
             raise OccupantError(table.seat, error) from error
     return table.games()
 

@@ -14,7 +14,7 @@ from multiprocessing.connection import wait
 from league.backends.contract import Backend, BackendError, Tick, nothing
 from league.backends.perform import Flight, in_order
 from league.backends.supervision import Death, Worker
-from league.backends.worker import Began
+from league.backends.worker import Began, Last
 from league.tasks.blame import clock
 from league.tasks.values import Place, Result, Task
 
@@ -75,6 +75,9 @@ class ProcessBackend(Backend):
                     self._lost(worker, number, flight)
                 elif not isinstance(message, Began):
                     worker.number = None
+                    if isinstance(message, Last):
+                        self._remove(worker)
+                        message = message.answer
                     if isinstance(message, Exception):
                         raise message
                     flight.done[number] = message

@@ -13,7 +13,7 @@ import tempfile
 from multiprocessing import Pipe
 from typing import NamedTuple
 
-from league.backends.worker import GAVE_UP, Began, Message
+from league.backends.worker import Began, Message
 from league.tasks import blame
 from league.tasks.values import Place, Task
 
@@ -89,7 +89,7 @@ class Worker:
         last = self.page()
         self.kill()
         code = self._process.returncode
-        if code == GAVE_UP and last.words is not None:
+        if code == blame.GAVE_UP and last.words is not None:
             cause = last.words
         elif code < 0:
             cause = f"its process was ended by signal {-code} ({signal.strsignal(-code)})"

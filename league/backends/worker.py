@@ -18,25 +18,31 @@ from dond_marl.rollout import one_line
 from league.backends.contract import BackendError
 from league.backends.perform import perform
 from league.tasks import blame
+from league.tasks.contained import REMAINS
 from league.tasks.values import Place, Result, Task, TrainTask
 
 PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux's prctl
 LOOK = 0.5  # seconds between two checks of the parent
-GAVE_UP = 70  # exit code: the last words are on the page
 
 
 class Began(NamedTuple):
     """The task is taken up: what it needs has been imported."""
 
 
-Message = Began | Result | Exception  # an error that is no member's fault
+class Last(NamedTuple):
+    """The answer of a worker in which somebody else's code has left something behind: it plays no further task."""
+
+    answer: Result | Exception
+
+
+Message = Began | Last | Result | Exception  # an error that is no member's fault
 
 
 def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
     """Be a worker of ``parent``. The descriptors are open files: a socket to it, and the page that it reads."""
     _leave_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and stops its workers
-    page = blame.publish(page_descriptor)
+    page = blame.publish(page_descriptor, link_descriptor)
     # Any error of the link means that the parent is gone.
     with Connection(link_descriptor) as link, contextlib.suppress(EOFError, OSError):
         while True:
@@ -45,7 +51,11 @@ def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
             if isinstance(task, TrainTask):
                 import_module("league.tasks.practice")  # loads PyTorch, for seconds that are no member's
             link.send(Began())
-            link.send(_answer(task, place, page))
+            answer = _answer(task, place, page)
+            if REMAINS.found:
+                link.send(Last(answer))
+                break
+            link.send(answer)
     os._exit(0)  # without running what members have registered to run at exit
 
 
@@ -63,7 +73,7 @@ def _answer(task: Task, place: Place, page: blame.Page) -> Result | Exception:
         return _portable(error)
     except BaseException as error:  # noqa: BLE001  # a member may raise KeyboardInterrupt: nobody else does here
         page.give_up(one_line(error))
-    os._exit(GAVE_UP)
+    os._exit(blame.GAVE_UP)
 
 
 def _portable(error: Exception) -> Exception:

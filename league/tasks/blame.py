@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import mmap
+import os
 import struct
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from dond_marl.seats import Decisions, Partner, Traits, Turns
 
 PAGE = 4096  # bytes: room for three names of 80 characters and 300 of last words, however JSON escapes them
 LENGTH = struct.Struct("<I")
+GAVE_UP = 70  # exit code of a worker whose last words are on the page
 clock = time.monotonic  # one for all processes of a machine
 
 
@@ -35,9 +37,15 @@ class Reading(NamedTuple):
 class Page:
     """The page of a worker, which alone writes it."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, link: int | None = None) -> None:
         self._memory = mmap.mmap(descriptor, PAGE)
+        self._link = None if link is None else (link, _file(link))  # to the parent
         self.begin()
+
+    @property
+    def linked(self) -> bool:
+        """Whether the link to the parent is what it was."""
+        return self._link is None or _file(self._link[0]) == self._link[1]
 
     def begin(self) -> None:
         """A task begins: nobody has taken any time yet."""
@@ -93,11 +101,28 @@ def read(memory: mmap.mmap) -> Reading:
 _page: Page | None = None  # of this process, where it is a worker
 
 
-def publish(descriptor: int) -> Page:
-    """Make this process a worker whose page is the open file ``descriptor``."""
+def publish(descriptor: int, link: int | None = None) -> Page:
+    """Make this process a worker whose page is the open file ``descriptor``, and whose parent listens at ``link``."""
     global _page  # what this process is, is a fact about the process
-    _page = Page(descriptor)
+    _page = Page(descriptor, link)
     return _page
+
+
+def check_link(member: str) -> None:
+    """End this process where it is a worker whose link ``member`` has closed: nobody would hear its results."""
+    if _page is not None and not _page.linked:
+        _page.raised_by = member
+        _page.give_up("it closed files that were not its own")
+        os._exit(GAVE_UP)
+
+
+def _file(descriptor: int) -> tuple[int, int] | None:
+    """Which file an open descriptor is, ``None`` for a closed one."""
+    try:
+        about = os.fstat(descriptor)
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
 
 
 @contextlib.contextmanager

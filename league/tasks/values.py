@@ -30,6 +30,7 @@ from league.settings.sections import UNREACHED_BOUND, EnvConfig
 from league.settings.training import HintsConfig
 from league.tasks.answers import Answers, causes_of, counted_in, too_seldom, unreached_in
 from league.tasks.blame import asking, watched
+from league.tasks.contained import Contained, contained
 from partners.catalogue import PARTNERS
 
 if TYPE_CHECKING:
@@ -334,6 +335,9 @@ def seated(who: Seated, place: Place, greedy: bool = False) -> Partner:
         if who.blob is not None:
             return watched(who.name, _network(who.blob, place, greedy))
         assert who.member.spec is not None
+        if kinds_in(who.member.spec) & (catalogue().keys() - PARTNERS.keys()):
+            with contained(who.name):
+                return watched(who.name, Contained(who.name, _occupant(who.member.spec)))
         return watched(who.name, _occupant(who.member.spec))
 
 
