@@ -20,6 +20,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from dond_marl.errors import shown
 from dond_marl.records.files import write_durably
 from partners.network.network import PolicyNetwork
 from partners.network.pair import FORMAT as FORMAT
@@ -86,8 +87,14 @@ def pack(tensors: Mapping[str, Tensor], about: Mapping[str, Any] | None = None) 
 def unpack(content: bytes, path: Path) -> Weights:
     """What :func:`pack` packed; ``path`` is where it was read. Raises :class:`CheckpointError`."""
     tensors = _tensors_in(content, path)
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])  # its length, then JSON
-    return Weights(tensors, json.loads(header["__metadata__"][ABOUT]), str(path))
+    try:
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])  # its length, then JSON
+        about = json.loads(header["__metadata__"][ABOUT])
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: its note cannot be read ({shown(str(error))}); restore a copy") from None
+    if not isinstance(about, dict):
+        raise CheckpointError(f"{path}: its note is no object but {shown(about)}; restore a copy")
+    return Weights(tensors, about, str(path))
 
 
 def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -95,10 +95,10 @@ def _scenarios(text: str, path: Path) -> Iterator[Scenario]:
         match = _INSTANCE.fullmatch(line)
         if match is None:
             raise InstanceError(
-                f"{path}:{number}: an instance is three triples of numbers, as 1,2,3 8,1,0 4,0,2; got {line[:60]!r}"
+                f"{path}:{number}: an instance is three triples of numbers, as 1,2,3 8,1,0 4,0,2; got {shown(line)}"
             )
-        pool, *values = (tuple(map(int, group.split(","))) for group in match.groups())
         try:
+            pool, *values = (tuple(map(int, group.split(","))) for group in match.groups())
             yield Scenario(pool, tuple(values))  # type: ignore[arg-type]  # the pattern holds three of three
         except ValueError as error:
             raise InstanceError(f"{path}:{number}: {error}") from None
