@@ -197,7 +197,7 @@ def test_thousands_of_damaged_weights_are_refused_or_what_was_saved(tmp_path):
 def test_a_number_too_long_and_a_broken_note_of_packed_weights_are_refused_in_words(tmp_path):
     path = tmp_path / "instances.txt"
     path.write_text(f"1,2,2 4,1,2 0,{'9' * 5000},1\n")
-    with pytest.raises(InputError, match="instances.txt:1: "):
+    with pytest.raises(InputError, match=r"instances\.txt:1: "):
         load_instances(path)
     for broken in (b"\x7f", b"["):
         content = pack({}, {"taught_by": "nobody"}).replace(b"{\\", broken + b"\\", 1)
