@@ -232,7 +232,8 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
             stopped = isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
             if not STOPS.asked and not stopped:
                 return _failure(error)
-        return _failed(STOPS.say(), STOPS.code)  # whatever has come out: it comes of the stop
+        word = STOPS.say()
+        return _failed(word, STOPS.code) if word else STOPS.code  # whatever has come out: it comes of the stop
 
 
 @contextmanager

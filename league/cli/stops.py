@@ -99,7 +99,9 @@ class Stops:
             raise Stop
 
     def say(self) -> str:
-        """The word, which is said only once."""
+        """The word, which is said only once; empty after that."""
+        if self._said:
+            return ""
         self._said = True
         return self.word if isinstance(self.word, str) else self.word()
 
@@ -145,7 +147,7 @@ class Stops:
                         return
                 passed = time.monotonic() - began
                 if self._own_process and (self._starting or passed > self.within):
-                    self._leave(BEFORE if self._starting else "" if self._said else self.say(), number)
+                    self._leave(BEFORE if self._starting else self.say(), number)
                 if patience and passed > patience:
                     patience, self._due = 0.0, True
                 if self._due:  # a signal also wakes whoever waits for the system

@@ -76,11 +76,28 @@ def stopped(process: subprocess.Popen[str], number: signal.Signals, folder: Path
     for _ in range(times):
         process.send_signal(number)
     out, errors = process.communicate(timeout=PATIENCE)
+    said_all(process, number, folder, out, errors)
+    return out, errors
+
+
+def said_all(process: subprocess.Popen[str], number: signal.Signals, folder: Path, out: str, errors: str) -> None:
     assert process.returncode == 128 + number, (out, errors)
     assert "Traceback" not in out + errors and "Exception ignored" not in errors
     assert len(errors.strip().splitlines()) == 1 and "stopped" in errors
     assert not [path for path in folder.rglob("*") if path.name.endswith((".tmp", ".new"))]
-    return out, errors
+
+
+def stopped_at_random(process: subprocess.Popen[str], number: signal.Signals, folder: Path, wait: float) -> bool:
+    """Whether a stop after ``wait`` seconds found the process at work; otherwise its work was over, and well."""
+    wait_for(lambda: catches(process), process)
+    time.sleep(wait)
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=PATIENCE)
+    if process.returncode in (0, -number):  # Python is past its end: it has let go of the handlers
+        assert not errors
+        return False
+    said_all(process, number, folder, out, errors)
+    return True
 
 
 def catches(process: subprocess.Popen[str]) -> bool:
@@ -208,15 +225,7 @@ def test_a_league_stopped_at_twenty_moments_from_its_start_to_its_end_is_the_sam
         folder = tmp_path / "stopped" / "runs" / "0001"
         folder.parents[1].mkdir(exist_ok=True)
         words = ["--resume", folder] if folder.exists() else ["--config", settings(folder.parents[1], LEAGUE)]
-        process = start("league", *words)
-        wait_for(lambda process=process: catches(process), process)
-        time.sleep(draw.random() * took)
-        if process.poll() is None:
-            stopped(process, number, tmp_path)
-        else:
-            ends += 1
-            told = process.communicate()
-            assert process.returncode == 0, told
+        ends += not stopped_at_random(start("league", *words), number, tmp_path, draw.random() * took)
         if ends == 5:
             break
     assert run_dond("league", "--resume", folder).returncode == 0
@@ -247,12 +256,5 @@ def test_a_command_stopped_at_twenty_moments_leaves_no_half_file(tmp_path, words
     assert run_dond(*words).returncode == 0
     took = time.monotonic() - began
     for moment in range(20):
-        process = start(*words)
-        wait_for(lambda process=process: catches(process), process)
-        time.sleep(draw.random() * took)
-        if process.poll() is None:
-            stopped(process, SIGNALS[moment % 2], tmp_path)
-            heeded += 1
-        else:
-            process.communicate()
+        heeded += stopped_at_random(start(*words), SIGNALS[moment % 2], tmp_path, draw.random() * took)
     assert heeded
