@@ -19,6 +19,7 @@ from league.tasks.values import Place, Task
 
 # Read by numerical libraries when they load: tasks share the cores, and sums are added in one order.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+LAST_WORDS = 1.0  # seconds from the end of a link to the end of its process
 # Signals that a process as a rule does not send itself.
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -85,7 +86,9 @@ class Worker:
         self.link.close()
 
     def bury(self) -> Death:
-        """Clean up after a worker that has died: how it died."""
+        """Clean up after a worker that has died, or has closed its link and is about to say why: how it died."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(LAST_WORDS)
         last = self.page()
         self.kill()
         code = self._process.returncode
