@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -61,7 +63,7 @@ class NetworkPartner:
             probs: Doubles = np.zeros((turns.size, action_count(max_count)))
             probs[np.arange(turns.size), action_index(decisions.act_type, decisions.oA, max_count)] = 1.0
             return probs
-        with torch.no_grad():
+        with torch.no_grad(), _threads_for(turns.size):
             logits = self._forward(turns)[2]
         parts = torch.softmax(logits, dim=1).permute(2, 0, 1)[: turns.size].double().numpy()  # [B, 4, W]
         parts /= parts.sum(axis=2, keepdims=True)
@@ -70,6 +72,10 @@ class NetworkPartner:
     @torch.no_grad()
     def choose(self, turns: Turns) -> Choices:
         """Sample from the noise of the turn (0 for the act, 1-3 for ``oA``), or take the likeliest."""
+        with _threads_for(turns.size):
+            return self._choose(turns)
+
+    def _choose(self, turns: Turns) -> Choices:
         size = turns.size
         features, mask, logits, value = self._forward(turns)
         probs = torch.softmax(logits, dim=1)
@@ -123,6 +129,20 @@ def reluctant(network: PolicyNetwork) -> PolicyNetwork:
     with torch.no_grad():
         network.head.bias[Act.DISAGREE] -= RELUCTANCE  # the head's first outputs are the act's
     return network
+
+
+@contextmanager
+def _threads_for(rows: int) -> Iterator[None]:
+    """One thread for a few rows: there, two of PyTorch take ten times as long (measured), waiting for each other."""
+    before = torch.get_num_threads()
+    if before == 1 or rows > ROWS:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _padded(rows: Tensor) -> Tensor:

@@ -201,3 +201,17 @@ def test_the_same_seed_makes_the_same_network_and_another_seed_another():
     for mine, again, theirs in zip(first.parameters(), same.parameters(), other.parameters(), strict=True):
         assert torch.equal(mine, again)
         assert mine.ndim == 1 or not torch.equal(mine, theirs)
+
+
+def test_a_few_rows_take_one_thread_and_the_others_are_given_back(seen):
+    made, threads = network(), []
+    made.register_forward_hook(lambda *_: threads.append(torch.get_num_threads()))
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        NetworkPartner(made).act(seen[0])
+        many = open_source("lewis").block(1, 0, 65)
+        rollout((NetworkPartner(made), NetworkPartner(made)), many, Rules(1), seed=0)
+        assert threads == [1, 2] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
