@@ -156,7 +156,7 @@ BAD_VALUES = {
     "infinite confidence": ("league:\n  confidence: .inf\n", [(2, "between 0.5 and 0.9999; got inf")]),
     "a control character in a value": ('env:\n  id: "\\e[31m"\n', [(2, r"got '\\x1b\[31m'")]),
     "a very long value": ("env:\n  id: " + "x" * 100_000 + "\n", [(2, r"got 'x{80}'… \(100,000 characters\)$")]),
-    "a very long key": ("env:\n  ? " + "x" * 100_000 + "\n  : 1\n", [(2, r"^env.'x{80}'… \(100,000 characters\): unknown key")]),
+    "a very long key": ("env:\n  ? " + "x" * 100_000 + "\n  : 1\n", [(2, r"^env.'x{80}'… \(100,000 .*: unknown key")]),
 }
 
 BAD_MEMBERS = {
