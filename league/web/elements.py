@@ -42,7 +42,7 @@ class Tag(TextElement):
 
 def in_a_sentence(mistake: Exception) -> str:
     """What a mistake says, on a line with one full stop; of somebody unknown not who else is known."""
-    told = " ".join(str(mistake).split()).split("; known: ")[0].rstrip(". ")
+    told = " ".join(str(mistake).split()).split("; known: ")[0].split("; dond catalogue")[0].rstrip(". ")
     return f"{told}."
 
 

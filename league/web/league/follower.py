@@ -51,6 +51,7 @@ class Picture(NamedTuple):
     folder: Path
     rounds: int  # committed
     rounds_in_all: int
+    counted: int  # of all rounds, those that people count: without the closing measurement
     games: int
     seconds: float  # of all committed rounds
     confidence: float
@@ -178,6 +179,7 @@ class Follower:
             self.folder,
             history.round,
             config.rounds_in_all,
+            config.league.rounds,
             cross.total_games,
             self._ledger.clock()[0],
             confidence,
@@ -188,7 +190,11 @@ class Follower:
             members,
             self._ledger.states(history.round - 1),
             tuple(
-                Stage(describe(config, stage), history.stages.count(at), not over and at == (history.stages or [0])[-1])
+                Stage(
+                    describe(config, stage),
+                    history.stages[: config.league.rounds].count(at),
+                    not over and at == (history.stages or [0])[-1],
+                )
                 for at, stage in enumerate(config.curriculum)
             ),
             tuple(self._decisions),

@@ -33,7 +33,7 @@ def summary(picture: Picture) -> Markup:
     stage = next((stage.text.split(":")[0] for stage in picture.stages if stage.now), "")
     pace = picture.seconds / picture.rounds if picture.rounds else math.nan
     facts = [
-        ("round", f"{picture.rounds} of {picture.rounds_in_all}"),
+        ("round", f"{min(picture.rounds, picture.counted)} of {picture.counted}"),
         ("games", f"{picture.games:,}"),
         ("members", f"{len(picture.standings)}"),
         ("a round takes", "—" if math.isnan(pace) else f"{pace:.1f} s" if pace < 90 else f"{pace / 60:.1f} min"),
@@ -41,7 +41,8 @@ def summary(picture: Picture) -> Markup:
     if len(picture.stages) > 1 and not picture.over:
         facts.insert(1, ("stage", stage))
     figures = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
-    state = "The league is over." if picture.over else f"Round {picture.rounds + 1} comes next."
+    coming = f"Round {picture.rounds + 1}" if picture.rounds < picture.counted else "The closing measurement"
+    state = "The league is over." if picture.over else f"{coming} comes next."
     bar = element("span", element("i", style=f"width:{100 * done:.1f}%"), class_="bar", aria_hidden="true")
     found = element("p", " ".join(picture.headline), class_="headline") if picture.rounds else None
     return joined((element("p", state, class_="quiet"), bar, found, element("dl", *figures, class_="facts-row")))

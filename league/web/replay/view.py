@@ -14,6 +14,7 @@ import numpy as np
 
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import SEATS, Act, Action, Triple
+from dond_marl.occupants import short_names
 from dond_marl.records.files import read_lines
 from dond_marl.records.record import GameRecord, RecordError
 from dond_marl.rollout import Noise, one_line
@@ -82,7 +83,7 @@ def is_person(name: str) -> bool:
 
 def title(record: GameRecord) -> str:
     """A game in one line."""
-    first, second = record.occupants
+    first, second = called(record)
     scores = f"{record.outcome.scores[0]} : {record.outcome.scores[1]}" if record.outcome.deal else "no deal"
     return f"{first} and {second}: {scores}, {len(record.actions)} acts"
 
@@ -134,9 +135,16 @@ def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
         return str(unknown)
 
 
+def called(record: GameRecord) -> tuple[str, str]:
+    """The occupants' names, short ones where they hold a path."""
+    short = short_names(record.occupants)
+    first, second = record.occupants
+    return short.get(first, first), short.get(second, second)
+
+
 def seat_names(record: GameRecord) -> tuple[str, str]:
     """How both seats are called: by their occupants, or by their seats where these are one."""
-    first, second = record.occupants
+    first, second = called(record)
     return (f"{first} ({SEATS[0]})", f"{second} ({SEATS[1]})") if first == second else (first, second)
 
 
