@@ -1,20 +1,61 @@
-"""What several test files share: where the published data files are, and a cache that is not the user's."""
+"""What all tests share: a home that is not the user's, processes that end with their test, the published data files."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
+import signal
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Nothing is kept in the user's own cache. The folder outlives the run, as the project's local model takes two minutes
-# to make; it is set before any library is imported, and inherited by every process of a test.
+# Nothing is written into the user's own home or cache, which may be read-only. The folder outlives the run, as the
+# project's local model takes two minutes to make; it is set before any library is imported, and inherited by every
+# process of a test.
 CACHE = Path(tempfile.gettempdir()) / f"dond-marl-tests-{os.getuid()}"
 os.environ["XDG_CACHE_HOME"] = str(CACHE)
 os.environ["DOND_MARL_CACHE"] = str(CACHE / "dond-marl")
+os.environ["HOME"] = str(CACHE / "home")
+(CACHE / "home").mkdir(parents=True, exist_ok=True)
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans of a test's processes become children of this one
+STAYING = (b"multiprocessing.resource_tracker", b"multiprocessing.forkserver")  # this process's own, of no test
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children() -> set[int]:
+    """The processes that this one has started, and orphans of theirs; none are known elsewhere than on Linux."""
+    found = set[int]()
+    for path in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found.update(map(int, path.read_text().split()))
+    return found
+
+
+def _is_of_a_test(process: int) -> bool:
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return bool(words) and not any(word in words for word in STAYING)  # one that has ended has no words
+
+
+@pytest.fixture(autouse=True)
+def processes_end_with_their_test() -> Iterator[None]:
+    """A test that fails, or that its limit stops, takes the processes that it started with it."""
+    before = _children()
+    yield
+    while left := [process for process in _children() - before if _is_of_a_test(process)]:
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")

@@ -206,7 +206,7 @@ def run(command: str, entry: How, home: Path, variables: list[str]) -> None:
             **own, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(home / "cache"),
             "PATH": f"{home / '.venv' / 'bin'}{os.pathsep}{own['PATH']}",
         },
-        check=False, timeout=280,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 

@@ -30,9 +30,7 @@ CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
 
 def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
-    )
+    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd)
 
 
 @pytest.mark.parametrize("page", PYTHON, ids=name_of)

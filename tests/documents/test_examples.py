@@ -24,7 +24,7 @@ HERE = [example for example in EXAMPLES if not example.apart]
 def call(*command: object, cwd: Path, path: Path | None = None) -> str:
     places = os.pathsep.join(map(str, filter(None, (path, ROOT))))
     done = subprocess.run(
-        [*map(str, command)], capture_output=True, text=True, check=False, cwd=cwd, timeout=600,
+        [*map(str, command)], capture_output=True, text=True, check=False, cwd=cwd,
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -46,7 +46,7 @@ print(json.dumps(ended))
 
 
 def run(*command: object, cwd: Path) -> str:
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=cwd, timeout=900)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -79,7 +79,6 @@ def installed(built, tmp_path_factory):
     return place / "bin"
 
 
-@pytest.mark.timeout(900)
 def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script(built):
     wheel, sdist = built
     with tarfile.open(sdist) as archive:
@@ -104,7 +103,6 @@ def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_conf
     assert {*data, "dond_marl/dialogues/hand_labels.csv", "league/standings/responses.json"} <= inside
 
 
-@pytest.mark.timeout(900)
 def test_every_config_can_be_run_by_its_command_where_there_is_no_repository(installed, tmp_path):
     assert set(LEAGUES) | set(COMMANDS) == set(CONFIGS)
     for name, (code, out, err) in zip(
@@ -119,7 +117,6 @@ def test_every_config_can_be_run_by_its_command_where_there_is_no_repository(ins
     assert not list(tmp_path.rglob("ledger.sqlite"))
 
 
-@pytest.mark.timeout(900)
 def test_the_prompt_and_a_config_of_that_name_in_this_folder_are_found_in_an_installed_package(installed, tmp_path):
     code = "from partners.llm.prompt import load_template as t; print(t('configs/llm_prompt.txt').text == t().text)"
     assert run(installed / "python", "-c", code, cwd=tmp_path) == "True\n"
@@ -129,7 +126,6 @@ def test_the_prompt_and_a_config_of_that_name_in_this_folder_are_found_in_an_ins
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 def test_the_quick_league_is_played_to_its_ladder_from_another_directory(installed, tmp_path):
     where = run(installed / "python", "-c", "import league, dond_marl; print(league.__file__)", cwd=tmp_path)
     assert str(installed.parent) in where and str(ROOT) not in where

@@ -159,7 +159,7 @@ def test_who_opens_is_compared_with_who_answers_in_the_same_rows(data_dir):
 
 
 def humans(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return run_dond("data", "humans", *arguments, cwd=cwd, timeout=120)
+    return run_dond("data", "humans", *arguments, cwd=cwd)
 
 
 def test_the_script_shows_the_stored_figures_without_the_data(tmp_path):

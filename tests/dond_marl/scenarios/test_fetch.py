@@ -57,7 +57,7 @@ def server(data_dir, monkeypatch):
 
 
 def script(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return run_dond("data", "fetch", *arguments, cwd=cwd, timeout=60)
+    return run_dond("data", "fetch", *arguments, cwd=cwd)
 
 
 def names(folder: Path) -> list[str]:

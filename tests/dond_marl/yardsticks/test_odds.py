@@ -122,7 +122,9 @@ def test_a_partner_that_does_not_gamble_has_the_same_best_response(name, turns):
         assert upper_bound(odds, seat) >= expected - 1e-9
 
 
-@pytest.mark.parametrize("name", ["heuristic", "boulware", "stubborn"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("heuristic", "boulware")), "stubborn"]
+)
 def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name):
     partner = seat_occupant(name)
     for seat in (0, 1):
@@ -145,6 +147,7 @@ def test_over_the_whole_space_it_earns_what_was_computed_within_the_interval(nam
         assert abs(earned.mean() - exact_value(odds, seat)) < 3.3 * earned.std() / space.size**0.5
 
 
+@pytest.mark.slow
 def test_in_long_games_what_it_earns_stays_below_the_bound_and_near():
     partner, space = seat_occupant("expert(greedy=False)"), lewis_space()
     for seat in (0, 1):

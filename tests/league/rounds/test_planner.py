@@ -362,7 +362,6 @@ def test_presets_are_short_and_no_learner_can_meet_what_is_held_out(path):
     assert not config.learners or held
 
 
-@pytest.mark.timeout(120)
 def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path):
     expert = ROOT / "partners" / "experts" / "ppo.json"
     settings = SMALL.replace("hidden: [16]", "hidden: [256, 256]")

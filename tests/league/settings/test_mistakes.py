@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -213,11 +212,9 @@ CASES = {**BAD_YAML, **BAD_TAGS_AND_KEYS, **BAD_VALUES, **BAD_MEMBERS}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_mistake_is_told_with_its_line_and_fast(case, tmp_path):
+def test_each_mistake_is_told_with_its_line(case, tmp_path):
     content, expected = CASES[case]
-    started = time.process_time()
     assert_told(told(content, tmp_path), expected)
-    assert time.process_time() - started < 2
     assert not (tmp_path / "pwned").exists() and not Path("pwned").exists()
 
 
@@ -231,10 +228,20 @@ def bomb(depth: int, width: int) -> str:
     "content",
     [bomb(9, 9), bomb(14, 2), bomb(15, 40), "env: {partner: &p {kind: [" + "x," * 4000 + "]}}\nmembers: [*p, *p, *p]"],
 )
-def test_an_alias_bomb_is_refused_within_a_second(content, tmp_path):
-    started = time.process_time()
-    found = told(content, tmp_path)
-    assert time.process_time() - started < 1
+def test_an_alias_bomb_is_refused_before_it_is_written_out(content, tmp_path):
+    """The smallest stands for 12,000 values, the largest for 10^24: they are counted, not built."""
+    calls = 0
+
+    def count(_frame, event, _argument):
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        found = told(content, tmp_path)
+    finally:
+        sys.setprofile(None)
+    assert calls < 1_000_000
     assert len(found) == 1 and "values once its aliases are written out" in found[0][1]
 
 

@@ -27,7 +27,7 @@ def stored():
 
 @pytest.mark.parametrize(
     "name",
-    ["tough", "pushover", "stubborn", *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(stored()))],
+    ["pushover", *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(stored()))],
 )
 def test_what_is_stored_is_what_is_computed(name):
     found = exact_responses(name, open_source("lewis", split="all"), Rules())
@@ -52,6 +52,7 @@ def test_under_other_rules_nothing_is_known(line):
     assert known_responses(config) == {}
 
 
+@pytest.mark.slow
 def test_exact_computes_what_is_missing_where_it_can():
     exact = settings("league: {responses: exact}")
     found = responses_of(exact)

@@ -154,6 +154,7 @@ def bootstrapped(
     return with_interval(statistic(cells.payoffs().mean), draws, confidence, enough=cells.occupied > 1)
 
 
+@pytest.mark.slow
 def test_intervals_over_scenarios_cover_the_truth_as_often_as_they_say():
     effects, covered = np.array([-1.0, 0.0, 1.0]), []
     vast = cells_of(np.random.default_rng(0), effects, size=100_000).payoffs()

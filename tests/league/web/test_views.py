@@ -87,7 +87,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 OPENING = View(State(SCENARIO))
 OFFERED = View(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 1, 2))))  # seat_1 is left one hat, 4 points
-PATIENCE = 60  # seconds until a game in the background says something
+PATIENCE = 600  # seconds until a game in the background says something
 
 
 def told(*actions: Action) -> State:

@@ -200,7 +200,7 @@ def test_a_clone_refuses_where_that_only_refuses_and_does_not_walk_away_where_it
     assert (said[0] == Act.DISAGREE).mean() < 0.01 and (said[1] == Act.DISAGREE).mean() > 0.7
 
 
-@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_clone_keeps_to_the_contract(taught, greedy):
     partner = Clone(taught, greedy=greedy)
     check_partner(partner, max_count=4, games=8)

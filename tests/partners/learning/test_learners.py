@@ -58,7 +58,9 @@ def optimum(scenarios: Scenarios, partner: Modest) -> tuple[float, float]:
     ("settings", "updates", "scenarios"),
     [
         (replace(PPO, lr=3e-3, minibatch=256, ent=0.01), 40, 11),
-        (replace(REINFORCE, lr=3e-3), 300, 3),  # its baseline knows the seat alone: it settles early among many
+        pytest.param(
+            replace(REINFORCE, lr=3e-3), 300, 3, marks=pytest.mark.slow
+        ),  # its baseline knows the seat alone: it settles early among many
     ],
     ids=["ppo", "reinforce"],
 )

@@ -479,7 +479,7 @@ def saying(data: bytes) -> Iterator[int]:
         thread.start()
         yield server.getsockname()[1]
         server.shutdown(socket.SHUT_RDWR)
-        thread.join(timeout=30)
+        thread.join(timeout=600)
 
 
 @quiet
@@ -508,7 +508,7 @@ def test_a_certificate_that_cannot_be_trusted_stops_the_run_before_the_key_is_se
     made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2"
     files = tmp_path / "key.pem", tmp_path / "cert.pem"
     words = ["openssl", *made.split(), "-keyout", str(files[0]), "-out", str(files[1])]
-    subprocess.run(words, check=True, capture_output=True, timeout=60)
+    subprocess.run(words, check=True, capture_output=True)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(files[1], files[0])
     with closing(Service(lambda heard, number: completion(), tls=tls)) as service:
