@@ -48,9 +48,10 @@ class LLMPartner:
 
     ``history_cap``: acts of the history in the prompt. ``re_asks``: how often a reply that was refused is asked for
     again, with what was wrong about it. ``fallback``: who plays where no legal reply came: ``greedy`` (the default
-    heuristic), ``end`` or ``forfeit``. ``samples``: different answers that one prompt may get; with 1, games in the
-    same position get the same answer, and one question serves them all. ``reading``: ``strict`` takes one JSON object
-    and nothing around it; ``lenient`` also lets one code fence around it pass, and one ``<think>...</think>`` before.
+    heuristic), ``end`` or ``forfeit``, whose games are the model's own (``Cause.FORFEIT``). ``samples``: different
+    answers that one prompt may get; with 1, games in the same position get the same answer, and one question serves
+    them all. ``reading``: ``strict`` takes one JSON object and nothing around it; ``lenient`` also lets one code fence
+    around it pass, and one ``<think>...</think>`` before.
 
     ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (replies refused),
     ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made); of the
