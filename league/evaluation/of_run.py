@@ -39,6 +39,8 @@ def evaluate_run(
     all of it where it has none. The settings are the run's own unless a ``config`` is given. Raises
     :class:`NothingToEvaluate` and what opening the ledger raises.
     """
+    if not directory.ledger.is_file():
+        raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
     with ReadLedger(directory.ledger) as ledger, ledger.still():
         if not ledger.begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")

@@ -12,7 +12,7 @@ from dond_marl.dialogues.human_line import HumanLine, stored_human_line
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, checksum
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.run_directory import RunError, named_run
+from league.ledger.run_directory import NoRun, named_run
 from league.report.run_files import RunFiles, run_files
 from league.report.sections.curriculum import curriculum, lineage
 from league.report.sections.games import games
@@ -35,15 +35,15 @@ DAMAGED = (AttributeError, KeyError, TypeError, ValueError)  # what a section ra
 def collect(folder: Path) -> Report:
     """The report on the run in ``folder``, or on the newest of those in it.
 
-    Raises :class:`~league.ledger.run_directory.RunError`, :class:`~league.ledger.ledger.LedgerError` and
+    Raises :class:`~league.ledger.run_directory.NoRun`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`, whose messages name what is wrong.
     """
     directory = named_run(folder)
     if not directory.ledger.is_file():
-        raise RunError(f"{directory.path}: the run was stopped before it began")
+        raise NoRun(f"{directory.path}: the run was stopped before it began")
     with ReadLedger(directory.ledger) as ledger, ledger.still():
         if not ledger.begun:
-            raise RunError(f"{directory.path}: the run was stopped before it began")
+            raise NoRun(f"{directory.path}: the run was stopped before it began")
         config = ledger.config()
         try:
             return _report(directory.path, directory.blobs, config, ledger)

@@ -496,7 +496,7 @@ def test_what_cannot_be_read_is_told_as_the_evaluation_tells_it(played, tmp_path
     content[4096 * 3 : 4096 * 12] = bytes(4096 * 9)
     (damaged / "ledger.sqlite").write_bytes(content)
     for folder, words, code in (
-        (tmp_path / "empty", "was stopped before it began", 1),
+        (tmp_path / "empty", "was stopped before it began", 2),
         (ROOT / "docs", "is no run folder", 2),
         (tmp_path / "nowhere", "is no run folder", 2),
         (damaged, "the ledger is damaged", 1),
