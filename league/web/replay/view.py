@@ -27,6 +27,7 @@ from league.web.play.live_game import Hint, whispered
 from partners.best_response import BestResponse
 
 LARGEST_FILE = 64 * 2**20  # bytes of records that are read
+LONGEST_NAME = 80  # characters shown, as many as settings take
 MOST_BARS = 6
 
 
@@ -136,10 +137,15 @@ def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
 
 
 def called(record: GameRecord) -> tuple[str, str]:
-    """The occupants' names, short ones where they hold a path."""
+    """The occupants' names, short ones where they hold a path, printable and no longer than a line."""
     short = short_names(record.occupants)
-    first, second = record.occupants
-    return short.get(first, first), short.get(second, second)
+    first, second = (_on_a_line(short.get(name, name)) for name in record.occupants)
+    return first, second
+
+
+def _on_a_line(name: str) -> str:
+    plain = "".join(c if c.isprintable() else "?" for c in name[: LONGEST_NAME + 1])
+    return plain if len(plain) <= LONGEST_NAME else f"{plain[: LONGEST_NAME - 1]}…"
 
 
 def seat_names(record: GameRecord) -> tuple[str, str]:

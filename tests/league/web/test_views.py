@@ -76,6 +76,8 @@ from league.web.replay.view import (
     read_records,
     record_files,
     replay_files,
+    seat_names,
+    title,
 )
 from partners.human import View
 from tests.command import dond, run_dond
@@ -504,6 +506,14 @@ def test_a_step_shows_both_private_views_and_hides_no_hostile_name_as_markup():
     for drawn in (shown, talk, thoughts(policy(seat_occupant("tough"), first, "lewis"), first.state)):
         assert "<img" not in drawn
         assert "<script" not in drawn
+
+
+@given(st.text() | st.text(min_size=81, max_size=300))
+def test_names_in_a_record_are_shown_printable_and_short(name):
+    record = record_of(DEAL, (name, "x" * 10_000))
+    for shown in (title(record), *seat_names(record)):
+        assert shown.isprintable()
+        assert len(shown) < 250
 
 
 def test_a_replay_shows_what_a_person_typed_as_text_and_how_it_was_read():
