@@ -166,6 +166,16 @@ def test_the_fallback_is_the_one_that_was_stated():
     assert (games.ending == Ending.DISAGREE).all()
 
 
+@pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BUDGET])
+def test_a_model_that_gives_up_where_it_cannot_answer_loses_games_that_count(failure):
+    for fallback, cause, counts in (("forfeit", Cause.FORFEIT, True), ("greedy", None, False), ("end", None, False)):
+        model = LLMPartner(Model(lambda ask: Reply(failure=failure)), fallback=fallback)
+        games = rollout((model, Heuristic()), SCENARIOS, seed=0)
+        assert (games.cause[:, 0] == (cause or games.cause[0, 0])).all() and games.cause[:, 0].all()
+        assert (games.counted == counts).all()
+        assert model.tally[f"fallback_{'budget' if failure == Failure.BUDGET else 'unreachable'}"] > 0
+
+
 def test_rows_fail_and_recover_each_for_itself():
     broken = {"0": Reply(failure=Failure.TIMEOUT), "1": "prose"}
     model = Model(lambda ask: broken.get(ask.prompt[5], first_legal(ask)))
