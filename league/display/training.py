@@ -159,7 +159,7 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
     console.print()
     for play, (label, result) in results.items():
         seats = f"as seat_0 {with_half(result.as_seat[0])}, as seat_1 {with_half(result.as_seat[1])}"
-        line(
+        prose(
             console,
             f"{play} play against {training.config.env.partner} on {label}: "
             f"{with_half(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
@@ -167,13 +167,13 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
         )
     hintless = "" if training.whisper is None else " without hints"
     for name, share in shares.items():
-        line(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")
+        prose(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")
     if training.whisper is not None:
-        line(console, f"hints in practice: {summary(training.whisper.tally)}{training.config.hints.privileged_note}")
+        prose(console, f"hints in practice: {summary(training.whisper.tally)}{training.config.hints.privileged_note}")
     reward = training.plan.reward
     if isinstance(reward, JudgeReward):
         counts = ", ".join(f"{name} {number:,}" for name, number in sorted(reward.judge.tally.items()))
-        line(console, f"judge of style {reward.judge.style} in practice: {counts}")
+        prose(console, f"judge of style {reward.judge.style} in practice: {counts}")
     line(console, f"run folder {directory}: checkpoints, progress.csv, config.yaml")
 
 
