@@ -50,7 +50,7 @@ class Standing(NamedTuple):
         if not self.failed:
             return "it has met nobody"
         failed = f"all its matches failed ({self.failed:,})"
-        return f"{failed}: not reached, it {self.answers}" if self.answers.left_out else failed
+        return f"{failed}: it {self.answers}" if self.answers.left_out else failed
 
 
 def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None = None) -> list[Standing]:
