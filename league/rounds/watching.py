@@ -47,10 +47,13 @@ class Progress(NamedTuple):
 
     @property
     def seconds_left(self) -> float:
-        """Time left at this process's pace so far; ``inf`` before its first match."""
+        """Time left at this process's pace so far; ``inf`` before its first round is over.
+
+        A round begins with practice, which takes far longer than a match: part of a first round says nothing.
+        """
         done = self.rounds + self.matches / self.matches_in_round
         played = done - self.first_round
-        return self.seconds / played * (self.rounds_in_all - done) if played else math.inf
+        return self.seconds / played * (self.rounds_in_all - done) if self.rounds > self.first_round else math.inf
 
 
 class Watcher(Protocol):

@@ -39,6 +39,10 @@ def test_six_rounds_are_counted_from_one_to_six_and_the_closing_measurement_is_n
     assert status(progress).startswith(f"{where} (short games) · ")
 
 
+def test_no_time_is_foretold_before_a_round_is_over():
+    assert status(at(0, 1)).endswith(" · ? left") and status(at(1)).endswith(" · 2 min left")
+
+
 def test_the_progress_line_tells_games_of_matches_from_those_of_practice():
     assert "43,008 games of matches and 93,504 of practice" in status(at(3))
 
