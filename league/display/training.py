@@ -17,7 +17,7 @@ from league.display.figures import with_half
 from league.display.league import WHOLE, duration
 from league.display.tables import fitting, line, print_in_short, prose
 from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
-from league.evaluation.matches import Result
+from league.evaluation.matches import PARTNER, Result
 from league.tasks.hinters import in_words, summary
 from league.training.final_score import ClosingHints, closing_hints, final_score, final_shares
 from league.training.training import Training
@@ -165,6 +165,8 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
             f"{with_half(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
             f"n = {result.points.n:,} games{_dial(training)}{training.config.hints.privileged_note}",
         )
+        for who, answers in result.answers.items():
+            prose(console, answers.sentence(training.config.env.partner if who == PARTNER else who), "yellow")
     hintless = "" if training.whisper is None else " without hints"
     for name, share in shares.items():
         prose(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")

@@ -24,6 +24,8 @@ from league.evaluation.outcomes import Outcomes, outcomes_of
 from league.settings.sections import UNREACHED_BOUND
 from league.tasks.answers import Answers, answers_in, too_seldom
 
+MEMBER, PARTNER = "the member", "its partner"  # as a score's answers name them
+
 
 class PlayError(RunFailure):
     """An occupant failed while it was evaluated: ``who`` it is and its ``cause``; the message adds the seat."""
@@ -104,7 +106,7 @@ class Scores(NamedTuple):
 
 def score(member: Partner, against: Partner, terms: Terms, whisper: Whisper | None = None) -> Result:
     """Play ``member`` against one partner; ``whisper`` advises ``member``. Raises :class:`UnreachedError`."""
-    games, answers = heard(terms.games((member, member), against, whisper=whisper), "the member", "its partner")
+    games, answers = heard(terms.games((member, member), against, whisper=whisper), MEMBER, PARTNER)
     groups, points = scenario_groups(terms.scenarios), _own_points(games, terms)
     first, second = (mean_over_scenarios(own, groups, terms.confidence, ~np.isnan(own)) for own in points)
     return Result(
@@ -147,7 +149,7 @@ def scores(
     groups, deals, points = scenario_groups(terms.scenarios), [], []
     for name in opponents:
         tell(name)
-        games, _ = heard(terms.games((member, member), seat_occupant(name)), "the member", name)
+        games, _ = heard(terms.games((member, member), seat_occupant(name)), MEMBER, name)
         points.append(_own_points(games, terms))
         deals += [each.deal[each.counted].mean() for each in games]
 
