@@ -104,8 +104,8 @@ def test_a_polite_stop_says_how_to_go_on_and_the_run_does(tmp_path, number):
     config = write_settings(tmp_path, 5000)
     process = subprocess.Popen(command("--config", config), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert process.stdout.readline().startswith("starting: 6 members, 5000 rounds")
-    assert process.stdout.readline().startswith("round 1/5000")
+    assert process.stdout.readline().startswith("starting: 6 members and 0 learners, 5000 rounds")
+    assert any(line.startswith("round 1/5000") for line in process.stdout)
     process.send_signal(number)
     _, errors = process.communicate()
     assert process.returncode == 128 + number
