@@ -27,7 +27,6 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from league.cli.shell import RUN_ERROR, Command, config_option, say, whole
 from league.evaluation.model_check import Summary, Tried, client_of, summary, try_positions
-from league.rounds.dry_run import estimate
 from league.settings.read import Config, load_config
 from partners.llm.client import Failure
 from partners.llm.partner import LLMPartner, LocalLLMPartner
@@ -130,6 +129,8 @@ def _in_short(found: Summary) -> str:
 
 def _cost(path: Path | None, config: Config, found: Summary, settings: ServiceSettings, in_flight: int) -> str:
     """What a league takes at this model's pace: questions, tokens, time and money."""
+    from league.rounds.dry_run import estimate  # loads PyTorch
+
     asked = [questions for questions in estimate(config)[0].questions if questions.spec is not None]
     about, most = sum(questions.about for questions in asked), sum(questions.most for questions in asked)
     if not about:

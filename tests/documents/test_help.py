@@ -187,7 +187,9 @@ def test_an_older_name_of_an_option_is_heard_and_not_shown(capsys):
     assert "--target" in options(resolved(["ship", "expert"])[0])
 
 
-@pytest.mark.parametrize("name", ["league", "train", "ship", "evaluate", "play", "report", "web", "catalogue", "data"])
+@pytest.mark.parametrize(
+    "name", ["league", "train", "ship", "evaluate", "play", "report", "web", "catalogue", "data", "llm-check"]
+)
 def test_help_is_printed_without_loading_pytorch(name):
     code = (
         "import sys\nfrom league.cli.main import main\n"
@@ -195,3 +197,10 @@ def test_help_is_printed_without_loading_pytorch(name):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=HERE)
     assert done.stdout.endswith("light\n")
+
+
+def test_the_benchmark_offers_every_suite_there_is():
+    from scripts.bench.rows import SUITES
+    from scripts.benchmark import SUITES as OFFERED
+
+    assert set(OFFERED) == set(SUITES)

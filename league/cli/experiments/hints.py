@@ -17,10 +17,6 @@ from dond_marl.rollout import OccupantError
 from hints import HinterError
 from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option
 from league.display.plane import check_drawable
-from league.experiments.hints.experiment import run
-from league.experiments.hints.figure import draw
-from league.experiments.hints.findings import markdown, write_marks
-from league.experiments.hints.settings import ExperimentConfig
 from league.ledger.run_directory import SETTINGS, new_run
 from league.settings.read import dump, load_config
 
@@ -35,6 +31,11 @@ FIGURE, TABLE, MARKS = "learning_curves.png", "table.md", "marks.csv"
 @click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
 def command(config_path: Path, overrides: tuple[str, ...], plot: Path | None) -> None:
     """Run the experiment; the folder of the run holds the measurements, the table and the figure."""
+    from league.experiments.hints.experiment import run  # PyTorch is loaded from here on
+    from league.experiments.hints.figure import draw
+    from league.experiments.hints.findings import markdown, write_marks
+    from league.experiments.hints.settings import ExperimentConfig
+
     config = load_config(config_path, overrides, ExperimentConfig)
     for path in (Path(FIGURE), *([plot] if plot is not None else [])):
         check_drawable(path)
