@@ -48,7 +48,7 @@ from league.settings.layers import Complaint, Place
 from league.settings.read import Config, ConfigError, load_config
 from league.settings.sections import BackendConfig, BackendName, LoggingConfig
 
-PATIENCE = 0.8  # seconds that a stop waits for the run's next tick, which comes between two steps
+PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes between two steps
 
 
 @click.group(cls=Group, help=__doc__, invoke_without_command=True)

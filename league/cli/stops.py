@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-WITHIN = 1.7  # seconds from the signal to the end of the process, at the latest
+WITHIN = 1.4  # seconds from the signal to the end of the process, at the latest
 LOOK = 0.02  # seconds between two looks of the thread
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 BEFORE = "stopped before anything was begun"
