@@ -77,7 +77,9 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
     except Exception as error:
         raise OccupantNameError(f"{shown(kind)} cannot be made with {shown(parameters)}: {one_line(error)}") from error
     if not isinstance(made, Partner) or not isinstance(made.traits, Traits):
-        raise OccupantNameError(f"{shown(kind)} made no partner but {type(made).__name__}; it needs act(turns) and traits")
+        raise OccupantNameError(
+            f"{shown(kind)} made no partner but {type(made).__name__}; it needs act(turns) and traits"
+        )
     return made
 
 
@@ -107,7 +109,9 @@ def check_parameters(
     unknown = [name for name in parameters if name not in allowed]
     if unknown and not takes_any:
         takes = ", ".join(allowed) or "no parameters"
-        raise OccupantNameError(f"the {what} {shown(kind)} does not take {', '.join(map(shown, unknown))}; it takes {takes}")
+        raise OccupantNameError(
+            f"the {what} {shown(kind)} does not take {', '.join(map(shown, unknown))}; it takes {takes}"
+        )
     needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     missing = [name for name in needed if name not in parameters]
     if missing:

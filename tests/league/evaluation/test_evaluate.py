@@ -214,7 +214,16 @@ def test_the_report_fits_the_screen_and_shortens_no_figure(small, width):
     text = printed(small, width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
-    for words in ("as seat_0", "as seat_1", "share of the best response", "n games", "humans", "utilitarian", "ultimatum", "In short: linear"):
+    for words in (
+        "as seat_0",
+        "as seat_1",
+        "share of the best response",
+        "n games",
+        "humans",
+        "utilitarian",
+        "ultimatum",
+        "In short: linear",
+    ):
         assert words in text
     figures = small.played.figures[BOTH]
     assert f"{figures.points.mean:.2f} ±{figures.points.margin:.2f}" in text and "77.9%" in text
