@@ -56,9 +56,16 @@ def test_twenty_kills_leave_the_same_ledger_as_none(tmp_path):
     killed_to_the_same_ledger(tmp_path, kills=20, rounds=150)
 
 
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory) -> str:
+    """The fingerprint of three rounds played at one go."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    assert run("--config", write_settings(folder, 3)).returncode == 0
+    return fingerprint(folder / "runs" / "0001")
+
+
 @pytest.mark.parametrize("moment", ["first match", "mid round", "after the last match", "after a commit"])
-def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_path, moment):
-    assert run("--config", write_settings(tmp_path, 3, "whole")).returncode == 0
+def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_path, moment, uninterrupted):
     config = write_settings(tmp_path, 3, "killed")
     script = tmp_path / "kill.py"
     script.write_text(
@@ -96,7 +103,7 @@ def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_pat
     with Ledger(folder / "ledger.sqlite") as ledger:
         assert ledger.next_round == {"first match": 0, "mid round": 1}.get(moment, 2)
     assert run("--resume", folder).returncode == 0
-    assert fingerprint(folder) == fingerprint(tmp_path / "whole" / "0001")
+    assert fingerprint(folder) == uninterrupted
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -204,9 +211,11 @@ def test_a_run_killed_before_it_began_is_begun_by_its_own_folder_and_hides_no_ot
     assert run("--config", config).returncode == 0
     (tmp_path / "runs" / "0002").mkdir()  # killed between making the folder and beginning the ledger
     newest = run("--config", config, "--resume")
-    assert newest.returncode == 0 and "0001" in newest.stdout and "0002" not in newest.stdout
+    passed_over = f"{tmp_path / 'runs' / '0002'} is passed over: it never began"
+    assert newest.returncode == 0 and passed_over in newest.stdout
+    assert f"run folder {tmp_path / 'runs' / '0001'}" in newest.stdout
     Ledger(tmp_path / "runs" / "0002" / "ledger.sqlite").close()  # ... or between opening and beginning it
-    assert "0002" not in run("--config", config, "--resume").stdout
+    assert passed_over in run("--config", config, "--resume").stdout
     assert run("--config", config, "--resume", tmp_path / "runs" / "0002").returncode == 0
     assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
 

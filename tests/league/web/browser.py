@@ -7,7 +7,6 @@ import signal
 import socket
 import sqlite3
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.command import HERE, PROGRAM
+from tests.killing import run
 
 ROOT = Path(__file__).resolve().parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -43,11 +43,10 @@ LEARNER = """learners:
 
 
 def small_league(folder: Path, rounds: int, *, learner: bool = False, block: int = 8) -> Path:
-    """Play a small league under ``folder``, by the real script; its run."""
+    """Play a small league under ``folder``; its run."""
     told = SETTINGS.replace("ROUNDS", str(rounds)).replace("BLOCK", str(block))
     (folder / "league.yaml").write_text(told.replace("LEARNERS", LEARNER if learner else ""))
-    command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", "league.yaml"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = run("--config", "league.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     return max((folder / "runs" / "league").iterdir())
 
