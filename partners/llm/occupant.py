@@ -59,7 +59,7 @@ def llm(
 ) -> LLMPartner:
     """A language model that is asked what it would say: a service, or a model on this machine.
 
-    Source: this project's specification, hint provider ``llm``.
+    Source: this project.
 
     ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``, which goes to ``base_url``, a gateway, if one is given;
     ``openai`` for any server that speaks OpenAI's protocol at ``base_url`` (up to its ``/v1``), with a key in
