@@ -147,7 +147,7 @@ class Training:
         return Held(self.learner.decisions, copies, {**describe(self.learner.network), **about, **paid})
 
     def restore(self, path: Path) -> None:
-        """Resume from a checkpoint of :meth:`save`. Raises :class:`CheckpointError`."""
+        """Resume from a checkpoint of :meth:`Held.save`. Raises :class:`CheckpointError`."""
         weights = load_checkpoint(path)
         shape, about = weights.network().shape, weights.about  # it is one of this build
         if not {"counters", "past"} <= about.keys():

@@ -1,6 +1,6 @@
 """The documentation as a site: ``python -m scripts.docs_site.build``, or ``make docs``.
 
-The pages are the Markdown files of ``docs``, which also read well by themselves, and two from the top of the
+The pages are the Markdown files of ``docs``, which also read well by themselves, and three from the top of the
 repository. They are copied to ``build/docs`` first: links that lead out of ``docs`` end there in a page that shows the
 file, so that the site holds everything that it points to. The build is strict: a link or an anchor that leads nowhere
 fails it.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE, SITE = ROOT / "build" / "docs", ROOT / "site"
-TOP = ("CONTRIBUTING.md", "CHANGELOG.md")  # pages that lie beside docs
+TOP = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")  # pages that lie beside docs
 SHOWN = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".txt": "text"}  # files that a page can show
 LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(\))")
 

@@ -202,7 +202,7 @@ def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evalua
     assert {each.exploiter for each in one.exploiters} == {"hunter", "hunter@1"}
     assert one.exploitability is not None and all(each.gain[0] > 0 for each in one.exploitability)
     assert evaluated.notes == (
-        "a network plays its likeliest acts",
+        "a network of the league plays its likeliest act every time (greedy)",
         "main was paid partner_seeker in practice, not only its own points",
     )
 

@@ -302,11 +302,6 @@ def start_and_wait(folder: Path, updates: int, *arguments: object) -> subprocess
     raise AssertionError(process.communicate())
 
 
-def test_settings_are_asked_for(tmp_path):
-    done = run("--algo", "ppo", cwd=tmp_path)
-    assert done.returncode == 2 and "--config FILE is needed" in done.stderr
-
-
 def test_a_run_killed_and_resumed_ends_with_the_same_bits(tmp_path):
     whole, folder = tmp_path / "whole", tmp_path / "runs" / "0001"
     path = write_settings(tmp_path, 2000)

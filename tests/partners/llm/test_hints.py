@@ -249,7 +249,11 @@ def test_in_an_environment_too():
 def test_every_report_of_a_privileged_run_says_so(tmp_path, model, capsys):
     assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}", "hints.privileged=true") == 0
     lines = capsys.readouterr().out.splitlines()
-    reports = [line for line in lines if line.startswith(("starting", "greedy play against", "sampled", "hints in"))]
+    reports = [
+        line
+        for line in lines
+        if line.startswith(("starting", "greedy play against", "sampled play against", "hints in"))
+    ]
     assert len(reports) == 4 and all("PRIVILEGED" in line for line in reports)
 
 
