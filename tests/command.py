@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,14 @@ HERE = {**os.environ, "PYTHONPATH": str(ROOT)}  # whatever is installed: these s
 def dond(*words: object, overrides: Iterable[str] = ()) -> int:
     """Its exit code."""
     return main([*map(str, words), *(word for override in overrides for word in ("--set", override))])
+
+
+def in_process(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run it here, where the heavy libraries are loaded already, and keep what it prints."""
+    out, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors), chdir(cwd or Path.cwd()):
+        code = dond(*words)
+    return subprocess.CompletedProcess(["dond", *map(str, words)], code, out.getvalue(), errors.getvalue())
 
 
 def run_dond(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:

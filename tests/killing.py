@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import random
 import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import chdir, closing, redirect_stderr, redirect_stdout
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.command import dond
+from tests.command import in_process
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "league.py"
 
@@ -25,12 +24,7 @@ def run(*arguments: object, cwd: Path | None = None, env: Any = None) -> subproc
     """``dond league`` to its end: in this process, which has PyTorch loaded; in one of its own with ``env``."""
     if env is not None:
         return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, cwd=cwd, env=env)
-    out, errors = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(errors), chdir(cwd or Path.cwd()):
-        code = dond("league", *arguments)
-    return subprocess.CompletedProcess(
-        ["dond", "league", *map(str, arguments)], code, out.getvalue(), errors.getvalue()
-    )
+    return in_process("league", *arguments, cwd=cwd)
 
 
 def killed_and_resumed(whole: Path, killed: Path, folder: Path, kills: int, rounds: int) -> None:

@@ -58,7 +58,7 @@ HOW = {
     "dond report --run runs/league": How(),
     "dond catalogue": How(),
     "dond train --algo ppo --hint none --config configs/ppo_config.yaml": How(STEPS),
-    "dond train --algo reinforce --hint expert --config configs/reinforce_config.yaml": How(STEPS),
+    "dond train --algo reinforce --hint expert --config configs/reinforce_config.yaml": How(STEPS, slow=True),
     "python scripts/train.py --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
     "dond train --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
     "dond train --resume": How(),
@@ -72,7 +72,7 @@ HOW = {
         ("rounds=5", "rounds=1"),
         slow=True,
     ),
-    "dond league --resume": How(),
+    "dond league --resume": How(slow=True),
     "dond experiment compare configs/league_quick.yaml configs/league_win_rate.yaml": How(
         f"{SMALL} --set league.rounds=1 --set env.max_turns=2 --set heldout=[tough] --set members=[heuristic]",
         slow=True,

@@ -23,14 +23,14 @@ from league.training.final_score import final_score
 from league.training.progress_log import COLUMNS
 from league.training.training import PAST_SELVES, Training, begin, train
 from partners.network.checkpoint import load_checkpoint
-from tests.command import dond, train_command
+from tests.command import dond, in_process, train_command
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "scripts" / "train.py"
 CLOCK = {"seconds", "decisions_per_second"}
 SETTINGS = """
-env: {scenarios: lewis, split: train}
+env: {scenarios: lewis, split: train, max_turns: 4}
 training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 2, hidden: [8], num_train_steps: STEPS, seed: 3}
 logging: {output_dir: "FOLDER", tensorboard: false, save_every: 100}
 """
@@ -286,8 +286,9 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, str(SCRIPT), *map(str, arguments)]
 
 
-def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, **options)
+def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """``dond train`` to its end, in this process, which has PyTorch loaded."""
+    return in_process("train", *arguments, cwd=cwd)
 
 
 def start_and_wait(folder: Path, updates: int, *arguments: object) -> subprocess.Popen[str]:
