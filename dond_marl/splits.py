@@ -43,6 +43,13 @@ def action_index(act_type: NDArray[np.int8], oA: NDArray[np.int8], max_count: in
     return np.where(act <= Act.INSIST, act * size + offer, 2 * size + act - Act.AGREE)
 
 
+def certain(act_type: NDArray[np.int8], oA: NDArray[np.int8], max_count: int) -> NDArray[np.float64]:
+    """The probabilities of numbered acts, ``[B, 2K + 3]``, of whoever is sure to play these."""
+    probs = np.zeros((len(act_type), action_count(max_count)))
+    probs[np.arange(len(act_type)), action_index(act_type, oA, max_count)] = 1.0
+    return probs
+
+
 def action_at(index: NDArray[np.int64] | int, max_count: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """The act types ``[B]`` and offers ``[B, 3]`` of numbered acts ``[B]``: the inverse of :func:`action_index`."""
     number = np.asarray(index, dtype=np.int64)

@@ -13,7 +13,9 @@ import mmap
 import os
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import NamedTuple
 
 from dond_marl.seats import Decisions, Partner, Traits, Turns
@@ -144,21 +146,21 @@ def asking(member: str) -> Iterator[None]:
 
 def watched(member: str, partner: Partner) -> Partner:
     """The partner, whose questions are put on the page under the name of the member where this is a worker."""
-    return partner if _page is None else Watched(member, partner)
+    return partner if _page is None else Within(partial(asking, member), partner)
 
 
-class Watched:
-    """A partner whose questions are put on the page."""
+class Within:
+    """A partner that answers in a context, which is entered anew for every question."""
 
-    def __init__(self, member: str, partner: Partner) -> None:
-        self._member, self._partner = member, partner
+    def __init__(self, context: Callable[[], AbstractContextManager[None]], partner: Partner) -> None:
+        self._context, self._partner = context, partner
 
     @property
     def traits(self) -> Traits:
         return self._partner.traits
 
     def act(self, turns: Turns) -> Decisions:
-        with asking(self._member):
+        with self._context():
             return self._partner.act(turns)
 
     def __getattr__(self, name: str) -> object:

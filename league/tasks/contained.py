@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.tasks import blame
 
 
@@ -46,26 +45,6 @@ class Remains:
 
 
 REMAINS = Remains()
-
-
-class Contained:
-    """A partner of another package. ``member`` is its name in the league."""
-
-    def __init__(self, member: str, partner: Partner) -> None:
-        self._member, self._partner = member, partner
-
-    @property
-    def traits(self) -> Traits:
-        return self._partner.traits
-
-    def act(self, turns: Turns) -> Decisions:
-        with contained(self._member):
-            return self._partner.act(turns)
-
-    def __getattr__(self, name: str) -> object:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._partner, name)
 
 
 @contextlib.contextmanager

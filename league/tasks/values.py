@@ -13,7 +13,7 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -29,8 +29,8 @@ from dond_marl.seats import Bools, Int8s, Partner, costs_to_ask
 from league.settings.sections import UNREACHED_BOUND, EnvConfig
 from league.settings.training import HintsConfig
 from league.tasks.answers import Answers, causes_of, counted_in, too_seldom, unreached_in
-from league.tasks.blame import asking, watched
-from league.tasks.contained import Contained, contained
+from league.tasks.blame import Within, asking, watched
+from league.tasks.contained import contained
 from partners.catalogue import PARTNERS
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ def seated(who: Seated, place: Place, greedy: bool = False) -> Partner:
         assert who.member.spec is not None
         if kinds_in(who.member.spec) & (catalogue().keys() - PARTNERS.keys()):
             with contained(who.name):
-                return watched(who.name, Contained(who.name, _occupant(who.member.spec)))
+                return watched(who.name, Within(partial(contained, who.name), _occupant(who.member.spec)))
         return watched(who.name, _occupant(who.member.spec))
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dond_marl.game import Act, Disagree
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
-from dond_marl.splits import action_count, action_index
+from dond_marl.splits import certain
 from partners.network.network import PolicyNetwork, copy_of, masked
 from partners.network.plain import numbered
 from partners.network.shape import RELUCTANCE as RELUCTANCE
@@ -60,9 +60,7 @@ class NetworkPartner:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         if self.greedy:
             decisions = self.act(turns)
-            probs: Doubles = np.zeros((turns.size, action_count(max_count)))
-            probs[np.arange(turns.size), action_index(decisions.act_type, decisions.oA, max_count)] = 1.0
-            return probs
+            return certain(decisions.act_type, decisions.oA, max_count)
         with torch.no_grad(), _threads_for(turns.size):
             logits = self._forward(turns)[2]
         parts = torch.softmax(logits, dim=1).permute(2, 0, 1)[: turns.size].double().numpy()  # [B, 4, W]

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Doubles, Floats, Traits, Turns, constant
-from dond_marl.splits import action_count, action_index, grid
+from dond_marl.splits import certain, grid
 from partners.network.pair import NETWORK, CheckpointError, read_pair, shape_of, tensors_of
 from partners.network.shape import MASKED, PARTS, RELUCTANCE, STEP, NetworkShape, item_columns
 
@@ -103,9 +103,7 @@ class PlainPartner:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         if self.greedy:
             decisions = self.act(turns)
-            probs: Doubles = np.zeros((turns.size, action_count(max_count)))
-            probs[np.arange(turns.size), action_index(decisions.act_type, decisions.oA, max_count)] = 1.0
-            return probs
+            return certain(decisions.act_type, decisions.oA, max_count)
         parts = self._parts(turns).astype(np.float64)
         return numbered(parts / parts.sum(axis=2, keepdims=True), max_count)
 
