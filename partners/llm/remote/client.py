@@ -117,8 +117,8 @@ class RemoteClient:
                 try:
                     return future.result(timeout=_TOLD_EVERY_S)
                 except TimeoutError:
-                    if future.done():
-                        raise
+                    if future.done():  # at that very moment, or with a time-out of its own
+                        return future.result()
                     self._notices.tell()
         except BaseException:
             future.cancel()
@@ -220,7 +220,7 @@ class RemoteClient:
                 self._notices.heard(answer)
             if answer.wait_s is not None:
                 return answer
-            return replace(answer, wait_s=self.policy.wait(attempt, request.share(attempt)))
+            return replace(answer, wait_s=self.policy.wait(attempt, request.share(attempt)), asked=False)
 
         answer = await session.gate.through(send, deadline)
         if answer is None or (isinstance(answer, Trouble) and answer.failure is Failure.BUDGET):

@@ -84,4 +84,4 @@ def _words(trouble: Trouble) -> str:
 
 
 def _wait(trouble: Trouble) -> str:
-    return "" if trouble.wait_s is None else f" for {duration(trouble.wait_s)}"
+    return "" if trouble.wait_s is None or not trouble.asked else f" for {duration(trouble.wait_s)}"

@@ -93,7 +93,8 @@ class Trouble:
     retry: bool = True  # whether another try may do better
     everyone: bool = False  # whether all requests should wait, not this one alone
     sent: bool = True  # whether the service may have worked on it, and may charge for that
-    wait_s: float | None = None  # what the service asks for (Retry-After), in seconds
+    wait_s: float | None = None  # seconds to wait before another try
+    asked: bool = True  # whether the service asks for that wait (Retry-After), not the policy
     status: int | None = None  # of HTTP, where there was an answer
     words: str = ""  # the service's first words about it, one line without the key
 

@@ -40,7 +40,7 @@ class Wire:
             raise SetupError("remote models need the package groq: pip install groq") from None
         from partners.llm.remote.body import bounded
 
-        self.url, self._key = url, key
+        self.url, self._secret = url, "" if key == NO_KEY else key
         headers: dict[str, Any] = {"Accept-Encoding": "identity"}
         if not groq:
             headers |= {name: Omit() for name in _groqs_headers()} | {"Authorization": f"Bearer {key}"}
@@ -80,9 +80,9 @@ class Wire:
                 return Trouble(Failure.GARBLED, retry=False, words=str(cause))
             untrusted = _certificate(cause)
             if untrusted is not None:
-                return _Untrusted(one_line(untrusted.verify_message, self._key))
+                return _Untrusted(one_line(untrusted.verify_message, self._secret))
             sent = not isinstance(cause, httpx.ConnectError)
-            return Trouble(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self._key))
+            return Trouble(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self._secret))
 
     async def close(self) -> None:
         await self._sdk.close()
