@@ -66,9 +66,12 @@ class ReplyCache:
         raise TypeError("a cache lives in one process: open its path there, with writes=False")
 
     def get(self, key: str, attempt: int) -> Reply | None:
-        """What came of one try of a question, if it is known."""
-        with self._lock:
-            row = self._file.execute(_SELECT, (key, attempt)).fetchone()
+        """What came of one try of a question, if it is known. Raises :class:`CacheError`."""
+        try:
+            with self._lock:
+                row = self._file.execute(_SELECT, (key, attempt)).fetchone()
+        except sqlite3.Error as error:
+            raise CacheError(f"the cache {self.path} cannot be read ({error})") from None
         if row is None:
             return None
         text, finished, failure, *usage = row
