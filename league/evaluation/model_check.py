@@ -61,10 +61,12 @@ def try_positions(partner: LLMPartner, number: int) -> Iterator[Tried]:
     for turns in positions(number):
         (prompt,), (legal,) = partner.template.render(turns, partner.history_cap), legal_rows(turns)
         ask = Ask(prompt, legal)
+        before = client.latest if isinstance(client, RemoteClient) else None
         began = time.monotonic()
         (reply,) = client.complete([ask])
         seconds = time.monotonic() - began
         latest = client.latest if isinstance(client, RemoteClient) else None
+        latest = None if latest is before else latest  # nothing was sent
         status = None if latest is None else latest.status
         yield Tried(turns, reply, partner.read(ask, reply), seconds if latest is None else latest.seconds, status)
 
