@@ -15,9 +15,9 @@ EXPERT = Path(__file__).parents[1] / "experts" / "ppo.json"
 KINDS = ("ppo", "supervised")
 PEOPLE = "human dialogues"  # what a cloned checkpoint notes under "taught_by"
 HOW_TO_TEACH = (
-    "The supervised expert is taught by human dialogues, whose license lets nobody ship it: make it with `python "
-    "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=FOLDER`, FOLDER holding the "
-    "published files"
+    "The supervised expert is taught by human dialogues, whose license lets nobody ship it: make it with "
+    "`dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=FOLDER`, FOLDER holding the published "
+    "files"
 )
 
 
