@@ -116,7 +116,8 @@ def evaluate(
     scenarios = scenarios_of(source, sample, seed)
     sighted = {name: player, opponent: partner}
     notes = [f"{who} sees what its seat cannot see" for who, p in sighted.items() if p.traits.privileged]
-    protocols = {who: GREEDY if p.traits.deterministic else SAMPLED for who, p in sighted.items() if p.traits.learned}
+    networks = {who: p for who, p in sighted.items() if p.traits.learned and not p.traits.costly}
+    protocols = {who: GREEDY if p.traits.deterministic else SAMPLED for who, p in networks.items()}
     notes += [f"{who} {PROTOCOLS[played]}" for who, played in protocols.items()]
 
     terms = Terms(source, scenarios, rules, seed, confidence)
