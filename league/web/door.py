@@ -79,7 +79,7 @@ class Door:
         return self._key is not None and _same(given, self._key)
 
     def _kept_key(self, scope: Scope) -> Response:
-        """The same address without the key, which goes into a cookie that no script reads."""
+        """The same page, or the first where more was asked; the key goes into a cookie that no script reads."""
         asked = parse_qs(scope["query_string"].decode("latin-1"))
         rest = str(scope["path"]) if len(asked) == 1 else "/"
         answer = RedirectResponse(rest if not rest.startswith("//") else "/", 303)
@@ -183,12 +183,19 @@ def _welcome(handle: Any) -> Any:
 def _foreign(headers: Headers) -> Refusal | None:
     """What another site's page asks for: its reading is prevented by browsers, its acting is here."""
     origin, host = headers.get("origin"), headers.get("host", "")
-    if origin is not None and urlsplit(origin).netloc != host:
+    if origin is not None and _place(origin) != host:
         return Refusal(403, "another site may not ask for this page")
     site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode", "navigate")
     if site in ("cross-site", "same-site") and mode != "navigate":  # a link may lead here, a picture or script not
         return Refusal(403, "another site may not ask for this page")
     return None
+
+
+def _place(address: str) -> str | None:
+    try:
+        return urlsplit(address).netloc
+    except ValueError:  # such as of "http://["
+        return None
 
 
 def _unusual(scope: Scope) -> Refusal | None:

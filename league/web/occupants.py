@@ -10,15 +10,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from dond_marl.errors import shown
+from dond_marl.errors import DondError, shown
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_occupant, spec_name
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
-from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioError, ScenarioSource, open_source
+from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioSource, open_source
 from dond_marl.seats import Partner, Whisper
 from league.settings.training import HintMode, HintsConfig
 from league.web.allowed import Allowed
-from league.web.league.follower import Follower, RunViewError
+from league.web.league.follower import Follower
 
 HINT_MODES: tuple[str, ...] = get_args(HintMode)
 WRITTEN = "written"  # the key of an occupant that is typed
@@ -39,8 +39,8 @@ SOURCE_WORDS = {
     "self_play": "Published self-play",
     "dialogues": "Published dialogues",
 }
-# Mistakes of a person or in a file, shown in a line.
-MISTAKES = (OccupantNameError, ScenarioError, DataError, RunViewError, ValueError, OSError)
+# Mistakes of a person, in a file or of somebody who was asked, shown in a line.
+MISTAKES = (DondError, ValueError, OSError)
 
 
 class Candidate(NamedTuple):
@@ -128,7 +128,7 @@ def seat(candidate: Candidate) -> tuple[Partner, str]:
 
 
 def rules_of(candidate: Candidate) -> Rules | None:
-    """The rules that a member of a league knows; ``None`` for those who play by any. Raises :class:`RunViewError`."""
+    """The rules that a member of a league knows; ``None`` for those who play by any. Raises one of ``MISTAKES``."""
     if candidate.run is None:
         return None
     with Follower(candidate.run) as follower:

@@ -7,7 +7,6 @@ from functools import partial
 
 from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord
-from dond_marl.rollout import OccupantError
 from league.web.arena.view import MOST_REMOTE, SIZES, Match, figures_table, landing_chart, meet
 from league.web.aside import LONGEST_MATCH, Hurried, aside
 from league.web.elements import Tag, button, html, in_a_sentence, select, text_input
@@ -66,7 +65,7 @@ class ArenaPage:
         self._go.set(disabled=True).say("They are playing …")
         try:
             match = await aside(self._played)
-        except (*MISTAKES, OccupantError) as mistake:
+        except MISTAKES as mistake:
             self._problem.say(in_a_sentence(mistake))
             return
         finally:

@@ -104,20 +104,26 @@ class Follower:
         with self._lock:
             if self._config is None or self._history is None:
                 return None
-            return self._picture(self._config, self._history)
+            try:
+                return self._picture(self._config, self._history)
+            except LedgerError as error:
+                raise RunViewError(str(error)) from None
 
     def rules(self) -> Rules:
         """What the league's matches are played by. Raises :class:`RunViewError`."""
         return self._settings().env.rules()
 
     def described(self) -> list[tuple[str, str]]:
-        """Everybody who takes part, with a sentence. Raises :class:`RunViewError`."""
+        """Everybody who takes part, with a sentence. Raises :class:`RunViewError` or ``LedgerError``."""
         self._settings()
         states = self._ledger.states()
         return [(member.name, sentence(member, states.get(member.name))) for member in self._ledger.members()]
 
     def seat(self, name: str) -> Partner:
-        """A member with the weights that it has now. Raises :class:`RunViewError`."""
+        """A member with the weights that it has now.
+
+        Raises :class:`RunViewError`, ``LedgerError`` or what making it raises, such as ``BlobError``.
+        """
         self._settings()
         member = next((member for member in self._ledger.members() if member.name == name), None)
         if member is None:

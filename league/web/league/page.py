@@ -30,6 +30,7 @@ class LeaguePage:
     def __init__(self, leagues: Leagues, first: Path | None = None) -> None:
         self._leagues = leagues
         self._picture: Picture | None = None
+        self._seen = False  # whether the run, begun or not, was looked at
         runs = leagues.known()
         self._runs = {str(number): run for number, run in enumerate(runs)}
         self._run = first if first in runs else runs[0] if runs else None
@@ -54,22 +55,28 @@ class LeaguePage:
 
     def _choose(self, key: str) -> None:
         if key in self._runs:
-            self._run, self._picture = self._runs[key], None
+            self._run, self._picture, self._seen = self._runs[key], None, False
+            self._problem.say("")
+            self._waiting.say(f"Reading {self._run} …").set(hidden=False)
+            self._grid.set(hidden=True)
 
     async def _look(self) -> None:
         run = self._run
         assert run is not None
         try:
             picture = await aside(self._leagues.look, run)
-            if run != self._run or picture is self._picture:
+            if run != self._run or (self._seen and picture is self._picture):
                 return
             parts = await aside(_parts, picture)
         except (RunViewError, Busy) as error:
             self._problem.say(in_a_sentence(error))
             self._waiting.set(hidden=True)
+            self._seen = False  # so that the next look, if it is a good one, takes this back
+            return
+        if run != self._run:
             return
         self._problem.say("")
-        self._picture = picture
+        self._picture, self._seen = picture, True
         self._waiting.say(f"{run} has not begun yet.")
         self._waiting.set(hidden=picture is not None)
         self._grid.set(hidden=picture is None)

@@ -134,6 +134,7 @@ class Actions:
             self._problem.say(f"Not legal: {rule}.")
             return
         if warning(action_of(act, self._kept), view) and self._armed is not act:
+            self._label(view, self._kept)  # of another act that was armed
             self._armed = act
             label, detail = self._buttons[act][1:]
             label.say("Really?")

@@ -68,12 +68,15 @@ class PlayPage:
         except MISTAKES as mistake:
             self._setup.complain(in_a_sentence(mistake))
             return
+        if self._place.is_deleted:  # the window was closed meanwhile
+            return
         self._sitting, self._number, self._played = sitting, 0, []
         self._deal(sitting.seat_of(0))
 
     def _deal(self, seat: int, scenarios: Scenarios | None = None) -> None:
         sitting = self._sitting
         assert sitting is not None
+        self._leave()  # a game that a second click has begun
         events: asyncio.Queue[Event] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
@@ -81,7 +84,7 @@ class PlayPage:
             loop.call_soon_threadsafe(events.put_nowait, event)
 
         game = LiveGame(sitting, self._number, seat, hear, scenarios)
-        self._game, self._board, self._open_view = game, None, None
+        self._game, self._events, self._board, self._open_view = game, events, None, None
         self._typed: dict[int, str] = {}  # the person's own words, by turn
         self._lay_out(sitting, game)
         game.start()
@@ -246,7 +249,7 @@ class PlayPage:
         if key == "escape":
             self._actions.refuse()
             return
-        if key[0] in "+-" and key[1:] in ("1", "2", "3") and self._board is not None and self._open_view is not None:
+        if key[:1] in "+-" and key[1:] in ("1", "2", "3") and self._board is not None and self._open_view is not None:
             self._board.shift(int(key[1]) - 1, 1 if key[0] == "+" else -1)
         for act, letter in KEYS.items():
             if letter == key:
@@ -267,3 +270,4 @@ class PlayPage:
         game, self._game = self._game, None
         if game is not None:
             game.leave()
+            self._events.put_nowait(Broken("left"))  # nobody shows it; who follows the game ends
