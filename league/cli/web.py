@@ -74,7 +74,8 @@ def command(
     alone, allowed = is_loopback(host), Allowed((runs, RUNS), anything=open_paths)
     key = secrets.token_urlsafe(24) if keyed or not alone else None
     pages.build(Desk(leagues.known, book, RUNS, data_dir, pause, allowed), leagues, folder, key, alone=alone)
-    named = f"[{host}]" if ":" in host else host if host != "0.0.0.0" else socket.gethostname()  # noqa: S104  # all of them
+    reached = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104  # every address of this machine
+    named = f"[{reached}]" if ":" in reached else reached
     address = f"http://{named}:{port}{'/league' if run else '/'}{f'?{KEY}={key}' if key else ''}"
     say(f"open {address} in a browser{' on this machine' if alone else ''}; Ctrl-C stops it")
     if not no_browser:

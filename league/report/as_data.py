@@ -22,7 +22,7 @@ def as_csv(report: Report) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEADER)
     for number, sentence in enumerate(report.abstract, start=1):
-        writer.writerow(["abstract", "sentence", str(number), *_written(sentence)])
+        writer.writerow(map(inert, ("abstract", "sentence", str(number), *_written(sentence))))
     for section in report.sections:
         for item, name, cell in rows_of(section):
             writer.writerow(map(inert, (section.key, item, name, *_written(cell))))

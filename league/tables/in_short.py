@@ -40,10 +40,13 @@ def _lost(played: Line, best: Line) -> str:
         return "Nothing is lost to the best response in these games."
     unclosed = (most.deals.mean - own.deals.mean) * _known(most.points_agreed.mean)
     seats = [best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS]
-    return (
-        f"It falls short by {gap:.2f} points, {unclosed:.2f} of them for want of a deal and {gap - unclosed:.2f} in "
-        f"deals that give it less: by {seats[0]:.2f} as seat_0, by {seats[1]:.2f} as seat_1."
-    )
+    if unclosed <= 0:  # it closes no fewer deals
+        where = "all of them in deals that give it less"
+    elif unclosed >= gap:  # its deals give it no less
+        where = "all of them for want of a deal"
+    else:
+        where = f"{unclosed:.2f} of them for want of a deal and {gap - unclosed:.2f} in deals that give it less"
+    return f"It falls short by {gap:.2f} points, {where}: by {seats[0]:.2f} as seat_0, by {seats[1]:.2f} as seat_1."
 
 
 def of_league(cross: CrossPlay, standings: Sequence[Standing], confidence: float, mains: Sequence[str]) -> str:

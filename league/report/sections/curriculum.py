@@ -43,7 +43,9 @@ def _span(config: Config, played: Sequence[int]) -> str:
     """The rounds of a stage, from 1; the closing measurement by its name."""
     rounds = [number + 1 for number in played if config.league.phase(number) != "measures"]
     closing = ["the closing measurement"] if len(rounds) < len(played) else []
-    return " and ".join([*([f"{rounds[0]} to {rounds[-1]}"] if rounds else []), *closing])
+    first, last = (rounds or [0])[0], (rounds or [0])[-1]
+    span = [] if not rounds else [str(first)] if first == last else [f"{first} to {last}"]
+    return " and ".join([*span, *closing])
 
 
 def lineage(
