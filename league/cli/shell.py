@@ -143,7 +143,8 @@ class WritableFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(value).expanduser()
-        if not (self.allow_dash and str(value) == "-") and (path.is_dir() or not os.access(path.parent, os.W_OK)):
+        other = path.exists() and not path.is_file()  # a folder, or a device, which a file must not replace
+        if not (self.allow_dash and str(value) == "-") and (other or not os.access(path.parent, os.W_OK)):
             self.fail(f"{value}: no file can be written there; name one in a folder that exists", param, ctx)
         return path
 

@@ -17,7 +17,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from dond_marl.game import SEATS
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import replacing, write_whole
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import CurvePoint
 from league.standings.findings import Findings, Solution
@@ -42,8 +42,8 @@ def as_named(cell: str) -> str:
 
 
 def write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """Rows of text, the header first; every cell is inert."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    """Rows of text, the header first; every cell is inert. The file is written whole or not at all."""
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([inert(cell) for cell in row] for row in rows)
 
 
