@@ -19,7 +19,8 @@ from league.display.tables import fitting, line, print_in_short, prose
 from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
 from league.evaluation.matches import PARTNER, Result
 from league.tasks.hinters import in_words, summary
-from league.training.final_score import ClosingHints, closing_hints, final_score, final_shares
+from league.tasks.questions import hints_asked
+from league.training.final_score import OWN_SHARE, ClosingHints, closing_hints, final_score, final_shares
 from league.training.training import Training
 from partners.judges.judge import JudgeReward
 from partners.learning.rewards import OWN
@@ -59,7 +60,8 @@ class TrainWatcher:
         )
         if (coming := closing_hints(training)) is not None:
             left, hints = max(config.training.num_train_steps - learner.decisions, 0), config.hints
-            asks = round(left * (1 - hints.dropout) / hints.cadence_k)
+            games = round(left * OWN_SHARE / config.env.max_turns)
+            asks = hints_asked(hints, games, left, "", "").about
             line(self._console, f"about {asks:,} hints are asked in practice, and {coming.asks:,} or so at the end")
         line(self._console, f"run folder {directory}")
         self._printed = learner.decisions

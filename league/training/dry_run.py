@@ -11,9 +11,8 @@ from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked, lasting
+from league.training.final_score import OWN_SHARE
 from league.training.training import Training, begin
-
-OWN_SHARE = 4  # of the turn limit: a game takes about a quarter of it in own decisions
 
 
 def plan_of(config: TrainConfig) -> list[str]:

@@ -15,6 +15,8 @@ from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.training.training import Training
 from partners.network.partner import NetworkPartner
 
+OWN_SHARE = 4  # of the turn limit: a game takes about a quarter of it in own decisions
+
 
 class ClosingHints(NamedTuple):
     """What the closing evaluation asks of a hinter that costs something; counts and seconds are about right."""
@@ -44,7 +46,7 @@ def closing_hints(training: Training) -> ClosingHints | None:
     if schedule is None or not _costly(training):
         return None
     games = 2 * 2 * _terms(training, hinted=True).scenarios.size  # in both seats, greedy and sampled
-    per_game = learner.decisions / training.games if training.games else training.config.env.max_turns / 4
+    per_game = learner.decisions / training.games if training.games else training.config.env.max_turns / OWN_SHARE
     asks = round(games * max(per_game / schedule.cadence_k, 1.0))
     asked = schedule.tally["asked"]
     return ClosingHints(games, asks, asks * training.seconds / asked if asked else math.nan)
