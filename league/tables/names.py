@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dond_marl.occupants import short_names
-from league.tables.blocks import Report, Section, reworded
+from league.tables.blocks import Report, Section, Text, reworded
 
 
 def with_short_names(section: Section, names: Iterable[str]) -> Section:
@@ -13,16 +13,27 @@ def with_short_names(section: Section, names: Iterable[str]) -> Section:
 
     What is written for a program keeps the specs: call this for people alone.
     """
-    short = short_names(names)
-    changed: Section = reworded(section, lambda text: renamed(text, short))
-    return changed._replace(notes=(*changed.notes, *(f"{name} is {spec}." for spec, name in short.items())))
+    return _explained(section, short_names(names))
 
 
 def report_with_short_names(report: Report, names: Iterable[str]) -> Report:
     """The report with short names, which are said in the notes of its first section."""
     short = short_names(names)
-    changed: Report = reworded(report, lambda text: renamed(text, short))
-    return changed._replace(sections=(with_short_names(report.sections[0], short), *changed.sections[1:]))
+    head: Report = reworded(report._replace(sections=()), lambda text: renamed(text, short))
+    first, *others = report.sections
+    return head._replace(sections=(_explained(first, short), *(_changed(section, short) for section in others)))
+
+
+def _explained(section: Section, short: Mapping[str, str]) -> Section:
+    changed = _changed(section, short)
+    return changed._replace(notes=(*changed.notes, *(f"{name} is {spec}." for spec, name in short.items())))
+
+
+def _changed(section: Section, short: Mapping[str, str]) -> Section:
+    """The section with short names, but for texts that are shown as they stand: settings keep their specs."""
+    changed: Section = reworded(section, lambda text: renamed(text, short))
+    pairs = zip(section.blocks, changed.blocks, strict=True)
+    return changed._replace(blocks=tuple(before if isinstance(before, Text) else after for before, after in pairs))
 
 
 def renamed(text: str, short: Mapping[str, str]) -> str:
