@@ -12,7 +12,7 @@ from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
 from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
-from league.web.aside import aside
+from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html, in_a_sentence, show
 from league.web.frame import Desk
 from league.web.occupants import MISTAKES, People
@@ -190,7 +190,10 @@ class PlayPage:
         self._headline.say(" ".join(ending_text(state, game.seat)))
         again.run_method("focus", {"preventScroll": True})
         ui.run_javascript(f"scrollTo({{top: 0, behavior: 'smooth'}}); {LOSE_FREELY}")
-        best = await aside(best_response_score, game)
+        try:
+            best = await aside(best_response_score, game)
+        except Busy:  # a figure that the game does without
+            return
         if best is not None and self._game is game:
             self._best.say(f"The best response to {game.sitting.name}, which knows how it answers, gets {best} here.")
 
