@@ -115,7 +115,7 @@ def test_every_page_is_in_the_sites_navigation_and_in_the_readme():
 
     nav = listed(tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"])
     pages = {page.name for page in PAGES if page.parent.name == "docs"}
-    assert nav == pages | {"CONTRIBUTING.md", "CHANGELOG.md"}
+    assert nav == pages | {"CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}
     linked = {path.removeprefix("docs/") for path, _ in links(ROOT / "README.md")}
     assert pages - {"README.md"} <= linked
 

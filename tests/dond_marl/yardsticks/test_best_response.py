@@ -150,6 +150,7 @@ def test_played_it_earns_exactly_what_was_computed(name):
         assert games.scores[:, seat].mean() == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_nobody_of_the_catalogue_does_better_against_it():
     """Against the default heuristic, in each seat, over the whole space."""
     partner, space = seat_occupant("heuristic"), lewis_space()
@@ -158,7 +159,7 @@ def test_nobody_of_the_catalogue_does_better_against_it():
         response = BestResponse(partner)
         games = rollout((response, partner) if seat == 0 else (partner, response), space, seed=0, prior="lewis")
         assert games.scores[:, seat].mean() == pytest.approx(value, abs=1e-9)
-        for name in ("nash_seeker", "ultimatum", "expert"):
+        for name in ("boulware", "conceder", "linear", "nash_seeker", "ultimatum", "expert", "heuristic", "versatile"):
             other = seat_occupant(name)
             games = rollout((other, partner) if seat == 0 else (partner, other), space, seed=0, prior="lewis")
             assert games.scores[:, seat].mean() < value

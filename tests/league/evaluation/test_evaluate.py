@@ -366,6 +366,7 @@ def test_a_probe_tells_what_could_be_gained(tmp_path):
     assert "value of information" in done.stdout and "is left with least by tough" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_probe_of_who_remembers_gives_bounds(tmp_path):
     file = tmp_path / "evaluation.json"
     options = ["--member", "nash_seeker", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]

@@ -133,7 +133,7 @@ def test_a_stop_after_all_rounds_is_heeded_at_once_and_the_end_comes_on_resuming
         "--set",
         "heldout=[conceder, linear]",
         "--set",
-        "env.max_turns=4",
+        "env.max_turns=2",
         "--set",
         "league.evaluate=true",
     )

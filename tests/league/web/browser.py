@@ -25,7 +25,7 @@ PATIENCE = 600  # seconds until the server answers; a slow machine is no failure
 # Names that a page might obey: markup, a script, a template, an attribute's end.
 HOSTILE = ("<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "{{pwned}}", "\" onfocus='pwned()'")
 SETTINGS = """
-env: {scenarios: lewis, split: train, max_turns: 4}
+env: {scenarios: lewis, split: train, max_turns: 3}
 league: {seed: 3, rounds: ROUNDS, block_size: BLOCK}
 members:
   - heuristic
