@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 
-PAGE = 4096  # bytes: room for three names of 80 characters and 300 of last words, however JSON escapes them
+PAGE = 4096  # bytes: room for three names of 80 characters and 300 of last words, of four bytes each
 LENGTH = struct.Struct("<I")
 GAVE_UP = 70  # exit code of a worker whose last words are on the page
 clock = time.monotonic  # one for all processes of a machine
@@ -78,7 +78,8 @@ class Page:
 
     def _write(self, member: str | None, since: float, words: str | None) -> None:
         before, longest = self._taken.get(member or "", 0.0), self._taken.get(self._slowest or "", 0.0)
-        text = json.dumps([member, since, before, self._slowest, longest, self._everybody, words]).encode()
+        told = [member, since, before, self._slowest, longest, self._everybody, words]
+        text = json.dumps(told, ensure_ascii=False).encode()  # escaped, a letter may take twelve bytes in place of four
         assert len(text) <= PAGE - LENGTH.size, f"{len(text)} bytes do not fit"
         self._memory[: LENGTH.size] = LENGTH.pack(0)  # a page that is being written says nothing
         self._memory[LENGTH.size : LENGTH.size + len(text)] = text
