@@ -6,7 +6,7 @@ whole and plays the others again, to the same rows and weights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from league.ledger.ledger import Ledger
@@ -14,11 +14,16 @@ from league.ledger.run_directory import RunError
 from league.tasks.blobs import SUFFIX, BlobError, read_content, write_blob
 
 
-def mend(ledger: Ledger, blobs: Path, first: Mapping[str, bytes]) -> str | None:
+def mend(
+    ledger: Ledger,
+    blobs: Path,
+    first: Mapping[str, bytes],
+    round_name: Callable[[int], str] = lambda number: f"round {number + 1}",
+) -> str | None:
     """Take a run back to its last good state; what was wrong, ``None`` where nothing was.
 
-    ``first``: the learners' weights before the first round, by blob. Raises :class:`RunError` where even
-    what the run began with is damaged.
+    ``first``: the learners' weights before the first round, by blob. ``round_name``: a round's (from 0), as people count.
+    Raises :class:`RunError` where even what the run began with is damaged.
     """
     unsound = ledger.first_unsound()
     if unsound == -1:
@@ -38,9 +43,10 @@ def mend(ledger: Ledger, blobs: Path, first: Mapping[str, bytes]) -> str | None:
     if sound == played:
         return f"{len(damaged)} damaged weights were made anew" if damaged else None
     ledger.roll_back(sound)
-    why = [f"the rows of round {unsound} are not what was written"] if unsound is not None else []
+    why = [f"the rows of {round_name(unsound)} are not what was written"] if unsound is not None else []
     why += [f"weights {blob[:12]} are {state}" for blob, state in damaged.items()]
-    rounds = f"round {sound} is" if sound + 1 == played else f"rounds {sound} to {played - 1} are"
+    start, end = round_name(sound), round_name(played - 1)
+    rounds = f"{start} is" if start == end else f"{start} to {end} are"
     return f"{'; '.join(why)}. {rounds} played again, to the same results; the others are whole"
 
 

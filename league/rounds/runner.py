@@ -111,7 +111,7 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
         raise RunError(refused)
     if meta["source"] != _drawn_from(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source holds now; start a new run")
-    damage = mend(ledger, directory.blobs, _first_weights(config))
+    damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name)
     if damage is not None:
         watcher.warned(damage)
     if notes["machine"] != machine():

@@ -77,8 +77,8 @@ def test_a_damaged_round_is_played_again_to_the_same_rows(whole, tmp_path):
     done = run("--resume", copy)
     assert done.returncode == 0, done.stderr
     assert (
-        "the rows of round 2 are not what was written" in done.stdout
-        and "rounds 2 to 4 are played again" in done.stdout
+        "the rows of round 3 are not what was written" in done.stdout
+        and "round 3 to the closing measurement are played again" in done.stdout
     )
     assert final(copy) == final(whole)
 
