@@ -98,9 +98,9 @@ def _ranked(table: Table) -> Table:
 
 
 def _placed(row: Row) -> bool:
-    """Whether a row of a ladder has a rank: it has none, and stands last, where its first figure is not known."""
-    first = next((cell for cell in row.cells if isinstance(cell, Figure)), None)
-    return first is None or first.known
+    """Whether a row of a ladder has a rank: it has none, and stands last, where its points are not known."""
+    points = next((cell for cell in row.cells if isinstance(cell, Figure) and cell.unit == "points"), None)
+    return points is not None and points.known
 
 
 class _Column(NamedTuple):

@@ -80,8 +80,9 @@ def drawn(cell: Cell) -> Drawn:
 
 
 def first(row: Row) -> Estimate:
-    """The first figure of a row, which is drawn as a whisker."""
-    return next(cell.estimate for cell in row.cells if isinstance(cell, Figure))
+    """The first points of a row, which are drawn as a whisker; ``nan`` where it has none, as before the first round."""
+    points = (cell.estimate for cell in row.cells if isinstance(cell, Figure) and cell.unit == "points")
+    return next(points, Estimate(math.nan, 0, math.nan, math.nan))
 
 
 def span(table: Table) -> tuple[int, int]:
