@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
+from dond_marl.errors import RunFailure
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import ScenarioSource
@@ -185,8 +186,9 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
     """Train in ``directory`` until all decisions are made or ``watcher`` asks for a stop; whether it is complete.
 
-    Without a ``config`` the run's own settings are used. ``KeyboardInterrupt`` is passed on once the latest whole
-    update is saved. Raises :class:`RunError` or :class:`CheckpointError`.
+    Without a ``config`` the run's own settings are used. ``KeyboardInterrupt``, and the failure of somebody who plays,
+    hints or judges, is passed on once the latest whole update is saved. Raises :class:`RunError` or
+    :class:`CheckpointError`.
     """
     with directory:
         training = _take_up(config, directory.path, watcher)
@@ -209,7 +211,7 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
                     if due or training.done or not going:
                         watcher.saved(held.save(folder))
                         saved_at = held.decisions
-            except KeyboardInterrupt:  # in the middle of an update, which is lost
+            except (KeyboardInterrupt, RunFailure):  # in the middle of an update, which is lost
                 if held.decisions > saved_at:
                     held.save(folder)
                 raise
