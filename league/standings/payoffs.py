@@ -18,7 +18,7 @@ from league.standings.cells import Payoffs
 from league.standings.ratings import RELIABLE, RIDGE, take_give
 
 Table = NDArray[np.float64]
-STRENGTH = 8.0  # games that the prediction is worth where the cells are too few to tell: league design, section 5
+STRENGTH = 8.0  # games that the prediction is worth where the cells are too few to tell
 STRENGTHS = (1.0, 200.0)  # a prediction worth less than a game, or that 200 games cannot outweigh, is not believed
 POPOVICIU = TEN**2 / 4  # the most that points between 0 and 10 can vary (Popoviciu 1935)
 
