@@ -22,8 +22,8 @@ def mend(
 ) -> str | None:
     """Take a run back to its last good state; what was wrong, ``None`` where nothing was.
 
-    ``first``: the learners' weights before the first round, by blob. ``round_name``: of a round, as people count. Raises
-    :class:`RunError` where even what the run began with is damaged.
+    ``first``: the learners' weights before the first round, by blob. ``round_name``: of a round, as people count.
+    Raises :class:`RunError` where even what the run began with is damaged.
     """
     unsound = ledger.first_unsound()
     if unsound == -1:
