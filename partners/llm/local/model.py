@@ -141,7 +141,7 @@ def load_model(
 
 def fingerprint(source: str | Path) -> str:
     """The SHA-256 of the files that a model's answers depend on, ``source``: a file, or those in it; else its name."""
-    folder = Path(source)
+    folder = Path(source).expanduser()
     if not folder.is_dir() and not folder.is_file():
         return str(source)
     files = [folder] if folder.is_file() else {path for pattern in _HASHED for path in folder.glob(pattern)}
