@@ -34,6 +34,11 @@ class Questions(NamedTuple):
     most: int
     spec: str | None = None  # the occupant's
 
+    @property
+    def of_model(self) -> bool:
+        """Whether a language model is asked that plays or gives hints: no person, and no judge."""
+        return _model(self.spec) is not None
+
     def __str__(self) -> str:
         """One line."""
         most = "" if self.most <= self.about else f", at most {self.most:,}"
