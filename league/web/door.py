@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ PAGES = 96  # made and not yet forgotten: one that nobody connects to lasts a mi
 LONGEST_MESSAGE = 64 * 1024  # bytes that a browser says at once
 BURST, PACE = 300, 60  # messages of one socket: at once, and a second in the long run
 SAID = ("ack", "event", "handshake", "javascript_response", "log")  # the messages that a page's script sends
+EVENT = re.compile("42[0-9]{0,9}")  # opens a message; with a number it asks for an answer, as a prefetched page does
 SHORTEST = 16  # characters of a packet that says nothing: a ping, a pong, hello, good-bye
 SLOWEST = 20.0  # seconds until a browser has taken what it is sent
 KEY = "key"  # of the query, and part of the cookie's name
@@ -128,10 +130,11 @@ def is_of_a_page(text: str | None) -> bool:
     """Whether a message is one that our pages send: plain text, an Engine.IO packet, at most a named object in it."""
     if text is None:
         return False
-    if not text.startswith("42"):
+    event = EVENT.match(text)
+    if event is None:
         return text.startswith(("2", "3", "40", "41")) and len(text) <= SHORTEST and "/" not in text
     try:
-        said = json.loads(text[2:])
+        said = json.loads(text[event.end() :])
     except (ValueError, RecursionError):
         return False
     return isinstance(said, list) and len(said) == 2 and said[0] in SAID and isinstance(said[1], dict)

@@ -168,6 +168,7 @@ def test_malformed_messages_cut_off_who_sends_them_and_write_nothing(address):
 
 def test_what_a_page_sends_passes_and_nothing_else():
     assert is_of_a_page('42["event",{"id":1}]')
+    assert is_of_a_page('420["handshake",{"client_id":"of a prefetched page"}]')
     assert is_of_a_page("3")
     assert not any(is_of_a_page(message) for message in MALFORMED if isinstance(message, str))
     assert not is_of_a_page(None)
