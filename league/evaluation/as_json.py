@@ -10,6 +10,7 @@ from typing import Any
 
 from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.game import SEATS
+from dond_marl.records.files import write_whole
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
 from league.evaluation.final import FinalEvaluation, MemberEvaluation
@@ -71,7 +72,7 @@ def _probe(probed: Probe) -> dict[str, Any]:
 def write_pair(path: Path, evaluation: Evaluation, human: HumanLine, probed: Probe | None = None) -> None:
     """:func:`pair_document` as a JSON file."""
     text = json.dumps(pair_document(evaluation, human, probed), indent=2, allow_nan=False, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_whole(path, text + "\n")
 
 
 def refused_document(member: str, against: str, error: UnreachedError) -> dict[str, Any]:
