@@ -101,6 +101,7 @@ def _training(
             hints=stage.hints_of(learner.name),
             seed=config.league.seed,
             total_decisions=learner.decisions * config.league.rounds,
+            unreached=config.league.unreached,
         )
         for place, (learner, changed) in enumerate(practicing)
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from league.settings.sections import EnvConfig, Section, wrong
+from league.settings.sections import UNREACHED_BOUND, EnvConfig, Section, wrong
 from league.settings.yaml import shown
 from partners.learning.first_weights import FirstWeightsError, first_network, init_name
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
@@ -103,8 +103,13 @@ class Hyperparameters(Section):
         """
         return first_network(self.shape(env, hints), self.init_from, disagree=env.disagree, seed=seed)
 
-    def practice(self, env: EnvConfig, source: ScenarioSource, seed: int) -> Practice:
-        """How much is played for one update: at least ``rollout`` own decisions per env."""
+    def practice(
+        self, env: EnvConfig, source: ScenarioSource, seed: int, unreached: float = UNREACHED_BOUND
+    ) -> Practice:
+        """How much is played for one update: at least ``rollout`` own decisions per env.
+
+        ``unreached``: the share of an update's games, 0..1, in which the opponent may be out of reach.
+        """
         from partners.learning.practice import Practice
 
         own_turns = (env.max_turns + 1) // 2
@@ -116,4 +121,5 @@ class Hyperparameters(Section):
             seed=seed,
             reveal_partner_utilities=env.reveal_partner_utilities,
             reward=reward_of(self.reward),
+            unreached=unreached,
         )

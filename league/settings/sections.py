@@ -170,8 +170,8 @@ class LeagueConfig(Section):
         default=UNREACHED_BOUND,
         ge=0,
         le=1,
-        description="share of a match's games in which a member may be out of reach; they count for nobody, and where "
-        "there are more, the match fails",
+        description="share of a match's games, and of those of a practice's update, in which a member may be out of "
+        "reach; they count for nobody, and where there are more, the match or the practice fails",
     )
     meta_solver: MetaSolver = "max_welfare"
     evaluate: bool = Field(default=True, description="the mains on held-out scenarios at the end")

@@ -26,12 +26,12 @@ class HintModels(Section):
 class HintsConfig(Section):
     """Who gives hints to the learner, and at which of its own steps.
 
-    ``provider``, ``models``, ``prompt_path``, ``max_requests`` (of a service: of a training's process, in a league of a
-    learner's practice in one round) and ``options`` (any other parameters of the occupant ``llm``, such as base_url,
-    cache and cache_mode) are for mode ``llm``, as is ``privileged``, which shows the hinter the partner's values.
-    ``dropout`` applies while the learner learns, not when it is scored. ``closing_scenarios``: how many of the held-out
-    scenarios the learner is scored on under hints of a language model, each in both seats, greedy and sampled; all
-    other hints cost nothing, so that all are played.
+    ``provider``, ``models``, ``prompt_path``, ``max_requests`` (of a service, counted in each process: a league's
+    learners in one process share it, in all rounds; so are the limits among the options) and ``options`` (any other
+    parameters of the occupant ``llm``, such as base_url, cache and cache_mode) are for mode ``llm``, as is
+    ``privileged``, which shows the hinter the partner's values. ``dropout`` applies while the learner learns, not when
+    it is scored. ``closing_scenarios``: how many of the held-out scenarios the learner is scored on under hints of a
+    language model, each in both seats, greedy and sampled; all other hints cost nothing, so that all are played.
     """
 
     LATER = ("closing_scenarios",)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from dond_marl.occupants import OccupantNameError, seat_occupant
-from dond_marl.seats import Hinter
+from dond_marl.seats import Hinter, Traits, costs_to_ask
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
 from partners.llm.partner import LocalLLMPartner
@@ -37,7 +39,30 @@ def hinter_of(hints: HintsConfig) -> Hinter | None:
 
 def schedule_of(hints: HintsConfig) -> HintSchedule | None:
     """Who whispers to the learner while it learns and when, ``None`` for nobody. Raises :class:`OccupantNameError`."""
-    hinter = hinter_of(hints)
+    return _scheduled(hints, hinter_of(hints))
+
+
+def league_schedule_of(hints: HintsConfig) -> HintSchedule | None:
+    """The same for a practice of a league: whoever costs something to ask is made once per process.
+
+    So its budget, its connections and what it has found out hold for all learners and rounds of that process; how often
+    it is asked and what it is shown is no part of it. All others are made anew, as that changes nothing of what they
+    say. The tally is the practice's own.
+    """
+    hinter = None if hints.mode == "llm" else hinter_of(hints)
+    if hints.mode == "llm" or costs_to_ask(getattr(hinter, "traits", Traits())):
+        asked = hints.model_dump(exclude={"cadence_k", "dropout", "closing_scenarios", "privileged"})
+        hinter = _hinter(json.dumps({**asked, "provider": chosen(hints.provider)}, sort_keys=True))
+    return _scheduled(hints, hinter)
+
+
+@lru_cache(maxsize=64)
+def _hinter(who: str) -> Hinter | None:
+    """The hinter of the settings that ``who`` holds as JSON."""
+    return hinter_of(HintsConfig.model_validate(json.loads(who)))
+
+
+def _scheduled(hints: HintsConfig, hinter: Hinter | None) -> HintSchedule | None:
     if hinter is None:
         return None
     return HintSchedule(hinter, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)

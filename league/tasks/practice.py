@@ -15,11 +15,11 @@ from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.tasks.blobs import name_of, read_blob
-from league.tasks.hinters import schedule_of
+from league.tasks.hinters import league_schedule_of
 from league.tasks.values import LearnerState, Place, TrainResult, TrainTask, open_source, seated
 from partners.judges.judge import JudgeError
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, UnreachedError, practice
+from partners.learning.practice import Opponent, OpponentUnreached, practice
 from partners.mixture import Mixture
 from partners.network.checkpoint import describe, pack
 from partners.network.network import copy_of
@@ -64,8 +64,8 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     counters = {"updates": task.state.updates, "decisions": task.state.decisions}
     learner.restore(weights.tensors, counters)
     opponents = [Opponent(_crowd(task, learner, place), 1.0)]
-    plan = task.learner.practice(task.env, open_source(task.env), seed)
-    whisper = schedule_of(task.hints)
+    plan = task.learner.practice(task.env, open_source(task.env), seed, task.unreached)
+    whisper = league_schedule_of(task.hints)
     target, games, points, deals = task.state.decisions + task.learner.decisions, task.state.games, 0.0, 0.0
     try:
         while learner.decisions < target:
@@ -80,7 +80,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     except OccupantError as error:
         assert error.__cause__ is not None
         return task.unfinished(one_line(error.__cause__))
-    except (JudgeError, HinterError, UnreachedError) as error:  # of whoever judges a game or gives hints
+    except (JudgeError, HinterError, OpponentUnreached) as error:  # of whoever judges a game or gives hints
         return task.unfinished(one_line(error))
     tensors, counts = learner.state()
     content, played = pack(tensors, describe(network)), games - task.state.games

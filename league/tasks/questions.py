@@ -21,7 +21,12 @@ from partners.llm.partner import LLMPartner
 CHARACTERS = 2.7  # of a prompt to a token: 2,127 characters of an opening were about 780 tokens of a small model
 REPLY = 32  # tokens of a legal reply, as measured: 29 to 34
 JUDGE = "llm_judge"  # the reward that asks
-LIMITS = ("max_requests", "max_total_tokens", "max_usd", "max_seconds")  # a fallback plays past them
+LIMITS = (
+    "max_requests",
+    "max_total_tokens",
+    "max_usd",
+    "max_seconds",
+)  # past them a fallback plays, or no more hints are given
 
 
 class Questions(NamedTuple):
@@ -33,11 +38,17 @@ class Questions(NamedTuple):
     about: int  # questions
     most: int
     spec: str | None = None  # the occupant's
+    hints: bool = False  # whether it gives hints
 
     @property
     def of_model(self) -> bool:
         """Whether a language model is asked that plays or gives hints: no person, and no judge."""
         return _model(self.spec) is not None
+
+    @property
+    def _then(self) -> str:
+        """What happens once a limit is spent."""
+        return "no more hints are given" if self.hints else "its fallback plays"
 
     def __str__(self) -> str:
         """One line."""
@@ -51,7 +62,9 @@ class Questions(NamedTuple):
         options = parse_spec(self.spec)[1]
         cost = _dollars(prompts, replies, options)
         limits = [f"{name} {options[name]:,}" for name in LIMITS if options.get(name) is not None]
-        bounded = f"; where its {' or '.join(limits)} is spent, its fallback plays" if limits else ""
+        bounded = (
+            f"; where its {' or '.join(limits)} is spent (counted in each process), {self._then}" if limits else ""
+        )
         again = f" (up to {1 + partner.re_asks} times where a reply is refused)" if partner.re_asks else ""
         return (
             f"{line}{again}; a prompt has about {tokens:,} tokens: {_large(prompts)} to read, {_large(replies)} to "
@@ -72,14 +85,17 @@ def hints_asked(hints: HintsConfig, games: int, decisions: int, what: str, spec:
     kept, every = 1 - hints.dropout, hints.cadence_k
     about = max(decisions / every, min(games, decisions)) * kept
     most = decisions if every == 1 else decisions / every + games  # every game asks for its first
-    return Questions("a language model", what, games, round(about), math.ceil(max(most * kept, about)), spec)
+    return Questions(
+        "a language model", what, games, round(about), math.ceil(max(most * kept, about)), spec, hints=True
+    )
 
 
 def lasting(seconds: float) -> str:
     """Seconds, minutes, hours or days."""
     for limit, unit, name in ((120, 1, "seconds"), (7200, 60, "minutes"), (172_800, 3600, "hours")):
         if seconds < limit:
-            return f"{seconds / unit:.0f} {name}"
+            number = round(seconds / unit)
+            return f"{number} {name.removesuffix('s') if number == 1 else name}"
     return f"{seconds / 86_400:.0f} days"
 
 
@@ -110,4 +126,7 @@ def _dollars(prompts: int, replies: int, options: dict[str, object]) -> str:
 
 
 def _large(number: int) -> str:
-    return f"{number / 1e6:,.1f} million" if number >= 1_000_000 else f"{math.ceil(number / 1000):,} thousand"
+    """A number in words, rounded where it is large."""
+    if number >= 1_000_000:
+        return f"{number / 1e6:,.1f} million"
+    return f"{math.ceil(number / 1000):,} thousand" if number > 1_000 else f"{number:,}"

@@ -207,6 +207,7 @@ class TrainTask:
     hints: HintsConfig
     seed: int
     total_decisions: int  # over the whole league, for annealing
+    unreached: float = UNREACHED_BOUND  # share of an update's games, 0..1, in which the opponent may be out of reach
 
     def __str__(self) -> str:
         return f"the practice of {self.learner.name} in round {self.round + 1}"

@@ -37,7 +37,7 @@ class Practice:
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
 
 
-class UnreachedError(RunFailure):
+class OpponentUnreached(RunFailure):
     """The opponent could not be reached in too many games of an update, of which nothing is kept."""
 
 
@@ -74,7 +74,7 @@ def practice(
 
     Each block is played against one opponent, drawn by its share. ``games_before``: the place of the update's first
     scenario in their endless sequence. Nothing is learned from a game in which the opponent could not be reached.
-    Raises :class:`UnreachedError` where they are more than the plan lets pass.
+    Raises :class:`OpponentUnreached` where they are more than the plan lets pass.
     """
     shares = np.array([opponent.share for opponent in opponents])
     parts: list[Experience] = []
@@ -111,7 +111,7 @@ def practice(
             deals += int(games.deal[heard].sum())
             turns += int(games.turns[heard].sum(dtype=np.int64))
             if games_played - counted > plan.unreached * max(games_played, plan.games):
-                raise UnreachedError(
+                raise OpponentUnreached(
                     f"the opponent could not be reached in {games_played - counted:,} of {games_played:,} games of an "
                     f"update ({plan.unreached:.0%} may be), so a fallback played for it; nothing is learned from them"
                 )

@@ -23,18 +23,18 @@ from league.evaluation.matches import PlayError, Terms, UnreachedError, play_sea
 from league.ledger.ledger import Ledger, ReadLedger
 from league.report.collect import collect
 from league.rounds.gates import judge
+from league.rounds.planner import first_states, members_of, plan_round
 from league.settings.learner import Gate
 from league.settings.read import Config, dump, parse
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import sessions
-from league.standings.history import history_of, points_of
+from league.standings.history import History, history_of, points_of
 from league.standings.ladder import ladder_of
 from league.tasks.answers import CAUSES
 from league.tasks.practice import train
 from league.tasks.values import Leg, Place, play
 from partners.learning.experience import LearningSeat
-from partners.learning.practice import Opponent, Practice, practice
-from partners.learning.practice import UnreachedError as OpponentUnreached
+from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond
@@ -185,7 +185,17 @@ def test_a_learner_whose_opponent_is_out_of_reach_stays_as_it_was(absent, place)
     task = practice_task(place, ["absent(costly=False)"])
     result = train(task, place)
     assert result.failed == "main" and result.state == task.state and result.content is None
-    assert "could not be reached" in result.cause
+    assert "could not be reached" in result.cause and "(5% may be)" in result.cause
+    patient = train(dataclasses.replace(practice_task(place, [MANY]), unreached=0.9), place)
+    assert patient.failed is None and patient.content is not None
+
+
+def test_a_leagues_practice_heeds_the_share_of_its_settings(tmp_path):
+    config = parse("league: {unreached: 0.25}\nlearners: [{name: main, decisions: 100, hidden: [8]}]\n", "c", Config)
+    plan = plan_round(config, History(members_of(config), 0.5), first_states(config, tmp_path))
+    assert [task.unreached for task in plan.training] == [0.25]
+    (task,) = plan.training
+    assert task.learner.practice(task.env, LEWIS, 1, task.unreached).unreached == 0.25
 
 
 # -- evaluation ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league.settings.training import HintsConfig
-from league.tasks.questions import Questions, hints_asked
+from league.tasks.questions import Questions, hints_asked, lasting
 from tests.command import dond
 from tests.loopback import Service, completion
 
@@ -63,3 +63,17 @@ def test_prices_become_dollars():
     spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, prompt_price=2.0, completion_price=10.0)"
     told = str(Questions("any", "which plays", 500, 1_000_000, 2_500_000, spec))
     assert " US dollars" in told and "at most 2,500,000" in told and "12 days" in told
+
+
+def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
+    spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, max_requests=9)"
+    spent = "; where its max_requests 9 is spent (counted in each process), "
+    assert str(Questions("any", "which plays", 5, 50, 50, spec)).endswith(f"{spent}its fallback plays")
+    hints = str(hints_asked(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
+    assert hints.endswith(f"{spent}no more hints are given")
+
+
+def test_small_numbers_are_said_as_they_are():
+    assert [lasting(seconds) for seconds in (1, 2, 7_200)] == ["1 second", "2 seconds", "2 hours"]
+    told = str(hints_asked(HintsConfig(mode="llm"), 1, 1, "for hints", "llm(provider=groq)"))
+    assert " to read, 32 to write; at 1 second a question 1 second" in told

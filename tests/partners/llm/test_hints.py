@@ -20,7 +20,7 @@ from dond_marl.seats import Traits, Turns, decide
 from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, RandomHinter
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.training import HintsConfig, TrainConfig
-from league.tasks.hinters import all_failed, hinter_of, in_words, llm_spec, schedule_of, summary
+from league.tasks.hinters import all_failed, hinter_of, in_words, league_schedule_of, llm_spec, schedule_of, summary
 from league.training.training import begin
 from partners.llm.client import SetupError
 from partners.llm.partner import LLMPartner
@@ -296,6 +296,18 @@ def test_hints_are_withheld_while_learning_and_never_when_it_is_scored():
     training.step()
     tally = training.whisper.tally
     assert 0.3 < tally["withheld"] / (tally["withheld"] + tally["asked"]) < 0.7
+
+
+def test_a_leagues_practices_in_one_process_share_one_language_model_and_its_budget():
+    told = {"mode": "llm", "provider": "groq", "max_requests": 7, "options": {"max_seconds": 9.0}}
+    first, second = (league_schedule_of(HintsConfig(**told, cadence_k=k, dropout=k / 10)) for k in (1, 2))
+    assert first.hinter is second.hinter and first.tally is not second.tally
+    assert (second.cadence_k, second.dropout) == (2, 0.2)
+    assert league_schedule_of(HintsConfig(**{**told, "max_requests": 8})).hinter is not first.hinter
+    asked = [league_schedule_of(HintsConfig(mode="expert", expert="llm(provider=groq)")) for _ in range(2)]
+    assert asked[0].hinter is asked[1].hinter, "an expert that is a language model has a budget too"
+    free = [league_schedule_of(HintsConfig(mode="random")) for _ in range(2)]
+    assert free[0].hinter is not free[1].hinter and league_schedule_of(HintsConfig()) is None
 
 
 # ---------------------------------------------------------------- errors
