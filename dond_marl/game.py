@@ -92,7 +92,10 @@ class Action(NamedTuple):
 
 
 def _shown(value: object) -> str:
-    """A short ``repr`` on one line, whatever the value."""
+    """A short ``repr`` on one line, whatever the value.
+
+    :func:`dond_marl.errors.shown` says more of what is long; this file stands alone, and so imports nothing of ours.
+    """
     try:
         return " ".join(reprlib.repr(value).split())
     except ValueError:  # Python prints no integer of more than 4,300 digits
