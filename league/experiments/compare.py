@@ -100,7 +100,9 @@ def _in_short(trials: Sequence[Trial]) -> Iterator[str]:
     for other in others:
         seeds = [seed for league, seed in points if league == other and (first, seed) in points]
         gap = mean_of([points[first, seed] - points[other, seed] for seed in seeds], 0.95)
-        doubt = "one seed, no interval" if math.isnan(gap.low) else f"95% over seeds {gap.low:+.2f} to {gap.high:+.2f}"
-        told.append(f"{abs(gap.mean):.2f} {'more' if gap.mean >= 0 else 'less'} than {other} ({doubt})")
+        # What is less is told by how much less, and so is its interval.
+        word, low, high = ("more", gap.low, gap.high) if gap.mean >= 0 else ("less", -gap.high, -gap.low)
+        doubt = "one seed, no interval" if math.isnan(low) else f"95% over seeds {low:.2f} to {high:.2f}"
+        told.append(f"{abs(gap.mean):.2f} {word} than {other} ({doubt})")
     if told:
         yield f"That is {', '.join(told)}."
