@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dond_marl.records.record import to_json
+from league.display.svg.markup import counted
 from league.standings.as_csv import bounded, inert
 from league.tables.blocks import UNITS, Block, Cell, Curves, Dialogue, Figure, Report, Section, Table
 
@@ -57,7 +58,7 @@ def rows_of(section: Section) -> Iterator[tuple[str, str, Cell]]:
                     yield row.label, named, cell
         elif isinstance(block, Curves):
             for point in block.points:
-                name = f"after {point.decisions} own decisions, after {point.round} rounds of practice"
+                name = f"after {point.decisions} own decisions, after {counted(point.round, 'round')} of practice"
                 yield point.member, name, Figure(point.points)
         elif isinstance(block, Dialogue):
             yield from _game(block)

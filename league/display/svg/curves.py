@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from league.display.figures import with_half
 from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, element, joined, svg
+from league.display.svg.markup import Markup, counted, element, joined, svg
 from league.standings.curves import CurvePoint
 
 HUES = 6  # different looks of a line; then they repeat
@@ -35,7 +35,7 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
         parts.append(_band(lives[-1], hue, axes))
         latest[name] = own[-1].points
         for point in lives[-1][-60:]:
-            about = f"{name}, after {point.round} rounds: {point.points.mean:.2f}, n = {point.points.n:,}"
+            about = f"{name}, after {counted(point.round, 'round')}: {point.points.mean:.2f}, n = {point.points.n:,}"
             place = {"cx": x(point.decisions), "cy": y(point.points.mean)}
             parts.append(element("circle", element("title", about), class_=f"dot hue{hue % HUES}", **place, r=3))
     last = ", ".join(f"{name} {score.mean:.2f}" for name, score in latest.items())

@@ -25,7 +25,7 @@ def element(tag: str, /, *inside: object, **attributes: str | float | bool | Non
         name_ = key.rstrip("_").replace("_", "-")
         pairs.append(f" {name_}" if value is True else f' {name_}="{escape(text)}"')
     start = f"<{tag}{''.join(pairs)}"
-    return Markup(f"{start}/>" if tag in _EMPTY else f"{start}>{joined(inside)}</{tag}>")  # noqa: S704  # escaped above
+    return Markup(f"{start}/>" if tag in _EMPTY and not inside else f"{start}>{joined(inside)}</{tag}>")  # noqa: S704  # escaped above
 
 
 def joined(parts: Iterable[object]) -> Markup:

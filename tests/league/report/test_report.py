@@ -28,8 +28,10 @@ from league.display.figures import shown
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, named_run
+from league.report import as_data
 from league.report.as_html import drawn
 from league.report.collect import collect
+from league.standings.curves import CurvePoint
 from league.tables.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, inert, plain
 from tests.killing import run as run_league
 from tests.league.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
@@ -628,3 +630,9 @@ def test_a_browser_asks_nobody_obeys_no_name_and_axe_finds_nothing_serious(html,
             found = Axe().run(page).response["violations"]
             assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
             context.close()
+
+
+def test_one_round_of_practice_is_one_round_in_the_long_table():
+    point = CurvePoint(1, "main", 100, Estimate(5.0, 20, 4.0, 6.0))
+    rows = list(as_data.rows_of(Section("learning", "Learning", (), (Curves((point,), "heuristic", 0.95),))))
+    assert [name for _, name, _ in rows] == ["after 100 own decisions, after 1 round of practice"]
