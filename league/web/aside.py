@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from dond_marl.seats import Decisions, Partner, Turns
 
 MOST = 64  # pieces of work at once, two for every window that may be open
+FULL = "this page is busy with what others have asked for; try again in a minute"
 LONGEST_MATCH = 120.0  # seconds of a match that a visitor asks for
 _places = threading.BoundedSemaphore(MOST)
 T = TypeVar("T")
@@ -26,9 +27,12 @@ class Busy(ValueError):
 
 
 async def aside(work: Callable[..., T], *given: Any) -> T:
-    """What ``work(*given)`` returns or raises. Raises :class:`Busy` where ``MOST`` are at work."""
+    """What ``work(*given)`` returns or raises.
+
+    Raises :class:`Busy` where ``MOST`` are at work, or no thread is to be had.
+    """
     if not _places.acquire(blocking=False):
-        raise Busy("this page is busy with what others have asked for; try again in a minute")
+        raise Busy(FULL)
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()
 
@@ -53,7 +57,11 @@ async def aside(work: Callable[..., T], *given: Any) -> T:
         except RuntimeError:  # the pages have stopped
             return
 
-    threading.Thread(target=perform, name="aside", daemon=True).start()
+    try:
+        threading.Thread(target=perform, name="aside", daemon=True).start()
+    except RuntimeError:  # this machine has no room for another thread
+        _places.release()
+        raise Busy(FULL) from None
     return await result
 
 
