@@ -86,7 +86,9 @@ class Door:
         rest = str(scope["path"]) if len(asked) == 1 else "/"
         answer = RedirectResponse(rest if not rest.startswith("//") else "/", 303)
         assert self._key is not None
-        answer.set_cookie(_cookie(scope), self._key, httponly=True, samesite="strict", path="/")
+        # Not strict: whoever follows the printed address out of a mail is to be let in at once. A socket that another
+        # site's page opens is refused by its Origin, whatever cookies come with it.
+        answer.set_cookie(_cookie(scope), self._key, httponly=True, samesite="lax", path="/")
         return answer
 
     def _full(self, scope: Scope) -> Refusal | None:
