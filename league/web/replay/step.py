@@ -46,10 +46,10 @@ def thoughts(thought: Thought, state: State) -> Markup:
     return joined((element("ol", *rows, class_="policy"), rest_))
 
 
-def hint_line(hint: Hint | None, state: State) -> str:
+def hint_line(hint: Hint | str | None, state: State) -> str:
     """An adviser's hint, in words."""
-    if hint is None:
-        return "nothing"
+    if hint is None or isinstance(hint, str):
+        return hint or "nothing"
     sure = f", {hint.confidence:.0%} sure" if hint.confidence else ""
     return f"{act_in_words(hint.action, state)}{sure}"
 

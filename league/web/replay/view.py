@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.errors import DondError
 from dond_marl.game import SEATS, Act, Action, Triple
 from dond_marl.occupants import short_names
 from dond_marl.records.files import read_lines
@@ -20,7 +21,7 @@ from dond_marl.records.record import GameRecord, RecordError
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner, Whisper
 from dond_marl.splits import action_at
-from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
+from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.replies import Probable
 from league.display.dialogue import Step
 from league.web.play.live_game import Hint, whispered
@@ -98,9 +99,9 @@ def policy(partner: Partner, step: Step, prior: str) -> Thought:
     """The acts that ``partner`` thinks of in a step, likeliest first."""
     if step.action is None:
         return Thought(why_not="the game is over")
-    partner = _sampling(partner)
     turn = turn_of(step.state, prior=prior)
     try:
+        partner = _sampling(partner)
         if isinstance(partner, Probable):
             biggest = max(step.state.scenario.counts)
             probs = partner.probs(turn, biggest)[0]
@@ -115,25 +116,33 @@ def policy(partner: Partner, step: Step, prior: str) -> Thought:
     return Thought(tuple(Bar(action, p, action == step.action) for action, p in likely))
 
 
-def advice(whisper: Whisper, step: Step, prior: str) -> Hint | None:
-    """What an adviser would whisper in a step."""
+def advice(whisper: Whisper, step: Step, prior: str) -> Hint | str | None:
+    """What an adviser would whisper in a step, or why that is not known."""
     if step.action is None:
         return None
     noise = None if whisper.deterministic else Noise(0, (), 1).of_hint(step.number)
     turn = turn_of(step.state, prior=prior, noise=noise)
-    return whispered(whisper.tell(turn)[0], step.state.scenario.counts)
+    try:
+        return whispered(whisper.tell(turn)[0], step.state.scenario.counts)
+    except Exception as error:  # noqa: BLE001  # somebody else's code may be asked
+        return f"not known: {_told(error)}"
 
 
 def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
     """What the exact best response to ``partner`` says in a step, or why that is not known."""
     if step.action is None:
         return "the game is over"
-    if not exact_by_answers(partner, step.state.rules):
-        return "it is exact only against a partner that neither gambles nor remembers"
     try:
+        if not exact_by_answers(partner, step.state.rules):
+            return "it is exact only against a partner that neither gambles nor remembers"
         return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
-    except (OutOfReach, ValueError) as unknown:
-        return str(unknown)
+    except Exception as error:  # noqa: BLE001  # somebody else's code, asked for everything that it might answer
+        return _told(error)
+
+
+def _told(error: Exception) -> str:
+    """The message of a mistake of ours; of another the kind, too."""
+    return str(error) if isinstance(error, DondError | ValueError) else one_line(error)
 
 
 def called(record: GameRecord) -> tuple[str, str]:
