@@ -18,7 +18,7 @@ import numpy as np
 
 from dond_marl.game import Act, Action, Triple
 from dond_marl.records.record import GameRecord, with_words
-from dond_marl.rollout import OccupantError
+from dond_marl.rollout import OccupantError, one_line
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Floats, Traits, Turns
 from league.display.game import LeftTheTable
@@ -105,14 +105,18 @@ class LiveGame:
 
     def _run(self) -> None:
         try:
-            with told_by_this_thread(lambda line: self._hear(Working(line))):
-                record = play_game(self.sitting, Person(self), self.seat, self.number, self.scenarios)
-            record = with_words(record, self.seat, self._words)
+            self._play()
         except LeftTheTable:
             return
         except OccupantError as error:
             self._hear(Broken(str(error)))
-            return
+        except Exception as error:  # noqa: BLE001  # whatever it is, the person waits to hear of it
+            self._hear(Broken(one_line(error)))
+
+    def _play(self) -> None:
+        with told_by_this_thread(lambda line: self._hear(Working(line))):
+            record = play_game(self.sitting, Person(self), self.seat, self.number, self.scenarios)
+        record = with_words(record, self.seat, self._words)
         unwritten = None
         try:
             write_down(record, self.sitting.book)
