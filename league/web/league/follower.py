@@ -30,6 +30,7 @@ from league.standings.ladder import Responses, Standing, ladder_of
 from league.tables.in_short import of_final, of_league
 from league.tasks.values import Decision, LearnerState, Member, Place, Seated, seated
 
+NEWEST = 8  # decisions kept and shown
 LARGEST_EVALUATION = 16 * 2**20  # bytes
 
 
@@ -62,7 +63,7 @@ class Picture(NamedTuple):
     members: tuple[Member, ...]
     states: dict[str, LearnerState]
     stages: tuple[Stage, ...]
-    decisions: tuple[tuple[int, Decision], ...]  # by round, the newest first
+    decisions: tuple[tuple[int, Decision], ...]  # by round, the newest first, at most NEWEST
     headline: tuple[str, ...]  # what the league found, in sentences
 
     @property
@@ -168,7 +169,8 @@ class Follower:
             read_round(self._history, ledger, members, self._config)
             if learners:
                 self._curves += round_curves(ledger, number, learners, self._config.league.confidence)
-            self._decisions = [*((number, decision) for decision in ledger.decisions(number)), *self._decisions]
+            latest = [(number, decision) for decision in ledger.decisions(number)]
+            self._decisions = [*latest, *self._decisions][:NEWEST]
             news = True
         return news
 

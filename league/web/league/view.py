@@ -23,7 +23,6 @@ ROLES = {
 }
 SPLITS = {"train": "Fixed", "gate": "At the gate", "heldout": "Held out until the league is over"}
 MOST_CELLS = 40  # members across the heat map; the ladder shows all
-NEWEST = 8  # decisions shown
 SWIPE = element("p", "Swipe sideways to see all of it.", class_="quiet swipe")  # shown on narrow screens alone
 
 
@@ -174,7 +173,7 @@ def curriculum(picture: Picture) -> Markup:
             element("span", f"{decision.subject}: {decision.kind}{'' if decision.taken else ' refused'}"),
             element("small", decision.reason),
         )
-        for number, decision in picture.decisions[:NEWEST]
+        for number, decision in picture.decisions
     ]
     parts = [element("ol", *stages, class_="stages")] if stages else [element("p", "No curriculum.", class_="quiet")]
     if decisions:
