@@ -73,7 +73,8 @@ def command(
     leagues = Leagues(runs.expanduser(), folder)
     alone, allowed = is_loopback(host), Allowed((runs, RUNS), anything=open_paths)
     key = secrets.token_urlsafe(24) if keyed or not alone else None
-    pages.build(Desk(leagues.known, book, RUNS, data_dir, pause, allowed), leagues, folder, key, alone=alone)
+    desk = Desk(leagues.known, book, RUNS, data_dir, pause, allowed)
+    pages.build(desk, leagues, folder, key, host if alone else None)
     reached = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104  # every address of this machine
     named = f"[{reached}]" if ":" in reached else reached
     address = f"http://{named}:{port}{'/league' if run else '/'}{f'?{KEY}={key}' if key else ''}"

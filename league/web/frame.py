@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from league.web.allowed import Allowed
 from league.web.door import Door, keep_to_own_windows
 from league.web.elements import Tag
+from league.web.occupants import People
 
 STATIC = Path(__file__).with_name("static")
 PAGES = (("/", "Play"), ("/league", "League"), ("/arena", "Arena"), ("/replay", "Replay"))
@@ -51,6 +52,10 @@ class Desk(NamedTuple):
     pause: float  # seconds
     allowed: Allowed = Allowed()  # whom visitors may name
 
+    def people(self) -> People:
+        """Everybody who may be chosen now. Slow: it reads ledgers."""
+        return People(self.runs(), self.allowed)
+
 
 class Headers:
     """Adds headers to every answer that restrict what a browser may do with it."""
@@ -67,18 +72,20 @@ class Headers:
         await self._inner(scope, receive, send_with_headers)
 
 
-def prepare(key: str | None, *, alone: bool) -> None:
+def prepare(key: str | None, loopback: str | None) -> None:
     """Files, headers and the door; once, before any page is served.
 
-    ``key`` must be known by whoever comes in; ``alone``: only this machine's own browser does.
+    ``key`` must be known by whoever comes in; ``loopback``: the address, where only this machine's own browser reaches
+    it.
     """
     app.add_static_files("/static", str(STATIC))
     app.config.quasar_config["loadingBar"] = {"skipHijack": True}  # it is shown unnamed, and we load nothing by it
     app.config.socket_io_js_transports = ["websocket"]
     app.add_middleware(Headers)
     app.add_middleware(Door, key=key)
-    if alone:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)  # a name that somebody else's DNS points here
+    if loopback is not None:  # a name that somebody else's DNS points here is refused
+        own = f"[{loopback}]" if ":" in loopback else loopback
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*HOSTS, own])
     keep_to_own_windows()
 
 

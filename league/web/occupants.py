@@ -67,7 +67,7 @@ def built_in() -> tuple[Candidate, ...]:
 
 
 class People:
-    """Everybody who may be chosen, by key, and how they are listed by heading."""
+    """Everybody who may be chosen, by key, and how they are listed by heading; making it reads the runs' ledgers."""
 
     def __init__(self, runs: Sequence[Path], allowed: Allowed = Allowed()) -> None:  # noqa: B008  # it is frozen
         self.allowed = allowed

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Awaitable, Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 from nicegui import app, ui
 from starlette.responses import PlainTextResponse, Response
 
 from dond_marl.records.record import RecordError, to_line
 from league.web.arena.page import ArenaPage
+from league.web.aside import Busy, aside
 from league.web.elements import in_a_sentence
 from league.web.frame import Desk, page, prepare
 from league.web.league.follower import Leagues
@@ -19,41 +23,65 @@ from league.web.play.page import PlayPage
 from league.web.replay.page import GAME, ReplayPage
 from league.web.replay.view import game_of, replay_files
 
+PATIENCE = 50.0  # seconds until a page is given up that waits for files
 
-def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None = None, *, alone: bool = True) -> None:
+
+def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None, loopback: str | None) -> None:
     """Make every page; once, before the server starts. ``run``: the league that is shown first.
 
-    ``key`` and ``alone``: see :func:`league.web.frame.prepare`.
+    ``key`` and ``loopback``: see :func:`league.web.frame.prepare`. Files are read aside, so that nobody waits for those
+    that somebody else has asked for.
     """
-    prepare(key, alone=alone)
+    prepare(key, loopback)
 
-    @ui.page("/")
-    def play(run: str = "", member: str = "") -> None:
+    @ui.page("/", response_timeout=PATIENCE)
+    @_unless_busy
+    async def play(run: str = "", member: str = "") -> None:
+        people = await aside(desk.people)
         with page("Play"):
-            PlayPage(desk, (run, member))
+            PlayPage(desk, people, (run, member))
 
     @ui.page("/league")
     def league() -> None:
         with page("League"):
             LeaguePage(leagues, run)
 
-    @ui.page("/arena")
-    def arena(run: str = "", one: str = "", other: str = "") -> None:
+    @ui.page("/arena", response_timeout=PATIENCE)
+    @_unless_busy
+    async def arena(run: str = "", one: str = "", other: str = "") -> None:
+        people = await aside(desk.people)
         with page("Arena"):
-            ArenaPage(desk, run, (one, other))
+            ArenaPage(desk, people, run, (one, other))
 
-    @ui.page("/replay")
-    def replay(file: str = "", game: str = "") -> None:
+    @ui.page("/replay", response_timeout=PATIENCE)
+    @_unless_busy
+    async def replay(file: str = "", game: str = "") -> None:
+        people = await aside(desk.people)
+        files = await aside(replay_files, desk.book, desk.games)
         with page("Replay"):
-            ReplayPage(desk, file, game)
+            ReplayPage(files, people, file, game)
 
     @app.get(GAME)
-    def download(file: str, game: int) -> Response:
+    @_unless_busy
+    async def download(file: str, game: int) -> Response:
         try:
-            record = game_of(replay_files(desk.book, desk.games), file, game)
+            record = await aside(lambda: game_of(replay_files(desk.book, desk.games), file, game))
         except (RecordError, OSError) as error:
             return PlainTextResponse(in_a_sentence(error), 404)
         named = {"content-disposition": f'attachment; filename="game_{game}.json"'}
         return Response(f"{to_line(record)}\n", media_type="application/json", headers=named)
 
     app.on_startup(lambda: threading.Thread(target=warm_up, daemon=True).start())
+
+
+def _unless_busy(serve: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """``serve``, with an answer in a line where too much is being done already."""
+
+    @wraps(serve)
+    async def served(*given: Any, **named: Any) -> Any:
+        try:
+            return await serve(*given, **named)
+        except Busy as busy:
+            return PlainTextResponse(in_a_sentence(busy), 503)
+
+    return served

@@ -20,9 +20,8 @@ from league.web.replay.view import title
 class ArenaPage:
     """One browser window's arena; ``named``: the members of ``run`` that are chosen at first, where they are known."""
 
-    def __init__(self, desk: Desk, run: str = "", named: tuple[str, str] = ("", "")) -> None:
-        self._desk = desk
-        self._people = People(desk.runs(), desk.allowed)
+    def __init__(self, desk: Desk, people: People, run: str = "", named: tuple[str, str] = ("", "")) -> None:
+        self._desk, self._people = desk, people
         usual = ("expert", "heuristic")
         self._keys = [self._people.key_of(run, name) or key for name, key in zip(named, usual, strict=True)]
         self._written = ["", ""]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from dataclasses import replace
 from urllib.parse import quote
 
 from nicegui import background_tasks, context, ui
@@ -44,8 +46,8 @@ LOSE_FREELY = "window.onbeforeunload = null"
 class PlayPage:
     """One browser window's table; ``asked_for``: the run, and the member of it, that are chosen at first."""
 
-    def __init__(self, desk: Desk, asked_for: tuple[str, str] = ("", "")) -> None:
-        self._desk, self._asked_for = desk, asked_for
+    def __init__(self, desk: Desk, people: People, asked_for: tuple[str, str] = ("", "")) -> None:
+        self._desk, self._people, self._asked_for = desk, people, asked_for
         self._game: LiveGame | None = None
         self._sitting: Sitting | None = None
         self._number = 0
@@ -57,17 +59,22 @@ class PlayPage:
         context.client.on_delete(self._leave)
 
     def _form(self) -> SetupForm:
-        self._people = People(self._desk.runs(), self._desk.allowed)
         return SetupForm(self._people, self._begin, self._desk.data_dir, self._people.key_of(*self._asked_for))
 
     async def _begin(self, wish: Wish) -> None:
-        self._setup.complain("")
+        setup = self._setup
+        if setup.waits:  # a second submit, while the partner of the first gets ready
+            return
+        setup.complain("")
+        setup.wait(True)
         try:
             whom = self._people.candidate(wish.partner, wish.written)
-            sitting = await aside(sitting_of, wish, whom, self._desk.book, self._desk.data_dir)
+            sitting = await aside(sitting_of, replace(wish), whom, self._desk.book, self._desk.data_dir)
         except MISTAKES as mistake:
-            self._setup.complain(in_a_sentence(mistake))
+            setup.complain(in_a_sentence(mistake))
             return
+        finally:
+            setup.wait(False)
         if self._place.is_deleted:  # the window was closed meanwhile
             return
         self._sitting, self._number, self._played = sitting, 0, []
@@ -81,7 +88,8 @@ class PlayPage:
         loop = asyncio.get_running_loop()
 
         def hear(event: Event) -> None:  # in the game's own thread
-            loop.call_soon_threadsafe(events.put_nowait, event)
+            with suppress(RuntimeError):  # the pages have stopped
+                loop.call_soon_threadsafe(events.put_nowait, event)
 
         game = LiveGame(sitting, self._number, seat, hear, scenarios)
         self._game, self._events, self._board, self._open_view = game, events, None, None
@@ -265,6 +273,14 @@ class PlayPage:
     def _leave_table(self) -> None:
         self._leave()
         ui.run_javascript(LOSE_FREELY)
+        background_tasks.create(self._choose_anew(), name="another partner")
+
+    async def _choose_anew(self) -> None:
+        """Show the form again, with whoever has joined a league since."""
+        with suppress(Busy):  # whoever was known still is
+            self._people = await aside(self._desk.people)
+        if self._place.is_deleted or self._game is not None or self._setup.waits:  # a game begins already
+            return
         self._place.clear()
         with self._place:
             self._setup = self._form()

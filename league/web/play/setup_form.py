@@ -27,6 +27,7 @@ from league.web.occupants import (
 
 HINT_WORDS = {"none": "None", "random": "Random whispers", "expert": "Whispers from the expert"}
 SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
+DEAL = "Deal the items"
 DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 
 
@@ -72,6 +73,7 @@ class SetupForm:
         self, people: People, begin: Callable[[Wish], object], data_dir: Path | None = None, partner: str | None = None
     ) -> None:
         self.wish = Wish() if partner is None else Wish(partner=partner)
+        self.waits = False
         self._people = people
         self._radios: dict[str, Tag] = {}
         self._begin, self._data_dir = begin, data_dir
@@ -81,11 +83,16 @@ class SetupForm:
                 self._partners()
                 self._rest()
                 self._problem = Tag("p", "", "problem", role="alert")
-                Tag("button", "Deal the items", "button primary large", type="submit")
+                self._deal = Tag("button", DEAL, "button primary large", type="submit")
             form.on("submit.prevent", lambda _: self._begin(self.wish), args=[])
 
     def complain(self, why: str) -> None:
         self._problem.say(why)
+
+    def wait(self, waits: bool) -> None:
+        """Take no submit while what was asked for gets ready, or take one again."""
+        self.waits = waits
+        self._deal.set(disabled=waits).say("They are getting ready …" if waits else DEAL)
 
     def _welcome(self) -> None:
         with Tag("div", classes="welcome"):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import urlencode
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from dond_marl.records.record import GameRecord, RecordError
 from league.display.svg.markup import counted
+from league.web.aside import aside
 from league.web.elements import Tag, in_a_sentence, select
-from league.web.frame import Desk
-from league.web.occupants import People
+from league.web.occupants import MISTAKES, People
 from league.web.replay.stepper import Stepper
-from league.web.replay.view import read_records, replay_files, title
+from league.web.replay.view import read_records, title
 
 MOST_LISTED = 500  # games of one file, the newest
 GAME = "/replay/game.json"  # where one game is downloaded
@@ -24,9 +26,8 @@ FOCUS = """if (document.activeElement === document.body)
 class ReplayPage:
     """One browser window's replay, which begins with the file ``first`` and its game ``game``, otherwise its newest."""
 
-    def __init__(self, desk: Desk, first: str = "", game: str = "") -> None:
-        self._people = People(desk.runs(), desk.allowed)
-        files = replay_files(desk.book, desk.games)
+    def __init__(self, files: Sequence[Path], people: People, first: str = "", game: str = "") -> None:
+        self._people = people
         self._files = {str(number): path for number, path in enumerate(files)}
         self._games: dict[str, GameRecord] = {}
         with Tag("div", classes="heading"):
@@ -39,22 +40,40 @@ class ReplayPage:
         self._problem = Tag("p", "", "problem", role="alert")
         self._place = Tag("div")
         if files:
-            self._open(begin, game)
-            ui.run_javascript(FOCUS)
+            background_tasks.create(self._open(begin, game, FOCUS), name="a file of games")
         else:
             Tag("p", "No game has been recorded here yet. Play one, and it will be here.", "panel empty")
 
-    def _open(self, key: str, wanted: str = "") -> None:
+    async def _open(self, key: str, wanted: str = "", script: str = "") -> None:
+        """Read a file aside and show its game ``wanted``, otherwise its newest; then run ``script``."""
         if (path := self._files.get(key)) is None:
             return
-        self._path = path
+        self._path, self._games, problem = path, {}, ""
+        self._clear()
+        self._problem.say("")
+        with self._place:
+            Tag("p", f"Reading {path} …", "panel empty")
+        records: list[GameRecord] = []
+        inexact = 0
+        try:
+            records, inexact = await aside(read_records, path)
+        except MISTAKES as error:
+            problem = in_a_sentence(error)
+        if self._place.is_deleted or self._path != path:  # the window is closed, or another file is asked for
+            return
+        self._clear()
+        if problem:
+            self._problem.say(problem)
+            return
+        self._lay_out(path, records, inexact, wanted)
+        with self._place:
+            ui.run_javascript(script)
+
+    def _clear(self) -> None:
         self._chooser.clear()
         self._place.clear()
-        try:
-            records, inexact = read_records(path)
-        except (RecordError, OSError) as error:
-            self._problem.say(in_a_sentence(error))
-            return
+
+    def _lay_out(self, path: Path, records: list[GameRecord], inexact: int, wanted: str) -> None:
         left_out = f"{counted(inexact, 'game')} of this file cannot be replayed exactly: left out."
         self._problem.say(left_out if inexact else "")
         numbered = list(enumerate(records, start=1))[-MOST_LISTED:][::-1]
