@@ -91,10 +91,12 @@ def missing() -> str | None:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str, stop: str = "SIGINT", code: int = 130) -> Iterator[str]:
+def serving(
+    folder: Path, *arguments: str, host: str = "127.0.0.1", stop: str = "SIGINT", code: int = 130
+) -> Iterator[str]:
     """The pages over the files in ``folder``; their address. Whatever goes wrong in the server fails at the end."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((host, 0))
         port = probe.getsockname()[1]
     command = [*PROGRAM, "web", "--port", str(port), "--no-browser", *arguments]
     log = folder / "server.log"
@@ -105,7 +107,7 @@ def serving(folder: Path, *arguments: str, stop: str = "SIGINT", code: int = 130
             command, cwd=folder, stdout=file, stderr=subprocess.STDOUT, env={**own, "OMP_NUM_THREADS": "1"}
         )
         try:
-            address = f"http://127.0.0.1:{port}"
+            address = f"http://{host}:{port}"
             _wait_for(address, server, log)
             yield address
         finally:

@@ -6,11 +6,12 @@ import asyncio
 import json
 import os
 import re
+import sqlite3
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -24,14 +25,16 @@ websockets = pytest.importorskip("websockets", reason="websockets comes with the
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply  # noqa: E402
 from dond_marl.occupants import OccupantNameError  # noqa: E402
+from dond_marl.records.record import record_of, to_line  # noqa: E402
 from league.web.allowed import LARGEST_FILE, Allowed  # noqa: E402
 from league.web.aside import MOST, Busy, aside  # noqa: E402
 from league.web.door import LONGEST_MESSAGE, PAGES, WINDOWS, is_of_a_page  # noqa: E402
 from league.web.occupants import People  # noqa: E402
 from league.web.server import is_loopback  # noqa: E402
 from tests.command import run_dond  # noqa: E402
-from tests.league.web.browser import serving  # noqa: E402
+from tests.league.web.browser import PATIENCE, serving  # noqa: E402
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
 QUIET = 0.5  # seconds in which nothing more comes
@@ -58,6 +61,13 @@ def status(url: str, method: str = "GET", **headers: str) -> int:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
+
+
+class Kept(urllib.request.HTTPRedirectHandler):
+    """Takes a redirect for the answer."""
+
+    def http_error_303(self, req, fp, code, msg, headers):
+        return fp
 
 
 def window(address: str) -> tuple[str, str]:
@@ -221,8 +231,56 @@ def test_a_key_is_asked_for_where_others_can_come_in(tmp_path):
         port = at.rsplit(":", 1)[1]
         assert status(f"{at}/", Cookie=f"dond_key_{port}={key[1]}") == 200
         assert status(f"{at}/", Cookie=f"dond_key_{port}=no") == 403
+        with urllib.request.build_opener(Kept).open(f"{at}/?key={key[1]}") as answer:
+            assert "samesite=lax" in answer.headers["set-cookie"].lower()  # a link in a mail leads here
+        held = {"Cookie": f"dond_key_{port}={key[1]}", "Origin": "http://somebody.example"}
+        assert status(f"{at}/", **held) == 403
+        with (
+            pytest.raises(InvalidStatus) as refused,
+            connect(f"ws{at[4:]}{SOCKET}", additional_headers=held),
+        ):
+            pass
+        assert refused.value.response.status_code == 403
     assert is_loopback("127.0.0.1") and is_loopback("localhost") and is_loopback("::1")
     assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.7", "example.org")))  # there a key is asked for always
+
+
+def test_every_loopback_address_is_answered_by_its_own_name(tmp_path):
+    with serving(tmp_path, "--host", "127.0.0.2", host="127.0.0.2") as at:
+        assert status(f"{at}/") == 200
+        assert status(f"{at}/", Host="somebody.example") == 400
+
+
+def test_files_that_are_slow_to_read_hold_up_who_asked_for_them_alone(tmp_path):
+    state = apply(State(Scenario((1, 2, 3), ((4, 3, 0), (0, 2, 2))), Rules()), Action(Act.DISAGREE))
+    line = to_line(record_of(state, ("heuristic", "pushover")))
+    (tmp_path / "games.jsonl").write_text(f"{line}\n" * 10_000)
+    with ExitStack() as held, serving(tmp_path, "--record", "games.jsonl") as at:
+        with urllib.request.urlopen(f"{at}/replay") as answer:
+            text = unescape(answer.read().decode())
+        assert "Reading games.jsonl" in text  # the page is here before its games are
+        client = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text[text.index("client_id") :])
+        assert client is not None
+        with joined(at, client[0]) as socket:
+            while "10000. heuristic and pushover" not in socket.recv(timeout=PATIENCE):
+                socket.send("3")
+        for number in range(1, 7):  # ledgers that SQLite waits for, five seconds each
+            place = tmp_path / "runs" / "quick" / f"{number:04}"
+            place.mkdir(parents=True)
+            ledger = held.enter_context(closing(sqlite3.connect(place / "ledger.sqlite")))
+            ledger.execute("CREATE TABLE rounds (round)")
+            ledger.execute("BEGIN EXCLUSIVE")
+        codes: list[int] = []
+        slow = threading.Thread(target=lambda: codes.append(status(f"{at}/")))
+        slow.start()
+        server = _server(at)
+        while slow.is_alive() and not _has_open(server, "ledger.sqlite"):
+            slow.join(0.01)
+        assert status(f"{at}/league") == 200
+        assert slow.is_alive()
+        held.close()
+        slow.join(PATIENCE)
+        assert codes == [200]
 
 
 def test_an_address_that_cannot_be_had_is_told_in_a_line():
@@ -311,6 +369,21 @@ def test_slow_work_of_one_visitor_keeps_no_other_waiting():
     assert len(asyncio.run(everybody())) == MOST
 
 
+def test_work_for_which_no_thread_is_to_be_had_takes_no_place():
+    async def often() -> int:
+        for _ in range(2 * MOST):
+            with pytest.raises(Busy):
+                await aside(int)
+        threading.stack_size(0)
+        return await aside(int)
+
+    threading.stack_size(2**47)  # more than a process can have
+    try:
+        assert asyncio.run(often()) == 0
+    finally:
+        threading.stack_size(0)
+
+
 def _server(address: str) -> int:
     """The process that serves the pages there."""
     port = address.rsplit(":", 1)[1]
@@ -320,6 +393,16 @@ def _server(address: str) -> int:
             if b"web" in words and port.encode() in words:
                 return int(entry.name)
     raise AssertionError(f"no process serves {port}")
+
+
+def _has_open(process: int, name: str) -> bool:
+    """Whether a process has a file of that name open."""
+    opened = Path(f"/proc/{process}/fd")
+    for file in opened.iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            if file.readlink().name == name:
+                return True
+    return False
 
 
 def _memory(process: int) -> int:

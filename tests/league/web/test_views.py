@@ -40,7 +40,7 @@ from league.ledger.ledger import Ledger
 from league.standings.curves import learning_curves
 from league.web.arena.view import figures_table, landing_chart, meet
 from league.web.elements import in_a_sentence
-from league.web.league.follower import Follower, Leagues, RunViewError
+from league.web.league.follower import NEWEST, Follower, Leagues, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
 from league.web.occupants import (
     FEATURED,
@@ -66,7 +66,7 @@ from league.web.play.view import (
     unread_text,
     waiting_view,
 )
-from league.web.replay.step import best_line, conversation, private_views, thoughts
+from league.web.replay.step import best_line, conversation, hint_line, private_views, thoughts
 from league.web.replay.view import (
     advice,
     best_answer,
@@ -389,6 +389,15 @@ def test_a_book_that_cannot_be_written_is_told_and_the_result_is_not_lost(tmp_pa
     assert "the game is not recorded" in ended.unwritten
 
 
+def test_whatever_else_goes_wrong_in_a_game_is_told(tmp_path):
+    game, heard = begun(sitting(tmp_path, book=tmp_path / "no\0file"))  # no error of the system, but of Python
+    heard.get(timeout=PATIENCE)
+    game.say(Action(Act.DISAGREE))
+    broken = heard.get(timeout=PATIENCE)
+    assert isinstance(broken, Broken)
+    assert broken.why.startswith("ValueError: ")
+
+
 def test_the_best_response_is_told_where_it_is_known(tmp_path):
     game, heard = begun(sitting(tmp_path))
     heard.get(timeout=PATIENCE)
@@ -493,6 +502,35 @@ def test_advice_and_the_best_response_are_asked_anew_at_every_step():
     assert "too many" in best_answer(seat_occupant("pushover"), first, "uniform")
     assert best_answer(seat_occupant("pushover"), last, "lewis") == "the game is over"
     assert best_line(Action(Act.PROPOSE, (1, 0, 2)), first).endswith(", as was said")
+
+
+def test_what_a_third_partys_code_raises_when_it_is_asked_in_a_replay_is_told():
+    class Lost:
+        """Finds nothing, whatever it is asked."""
+
+        traits = deterministic = None
+
+        def act(self, turns):
+            return {}["an answer"]
+
+        tell = sampled = act
+
+        def __getattr__(self, name):
+            raise KeyError(name)
+
+    class Late(Lost):
+        """Plain by its traits; its answers fail."""
+
+        traits = seat_occupant("pushover").traits
+
+        def sampled(self):
+            return {}["a policy"]
+
+    first, _, _ = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
+    assert "an answer" in hint_line(advice(Lost(), first, "lewis"), first.state)
+    assert "KeyError" in best_line(best_answer(Late(), first, "lewis"), first)
+    assert best_line(best_answer(Lost(), first, "lewis"), first).startswith("not known: ")
+    assert "a policy" in policy(Late(), first, "lewis").why_not
 
 
 def test_a_step_shows_both_private_views_and_hides_no_hostile_name_as_markup():
@@ -644,6 +682,10 @@ def test_every_part_of_the_page_shows_hostile_names_as_text(run):
         assert "<script" not in shown
     assert "&lt;img src=x onerror=window.pwned=1&gt;" in ladder(picture)
     assert "main@2" in lineage(picture)
+    assert "after 1 round:" in curves(picture._replace(curves=(picture.curves[0]._replace(round=1),)))
+    assert 0 < len(picture.decisions) <= NEWEST
+    rounds = [number for number, _ in picture.decisions]
+    assert rounds == sorted(rounds, reverse=True)
 
 
 def test_members_lead_to_a_game_and_cells_to_games_of_the_two(run):
