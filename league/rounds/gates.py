@@ -8,6 +8,7 @@ in both seats, so that the scenarios' luck cancels. J = opponents, K = scenarios
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
 from league.settings.learner import Gate
 
 Points = NDArray[np.float64]
+NOTHING = Estimate(math.nan, 0, math.nan, math.nan)  # where nobody can be judged
 
 
 class Verdict(NamedTuple):
@@ -59,10 +61,16 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64]) -> Verdict:
 
 
 def _by_wins(gate: Gate, own: Points, theirs: Points, groups: NDArray[np.int64]) -> Verdict:
-    """AlphaStar's gate: every opponent is beaten often enough; a draw is half a win."""
+    """AlphaStar's gate: every opponent is beaten often enough; a draw is half a win.
+
+    An opponent that was not reached in any game of a seat is left out.
+    """
     won = (np.sign(own - theirs) + 1) / 2
     shares = [_mean(cells.mean(axis=0), groups, 2 * gate.confidence - 1) for cells in won]
-    least = min(shares, key=lambda share: share.mean)
+    reached = [share for share in shares if not math.isnan(share.mean)]
+    if not reached:
+        return Verdict(False, "no opponent of its gate was reached in any game", NOTHING)
+    least = min(reached, key=lambda share: share.mean)
     text = f"wins {least.mean:.0%} against the opponent that it beats least, {gate.win_rate:.0%} needed"
     return Verdict(least.mean >= gate.win_rate, text, least)
 

@@ -6,7 +6,6 @@ Vinyals et al. 2019 has the other order).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,15 +14,13 @@ from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import Estimate, scenario_groups
-from league.rounds.gates import Verdict, judge
+from dond_marl.yardsticks.metrics import scenario_groups
+from league.rounds.gates import NOTHING, Verdict, judge
 from league.rounds.matches import gate_pool
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History, points_of
 from league.tasks.values import Decision, LearnerState, Leg, Member
-
-NOTHING = Estimate(math.nan, 0, math.nan, math.nan)
 
 
 class Births(NamedTuple):

@@ -100,14 +100,17 @@ def points_of(scenarios: Scenarios, legs: Iterable[Leg]) -> dict[tuple[str, str]
 
 
 def _scored(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> dict[tuple[str, str], float]:
-    """Mean points of ten of each learner against each opponent, over both seats."""
+    """Mean points of ten of each learner against each opponent, over both seats; ``nan``: unreached in a whole leg."""
     met = points_of(scenarios, (leg for leg in legs if not learners.isdisjoint(leg.seats)))
     if not met:
         return {}
     by_pair: dict[tuple[str, str], list[float]] = {}
     points = np.stack(list(met.values()))
-    mean = np.nanmean if np.isnan(points).any() else np.mean
-    for seats, means in zip(met, mean(points, axis=1).tolist(), strict=True):
+    missing = np.isnan(points)
+    heard = ~missing.all(axis=(1, 2))
+    every = np.full((len(points), 2), np.nan)
+    every[heard] = (np.nanmean if missing.any() else np.mean)(points[heard], axis=1)
+    for seats, means in zip(met, every.tolist(), strict=True):
         for seat in (0, 1):
             if seats[seat] in learners:
                 by_pair.setdefault((seats[seat], seats[1 - seat]), []).append(means[seat])

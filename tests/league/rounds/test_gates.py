@@ -76,6 +76,22 @@ def test_a_win_rate_gate_passes_who_wins_by_breaking_deals_and_the_points_gate_d
     assert not verdict.passed and verdict.gain.mean == 0.5 and "wins 50% against" in verdict.reason
 
 
+def test_an_opponent_that_was_never_reached_is_left_out_of_the_least_won_wherever_it_stands():
+    own, theirs, before = block(np.random.default_rng(1), [0.0] * 3)
+    theirs = own - 1
+    theirs[1] = own[1]
+    silent = np.full((1, 2, K), np.nan)
+    gate = Gate(kind="win_rate")
+    for place in (0, 3):
+        three = (np.insert(points, place, silent[0], axis=0) for points in (own, theirs, before))
+        verdict = judge(gate, *three, GROUPS_OF_BLOCK, rounds=1)
+        assert not verdict.passed and verdict.gain.mean == 0.5 and "wins 50% against" in verdict.reason
+    nobody = judge(gate, silent, silent, silent, GROUPS_OF_BLOCK, rounds=1)
+    assert not nobody.passed and nobody.reason == "no opponent of its gate was reached in any game"
+    late = judge(gate, silent, silent, silent, GROUPS_OF_BLOCK, rounds=gate.timeout)
+    assert late.passed and late.reason.startswith("time-out after ")
+
+
 def test_no_better_learner_passes_more_often_than_the_gate_says():
     rng, gate = np.random.default_rng(3), Gate(delta=0.0)
     passed = [judge(gate, *block(rng, [0.0] * 3), GROUPS_OF_BLOCK, rounds=1).passed for _ in range(400)]
