@@ -51,9 +51,11 @@ def _lost(played: Line, best: Line) -> str:
 
 def of_league(cross: CrossPlay, standings: Sequence[Standing], confidence: float, mains: Sequence[str]) -> str:
     """Who gets most from all others, by how much over whom, and where the mains stand."""
-    ranked = [row for row in standings if not math.isnan(row.points.mean)]
+    ranked = [row for row in standings if row.ranked]
     if not ranked:
-        return "No games were played yet."
+        failed = sum(row.failed for row in standings)
+        many = f"all {failed:,} matches" if failed > 1 else "the only match"
+        return f"Nobody has a rank: {many} failed." if failed else "No games were played yet."
     first = f"{ranked[0].member} gets the most from all others, {_points(ranked[0].points)} points of ten"
     if len(ranked) > 1:
         ahead = lead(cross, ranked[0].member, ranked[1].member, confidence)
@@ -65,7 +67,9 @@ def of_league(cross: CrossPlay, standings: Sequence[Standing], confidence: float
         for name in mains
         if places.get(name, 1) > 1
     ]
-    return f"{'; '.join([first, *others])}."
+    unranked = {row.member: row.unranked_because for row in standings if not row.ranked}
+    silent = [f"{name} has no rank: {unranked[name]}" for name in mains if name in unranked]
+    return f"{'; '.join([first, *others, *silent])}."
 
 
 def of_final(document: Mapping[str, Any]) -> tuple[str, ...]:

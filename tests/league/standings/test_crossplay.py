@@ -172,3 +172,12 @@ def test_a_league_in_short_names_the_first_its_lead_and_where_the_main_stands():
     told = of_league(cross, ladder_of(cross, 0.95), 0.95, ["bob"])
     assert told.startswith("ann gets the most from all others, 5.00 ") and "1.25 (" in told and "more than bob" in told
     assert "bob is number 2 of 2 with 3.75" in told
+
+
+def test_a_league_in_short_says_that_all_failed_and_why_a_main_has_no_rank():
+    cross = CrossPlay(["ann", "bob", "eve"])
+    cross.add_round(SCENARIOS, [], at_fault=["eve", "eve"])
+    assert of_league(cross, ladder_of(cross, 0.95), 0.95, ["eve"]) == "Nobody has a rank: all 2 matches failed."
+    cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
+    told = of_league(cross, ladder_of(cross, 0.95), 0.95, ["eve"])
+    assert told.endswith("; eve has no rank: all its matches failed (2).")
