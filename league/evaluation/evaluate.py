@@ -26,6 +26,7 @@ from league.evaluation.matches import PlayError, Terms, UnreachedError, play_hea
 from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, share, some, together
 from league.tasks.answers import Answers
 from partners.catalogue import scripted
+from partners.mixture import Mixture
 
 BOTH = "both seats"
 VIEWS = (BOTH, *SEATS)
@@ -38,6 +39,7 @@ PROTOCOLS = {  # how a network plays; every output says it, for the figures diff
     GREEDY: "plays its likeliest act every time (greedy)",
     SAMPLED: "samples its acts (sampled; greedy=True in its brackets plays the likeliest)",
 }
+MIXED = "draws who plays each game, a network among them (sampled; greedy=True goes into that network's own brackets)"
 BEST, FOUND = "best response", "best response found"  # the second where nobody can say that there is no better one
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
 
@@ -118,7 +120,10 @@ def evaluate(
     notes = [f"{who} sees what its seat cannot see" for who, p in sighted.items() if p.traits.privileged]
     networks = {who: p for who, p in sighted.items() if p.traits.learned and not p.traits.costly}
     protocols = {who: GREEDY if p.traits.deterministic else SAMPLED for who, p in networks.items()}
-    notes += [f"{who} {PROTOCOLS[played]}" for who, played in protocols.items()]
+    notes += [
+        f"{who} {MIXED if isinstance(networks[who], Mixture) else PROTOCOLS[played]}"
+        for who, played in protocols.items()
+    ]
 
     terms = Terms(source, scenarios, rules, seed, confidence)
 

@@ -108,6 +108,10 @@ class Clone:
     def traits(self) -> Traits:
         return self._refusing.traits
 
+    def sampled(self) -> Clone:
+        """The same policy, which samples what it does."""
+        return Clone(self.network)
+
     def act(self, turns: Turns) -> Decisions:
         return self._under(turns.rules.disagree).act(turns)
 

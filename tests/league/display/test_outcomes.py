@@ -63,6 +63,9 @@ def test_an_evaluation_opens_with_its_outcome_and_says_how_each_network_plays(sp
     assert text.count(spec) == 1 and f"ppo/0001 is {spec}." in " ".join(text.split())
     told = evaluate(greedy, "linear", source, Rules(max_turns=2), sample=4)
     assert told.protocols == {told.member: "greedy"} and "(greedy) gets" in of_pair(told)[0]
+    mixed = evaluate({"kind": "mixture", "of": [spec, "linear"]}, "linear", source, Rules(max_turns=2), sample=4)
+    (note,) = (note for note in mixed.notes if "sampled" in note)
+    assert note.startswith(f"{mixed.member} draws who plays each game") and mixed.protocols == {mixed.member: "sampled"}
 
 
 def test_what_falls_short_of_the_best_response_is_split_into_lost_deals_and_worse_ones():

@@ -14,7 +14,7 @@ from dond_marl.seats import Cause, Turns
 from dond_marl.splits import action_at, action_index, legal_action_mask
 from hints import HintSchedule, RandomHinter
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import NetworkPartner
+from partners.network.partner import Clone, NetworkPartner
 
 torch.set_num_threads(1)
 LARGEST_UNIFORM = 1 - 2.0**-53  # what a generator can draw at most; as a float32 it is 1
@@ -55,6 +55,15 @@ def test_another_process_gets_the_same_answers():
         "greedy": NetworkPartner(network(max_count=10), greedy=True),
     }
     check_in_another_process(both)
+
+
+@pytest.mark.parametrize("kind", [NetworkPartner, Clone])
+def test_the_policy_behind_a_greedy_one_samples_as_if_it_had_never_been_greedy(seen, kind):
+    made = network()
+    sampled, own = kind(made, greedy=True).sampled(), kind(made)
+    assert not sampled.traits.deterministic and type(sampled) is kind
+    for turns in seen:
+        assert (sampled.probs(turns, MAX_COUNT) == own.probs(turns, MAX_COUNT)).all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 200])
