@@ -56,8 +56,13 @@ class RunDirectory:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._new and kind is not None and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt)):
-            shutil.rmtree(self.path, ignore_errors=True)
+        with contextlib.suppress(OSError):  # what cannot be read stays
+            if (
+                self._new
+                and kind is not None
+                and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt))
+            ):
+                shutil.rmtree(self.path, ignore_errors=True)
         self._lock.release()
 
 
@@ -94,13 +99,18 @@ def run_to_resume(
 def newest_run(output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
     """The last run under ``output_dir`` that has begun. Raises :class:`NoRun`, which names the runs that there are.
 
-    ``mark`` is what it begins with; ``tell`` hears of newer ones that never began.
+    ``mark`` is what it begins with; ``tell`` hears of newer ones that never began, that are beginning now in another
+    process, or that cannot be read.
     """
     for path in sorted(runs_in(output_dir), key=lambda path: int(path.name), reverse=True):
-        if _begun(path, mark):
-            return RunDirectory(path)
-        if (path / mark).exists() or _is_left(path):
-            tell(f"{path} is passed over: it never began")
+        try:
+            if _begun(path, mark):
+                return RunDirectory(path)
+            if (path / mark).exists() or _is_left(path):
+                never = "another process is at its beginning" if _in_use(path) else "it never began"
+                tell(f"{path} is passed over: {never}")
+        except OSError as error:  # not ours to read, or gone meanwhile
+            tell(f"{path} is passed over: it cannot be read ({error.strerror})")
     others = [path for path in _runs_beside(output_dir, mark) if path.parent != output_dir]
     there = f"; there are {_listed(others)}" if others else "; start one without --resume"
     raise NoRun(f"{output_dir} holds no run to resume{there}")
@@ -139,9 +149,12 @@ def _folders_in(path: Path) -> list[Path]:
 
 def _runs_beside(output_dir: Path, mark: str) -> list[Path]:
     """The runs that have begun under the folder that holds ``output_dir``, the one written to last first."""
-    beside = output_dir.parent
-    begun = [path for folder in (beside, *_folders_in(beside)) for path in runs_in(folder) if _begun(path, mark)]
-    return sorted(begun, key=lambda path: (path / mark).stat().st_mtime_ns, reverse=True)
+    beside, written = output_dir.parent, dict[Path, int]()
+    for path in (path for folder in (beside, *_folders_in(beside)) for path in runs_in(folder)):
+        with contextlib.suppress(OSError):  # not ours to read, or gone meanwhile
+            if _begun(path, mark):
+                written[path] = (path / mark).stat().st_mtime_ns
+    return sorted(written, key=written.__getitem__, reverse=True)
 
 
 def _listed(runs: Iterable[Path], most: int = 5) -> str:
@@ -178,6 +191,17 @@ def _holds_nothing(path: Path, *, stopped: bool) -> bool:
 def _is_left(path: Path) -> bool:
     """Whether a folder holds what is left of a start that was killed at once, before its settings were written."""
     return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK}
+
+
+def _in_use(path: Path) -> bool:
+    """Whether another process, or another part of this one, holds a run's lock; its file is not made."""
+    if not (path / LOCK).is_file():
+        return False
+    try:
+        with FileLock(path / LOCK, timeout=0):
+            return False
+    except Timeout:
+        return True
 
 
 def _only(path: Path, names: Iterable[str]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import SETTINGS, RunError, named_run, new_run, newest_run, run_to_resume
+from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, named_run, new_run, newest_run, run_to_resume
 from tests.command import dond, train_command
 
 LEAGUE = "members: [tough, nice]\nleague: {rounds: 1, block_size: 4}\nlogging: {output_dir: FOLDER}\n"
@@ -56,6 +56,30 @@ def test_what_never_began_is_passed_over_with_a_word(tmp_path):
     assert newest_run(tmp_path, SETTINGS, told.append).path == begun
     assert told == [f"{tmp_path / name} is passed over: it never began" for name in ("0005", "0004")]
     assert named_run(tmp_path / "0004", SETTINGS).path == tmp_path / "0004"  # unless it is named
+
+
+def test_a_run_in_its_first_update_is_said_to_be_beginning(tmp_path):
+    begun, told = trained(tmp_path / "0001", 2), list[str]()
+    with RunDirectory(trained(tmp_path / "0002", 0)):
+        assert newest_run(tmp_path, SETTINGS, told.append).path == begun
+    assert newest_run(tmp_path, SETTINGS, told.append).path == begun
+    reasons = ("another process is at its beginning", "it never began")
+    assert told == [f"{tmp_path / '0002'} is passed over: {reason}" for reason in reasons]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+@pytest.mark.parametrize("mode", [0o000, 0o300])
+def test_a_folder_that_cannot_be_read_is_passed_over(tmp_path, mode):
+    begun, closed, told = trained(tmp_path / "runs" / "0001", 2), tmp_path / "runs" / "0002", list[str]()
+    trained(closed, 0)
+    closed.chmod(mode)
+    try:
+        assert newest_run(tmp_path / "runs", SETTINGS, told.append).path == begun
+        assert told == [f"{closed} is passed over: it cannot be read (Permission denied)"]
+        with pytest.raises(RunError, match=f"there are {begun}$"):
+            newest_run(tmp_path / "none", SETTINGS)
+    finally:
+        closed.chmod(0o700)
 
 
 def test_a_run_that_is_not_there_is_answered_with_those_that_are(tmp_path):
