@@ -327,18 +327,25 @@ class ReadLedger(Ledger):
             raise LedgerError(f"{path.parent} is no league's folder: it holds no {path.name}")
         with self._translated("opened"):
             self._connect("mode=ro")
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        with self._translated("opened"):
             try:
                 self._db.execute("SELECT count(*) FROM sqlite_schema")
             except sqlite3.OperationalError:  # no room for SQLite's index beside it: a full disk, or a read-only one
-                log = path.with_name(f"{path.name}-wal")
+                log = self.path.with_name(f"{self.path.name}-wal")
                 if log.exists() and log.stat().st_size:
                     raise
                 self._db.close()
                 self._connect("immutable=1")  # nobody is writing: its log is not there
             version = self._one("PRAGMA user_version")
         if self.begun and version not in READ_VERSIONS:
-            self.close()
-            raise LedgerError(f"{path}: written with ledger schema {version}; the pages read {SCHEMA_VERSION}")
+            raise LedgerError(f"{self.path}: written with ledger schema {version}; the pages read {SCHEMA_VERSION}")
 
     def _connect(self, how: str) -> None:
         uri = f"{self.path.resolve().as_uri()}?{how}"

@@ -9,12 +9,13 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from league.ledger.ledger import Ledger, LedgerError
+from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import Config
 from league.settings.sections import EnvConfig, LeagueConfig
@@ -159,6 +160,20 @@ def test_a_ledger_of_another_schema_is_refused(path):
     db.close()
     with pytest.raises(LedgerError, match="schema 99"):
         Ledger(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are told by /proc")
+@pytest.mark.parametrize("damage", ["schema", "text"])
+def test_a_ledger_that_cannot_be_read_is_not_kept_open(path, damage):
+    if damage == "text":
+        path.write_text("not a database, whatever its name says, and long enough to be read" * 50)
+    else:
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA user_version = 99")
+    with pytest.raises(LedgerError):
+        ReadLedger(path)
+    open_now = [str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    assert not [each for each in open_now if each.startswith(str(path))]
 
 
 def test_a_folder_that_cannot_hold_a_ledger_is_a_clear_error(tmp_path):
