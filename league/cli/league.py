@@ -34,6 +34,7 @@ from league.cli.shell import (
     config_option,
     console_for_people,
     quiet_option,
+    quoted,
     resume_option,
     say,
     say_next,
@@ -107,7 +108,8 @@ def _kept(folder: Path, command_line: str) -> str:
     """What a stop has left of the league in ``folder``."""
     if not folder.exists():
         return "stopped before anything was begun"
-    return f"stopped: the round in flight is dropped, the others are safe; go on with: {command_line} --resume {folder}"
+    go_on = f"{command_line} --resume {quoted(str(folder))}"
+    return f"stopped: the round in flight is dropped, the others are safe; go on with: {go_on}"
 
 
 @command.command("explain", cls=Command)

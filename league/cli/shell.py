@@ -201,7 +201,7 @@ def as_called(context: click.Context) -> str:
     """How this command was started, to be copied: a script, ``python -m league`` or the installed command."""
     program, *words = context.command_path.split(" ")
     if program.endswith(".py"):
-        return f"{_near(sys.executable)} {sys.argv[0]}"
+        return f"{_near(sys.executable)} {quoted(sys.argv[0])}"
     return " ".join([_near(sys.executable if program == "python" else sys.argv[0]), *words])
 
 
@@ -212,10 +212,10 @@ def say_next(context: click.Context, *words: object) -> None:
         start = [_near(sys.executable), "-m", "league"]
     else:
         start = [_near(sys.executable if program == "python" else sys.argv[0]), *more]
-    say(f"next: {' '.join([*start, *(_quoted(str(word)) for word in words)])}")
+    say(f"next: {' '.join([*start, *(quoted(str(word)) for word in words)])}")
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
     """A word as a shell takes it whole; in double quotes where they say it, for specs have single ones inside."""
     plain = shlex.quote(word)
     return plain if plain == word or any(letter in word for letter in '"$`\\!') else f'"{word}"'
@@ -298,9 +298,9 @@ def _notices_as_lines() -> Iterator[None]:
 
 
 def _near(program: str) -> str:
-    """A path as short as it can be from here."""
+    """A path as short as it can be from here, as a shell takes it whole."""
     path = Path(program)
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    return quoted(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
 def _failed(message: str, code: int) -> int:

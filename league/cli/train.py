@@ -30,6 +30,7 @@ from league.cli.shell import (
     config_option,
     console_for_people,
     quiet_option,
+    quoted,
     resume_option,
     say,
     say_next,
@@ -100,7 +101,7 @@ def command(
     from league.training.training import train
 
     directory, console = _directory(config, resume), console_for_people()
-    go_on = f"{as_called(context)} --resume {directory.path}"
+    go_on = f"{as_called(context)} --resume {quoted(str(directory.path))}"
     STOPS.word = lambda: _kept(directory.path, go_on)
     try:
         with (QuietTrainWatcher if quiet else TrainWatcher)(console) as watcher:

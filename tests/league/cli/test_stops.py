@@ -13,8 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import click
 import pytest
 
+from league.cli.shell import as_called
 from league.ledger.ledger import Ledger
 from tests.command import HERE, PROGRAM, run_dond
 from tests.loopback import Page, Service, completion
@@ -104,6 +106,14 @@ def catches(process: subprocess.Popen[str]) -> bool:
     """Whether the process has handlers of its own for both signals."""
     found = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{process.pid}/status").read_text())
     return found is not None and all(int(found[1], 16) >> (number - 1) & 1 for number in SIGNALS)
+
+
+def test_the_next_command_quotes_a_program_whose_path_has_a_space(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/a b/bin/dond", "train"])
+    group = click.Context(click.Group("dond"), info_name="dond")
+    assert as_called(click.Context(click.Command("train"), parent=group, info_name="train")) == '"/a b/bin/dond" train'
+    monkeypatch.setattr(sys, "argv", ["/bin/dond", "train"])
+    assert as_called(click.Context(click.Command("train"), parent=group, info_name="train")) == "/bin/dond train"
 
 
 # -- moments ---------------------------------------------------------------------------------------------------------
