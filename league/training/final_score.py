@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dond_marl.seats import Floats, Traits, Turns
+from dond_marl.seats import Floats, Turns
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.metrics import Estimate
 from hints import HintSchedule
-from league.evaluation.evaluate import BOTH, evaluate, scenarios_of
-from league.evaluation.matches import Result, Terms, heldout_terms, score
+from league.evaluation.evaluate import BOTH, evaluate
+from league.evaluation.matches import Result, score
 from league.training.training import Training
 from partners.network.partner import NetworkPartner
 
@@ -43,9 +43,9 @@ class _Asking:
 def closing_hints(training: Training) -> ClosingHints | None:
     """What both of :func:`final_score`'s evaluations are about to ask; ``None`` where that costs nothing."""
     schedule, learner = training.whisper, training.learner
-    if schedule is None or not _costly(training):
+    if schedule is None or not training.costly_hints:
         return None
-    games = 2 * 2 * _terms(training, hinted=True).scenarios.size  # in both seats, greedy and sampled
+    games = 2 * 2 * training.closing_terms.scenarios.size  # in both seats, greedy and sampled
     per_game = learner.decisions / training.games if training.games else training.config.env.max_turns / OWN_SHARE
     asks = round(games * max(per_game / schedule.cadence_k, 1.0))
     asked = schedule.tally["asked"]
@@ -60,25 +60,8 @@ def final_score(
     Under hints that cost something, on ``hints.closing_scenarios`` of them; ``tell`` hears how many were asked so far.
     """
     whisper = None if training.whisper is None else _Asking(training.whisper.whole(), tell)
-    learner, terms = NetworkPartner(training.learner.network, greedy=greedy), _terms(training, hinted=True)
+    learner, terms = NetworkPartner(training.learner.network, greedy=greedy), training.closing_terms
     return terms.source.label, score(learner, training.partner, terms, whisper)
-
-
-def _terms(training: Training, *, hinted: bool) -> Terms:
-    """The held-out scenarios of the training's source where it has some, otherwise scenarios of the source."""
-    source, env, seed = training.source, training.config.env, training.config.training.seed
-    if source.name == "lewis":
-        source = heldout_terms().source
-    sample = training.config.hints.closing_scenarios if hinted and _costly(training) else None
-    if sample is not None and source.table is not None:
-        sample = min(sample, source.table.size)
-    return Terms(source, scenarios_of(source, sample, seed), env.rules(), seed, revealed=env.reveal_partner_utilities)
-
-
-def _costly(training: Training) -> bool:
-    """Whether hints cost money or minutes."""
-    traits: Traits = getattr(training.whisper and training.whisper.hinter, "traits", Traits())
-    return traits.costly
 
 
 def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
@@ -86,7 +69,7 @@ def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
 
     Empty where values are revealed or where the best response is not exact.
     """
-    terms = _terms(training, hinted=False)
+    terms = training.heldout_terms()
     if terms.revealed or not exact_by_answers(training.partner, terms.rules) or terms.source.table is None:
         return {}
     learner = NetworkPartner(training.learner.network, greedy=greedy)

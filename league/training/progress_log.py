@@ -6,6 +6,8 @@ import csv
 import io
 import math
 from collections import Counter
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -37,14 +39,24 @@ class ProgressRow(NamedTuple):
 
 
 class ProgressLog:
-    """An open log; on resuming, rows after the checkpoint are dropped first, so that no update stands twice."""
+    """An open log; on resuming, rows after the checkpoint are dropped first, so that no update stands twice.
 
-    def __init__(self, folder: Path, to_csv: bool, to_tensorboard: bool, decisions: int) -> None:
+    ``tell`` hears where an earlier log, of another build or damaged, is kept under another name.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        to_csv: bool,
+        to_tensorboard: bool,
+        decisions: int,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._file: IO[str] | None = None
         self._events: Any = None
         self._hints: Counter[str] = Counter()  # up to the latest row
         if to_csv:
-            _keep_rows_until(folder / CSV_NAME, decisions)
+            _keep_rows_until(folder / CSV_NAME, decisions, tell)
             self._file = (folder / CSV_NAME).open("a", newline="", encoding="utf-8")
             self._rows = csv.DictWriter(self._file, COLUMNS)
         if to_tensorboard:
@@ -86,16 +98,31 @@ class ProgressLog:
             self._events.close()
 
 
-def _keep_rows_until(path: Path, decisions: int) -> None:
-    """Keep the header and the complete rows of up to ``decisions``, replacing the file atomically."""
-    kept: list[dict[str, str]] = []
-    if path.is_file():
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = csv.DictReader(file)
-            if tuple(rows.fieldnames or ()) == COLUMNS:
-                kept = [row for row in rows if None not in row.values() and int(row["decisions"]) <= decisions]
+def _keep_rows_until(path: Path, decisions: int, tell: Callable[[str], None]) -> None:
+    """Keep the header and the complete rows of up to ``decisions``, replacing the file atomically.
+
+    A log that cannot be gone on with as it stands is kept beside it, as it is.
+    """
+    rows, wrong = _rows_of(path) if path.is_file() else ([], "")
+    if wrong:
+        beside = next(free for number in count(1) if not (free := path.with_name(f"{path.name}.{number}")).exists())
+        beside.write_bytes(path.read_bytes())
+        tell(f"{path} {wrong}: it is kept as {beside.name}, and the log goes on with the {len(rows):,} whole rows")
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
-    writer.writerows(kept)
+    writer.writerows(row for row in rows if int(row["decisions"]) <= decisions)
     write_whole(path, text.getvalue())
+
+
+def _rows_of(path: Path) -> tuple[list[dict[str, str]], str]:
+    """The whole rows of a log, and in words what is wrong with it; a last row that was cut short is not wrong."""
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        rows = csv.DictReader(file)
+        if rows.fieldnames is None:
+            return [], ""
+        if tuple(rows.fieldnames) != COLUMNS:
+            return [], "has other columns than this build writes"
+        complete = [row for row in rows if None not in row.values()]
+    whole = [row for row in complete if None not in row and row["decisions"].isascii() and row["decisions"].isdigit()]
+    return whole, "" if len(whole) == len(complete) else "is damaged"

@@ -20,8 +20,10 @@ from dond_marl.errors import RunFailure
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import Partner
+from dond_marl.seats import Partner, Traits
 from hints import HintSchedule
+from league.evaluation.evaluate import scenarios_of
+from league.evaluation.matches import Terms, heldout_terms
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import TrainConfig
@@ -89,6 +91,28 @@ class Training:
         """Where the learner practices, and what it is paid."""
         settings = self.config.training
         return settings.practice(self.config.env, self.source, settings.seed)
+
+    @property
+    def costly_hints(self) -> bool:
+        """Whether hints cost money or minutes."""
+        traits: Traits = getattr(self.whisper and self.whisper.hinter, "traits", Traits())
+        return traits.costly
+
+    @cached_property
+    def closing_terms(self) -> Terms:
+        """What it is scored on at the end with its hints: few scenarios where those cost something."""
+        return self.heldout_terms(self.config.hints.closing_scenarios if self.costly_hints else None)
+
+    def heldout_terms(self, sample: int | None = None) -> Terms:
+        """At most ``sample`` of the held-out scenarios of its source, where it has some; otherwise of the source."""
+        source, env, seed = self.source, self.config.env, self.config.training.seed
+        if source.name == "lewis":
+            source = heldout_terms().source
+        if sample is not None and source.table is not None:
+            sample = min(sample, source.table.size)
+        return Terms(
+            source, scenarios_of(source, sample, seed), env.rules(), seed, revealed=env.reveal_partner_utilities
+        )
 
     @property
     def done(self) -> bool:
@@ -194,8 +218,9 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
         training = _take_up(config, directory.path, watcher)
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.opened(training, directory.path)
-        with ProgressLog(directory.path, logging.csv, logging.tensorboard, training.learner.decisions) as log:
-            saved_at, going, held = training.learner.decisions, True, training.held()
+        made = training.learner.decisions
+        with ProgressLog(directory.path, logging.csv, logging.tensorboard, made, watcher.warned) as log:
+            saved_at, going, held = made, True, training.held()
             try:
                 while going and not training.done:
                     row = training.step()

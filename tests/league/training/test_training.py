@@ -19,8 +19,8 @@ from dond_marl.occupants import seat_occupant
 from league.ledger.run_directory import RunDirectory, RunError, new_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
-from league.training.final_score import final_score
-from league.training.progress_log import COLUMNS
+from league.training.final_score import closing_hints, final_score
+from league.training.progress_log import COLUMNS, CSV_NAME, ProgressLog
 from league.training.training import PAST_SELVES, Training, begin, train
 from partners.network.checkpoint import load_checkpoint
 from tests.command import dond, in_process, train_command
@@ -174,6 +174,33 @@ def test_a_row_cut_short_by_a_crash_is_written_again(tmp_path):
         file.write("6,2")  # of "6,28.,..."
     run_until(config, tmp_path / "cut")
     assert rows(tmp_path / "cut") == rows(tmp_path / "whole")
+
+
+def test_a_log_of_another_build_or_with_a_damaged_cell_is_kept_beside_the_new_one(tmp_path):
+    path, told = tmp_path / CSV_NAME, list[str]()
+    rows = [",".join(["1", str(decisions), *["0"] * (len(COLUMNS) - 2)]) for decisions in (40, 80, 120)]
+    whole = "\r\n".join([",".join(COLUMNS), *rows, ""])
+    damaged = whole.replace("1,80,", "1,8x,")
+    for text in (damaged, damaged.replace("policy_loss", "loss"), whole + "1,160", ""):
+        path.write_bytes(text.encode())
+        ProgressLog(tmp_path, True, False, 120, told.append).__exit__()
+    assert [line.partition(": it is kept as ")[0].removeprefix(f"{path} ") for line in told] == [
+        "is damaged",
+        "has other columns than this build writes",
+    ]
+    assert (tmp_path / "progress.csv.1").read_bytes() == damaged.encode()
+    assert "loss" in (tmp_path / "progress.csv.2").read_text()
+    path.write_bytes(damaged.encode())
+    ProgressLog(tmp_path, True, False, 120).__exit__()
+    assert path.read_bytes().decode() == whole.replace(f"{rows[1]}\r\n", "")
+
+
+def test_the_scenarios_of_a_closing_evaluation_under_a_models_hints_are_made_once():
+    hints = {"mode": "llm", "provider": "groq", "closing_scenarios": 3}
+    training = begin(TrainConfig.model_validate({"hints": hints, "training": {"hidden": [8]}}))
+    first = training.closing_terms
+    assert closing_hints(training).games == 12 and training.closing_terms is first and first.scenarios.size == 3
+    assert begin(TrainConfig.model_validate({"training": {"hidden": [8]}})).closing_terms.scenarios.size > 100
 
 
 def test_what_is_logged_adds_up(tmp_path):
