@@ -18,7 +18,7 @@ import math
 import shlex
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -53,6 +53,14 @@ def command(spec: str, prompts: int, config_path: Path | None) -> int:
         )
     config = None if config_path is None else load_config(config_path)
     client = client_of(partner)
+    with closing(client) if isinstance(client, RemoteClient) else nullcontext():
+        return _checked(spec, partner, client, prompts, config, config_path)
+
+
+def _checked(
+    spec: str, partner: LLMPartner, client: object, prompts: int, config: Config | None, config_path: Path | None
+) -> int:
+    """Ask, and say what came of it; the exit code."""
     with _told_as_lines():
         if isinstance(client, RemoteClient):
             _server(client)
@@ -69,8 +77,6 @@ def command(spec: str, prompts: int, config_path: Path | None) -> int:
     say(_in_short(found), style="bold")
     if config is not None:
         say(_cost(config_path, config, found, price, in_flight))
-    if isinstance(client, RemoteClient):
-        client.close()
     if not found.legal:
         say("next: mend what the replies show; reading=lenient and prompt=short are for models that stray")
         return RUN_ERROR

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import pytest
 
+from dond_marl.errors import RunFailure
+from league.cli.llm_check import command
 from league.evaluation.model_check import positions
 from partners.llm.reply import legal_rows, reply_line
 from tests.command import dond, run_dond
@@ -120,3 +123,16 @@ def test_a_league_without_language_models_asks_nothing(check, tmp_path):
     (tmp_path / "two.yaml").write_text("members: [linear, tough]\nleague: {rounds: 1, block_size: 1}\n")
     _, out, _ = check(llama_cpp_python, "--config", tmp_path / "two.yaml")
     assert "two.yaml asks no language model" in out
+
+
+def test_the_connection_is_closed_where_an_error_ends_the_check(monkeypatch, capfd):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    before, service = set(threading.enumerate()), Service(lambda heard, number: Page(401, "no such key"))
+    spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text)"
+    try:
+        with pytest.raises(RunFailure, match="401") as caught:  # which keeps all that was in use alive
+            command.main([spec], standalone_mode=False)
+    finally:
+        service.close()
+    assert caught.value is not None and service.heard
+    assert not [thread for thread in set(threading.enumerate()) - before if "language model" in thread.name]
