@@ -191,7 +191,10 @@ class Pace:
         self._usual = 0.0  # tokens of the newest answer
 
     async def take(self, tokens: int, patience: float) -> Paced | None:
-        """Wait until a request of ``tokens`` may go out; ``None``, at once, if that takes longer than ``patience``."""
+        """Wait until a request of ``tokens`` may go out; ``None`` if that takes longer than ``patience`` seconds.
+
+        Requests wait in turn: it may be known only once those before it have gone out, then without a further wait.
+        """
         end = self._clock.now() + patience
         async with self._turn:
             while (wait := max(self._wait(tokens), self._told_wait(tokens))) > 0:
