@@ -22,6 +22,7 @@ import pytest
 pytest.importorskip("nicegui", reason="nicegui is not installed: it comes with the [ui] extra")
 websockets = pytest.importorskip("websockets", reason="websockets comes with the [ui] extra")
 
+from nicegui import Client, core, ui  # noqa: E402
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
@@ -31,7 +32,10 @@ from dond_marl.records.record import record_of, to_line  # noqa: E402
 from league.web.allowed import LARGEST_FILE, Allowed  # noqa: E402
 from league.web.aside import MOST, Busy, aside  # noqa: E402
 from league.web.door import LONGEST_MESSAGE, PAGES, WINDOWS, is_of_a_page  # noqa: E402
+from league.web.frame import Desk  # noqa: E402
 from league.web.occupants import People  # noqa: E402
+from league.web.play.page import PlayPage  # noqa: E402
+from league.web.play.setup_form import Wish  # noqa: E402
 from league.web.server import is_loopback  # noqa: E402
 from tests.command import run_dond  # noqa: E402
 from tests.league.web.browser import PATIENCE, serving  # noqa: E402
@@ -367,6 +371,18 @@ def test_slow_work_of_one_visitor_keeps_no_other_waiting():
         return await asyncio.gather(*work)
 
     assert len(asyncio.run(everybody())) == MOST
+
+
+def test_of_two_submits_the_first_is_played(tmp_path):
+    async def both() -> str:
+        core.loop = asyncio.get_running_loop()  # of the pages, which are not served here
+        with Client(ui.page("")):
+            table = PlayPage(Desk(list, tmp_path / "games.jsonl", tmp_path, None, 0), People([]))
+            await asyncio.gather(table._begin(Wish("heuristic")), table._begin(Wish("pushover")))
+            table._leave()
+        return table._sitting.name
+
+    assert asyncio.run(both()) == "heuristic"
 
 
 def test_work_for_which_no_thread_is_to_be_had_takes_no_place():
