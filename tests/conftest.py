@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -23,6 +24,9 @@ os.environ["XDG_CACHE_HOME"] = str(CACHE)
 os.environ["DOND_MARL_CACHE"] = str(CACHE / "dond-marl")
 os.environ["HOME"] = str(CACHE / "home")
 (CACHE / "home").mkdir(parents=True, exist_ok=True)
+
+settings.register_profile("any machine", deadline=None)  # no example has a time to keep to
+settings.load_profile("any machine")
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans of a test's processes become children of this one
 STAYING = (b"multiprocessing.resource_tracker", b"multiprocessing.forkserver")  # this process's own, of no test
