@@ -28,10 +28,13 @@ def name_of(content: bytes) -> str:
 
 
 def write_blob(folder: Path, content: bytes) -> str:
-    """Put a blob into ``folder``, whole or not at all; its name. One that is there already is left alone."""
+    """Put a blob into ``folder``, whole or not at all; its name.
+
+    One that is there already is left alone, unless it is damaged: a round that is played again mends what it left.
+    """
     name = name_of(content)
     path = folder / (name + SUFFIX)
-    if not path.is_file() or path.stat().st_size != len(content):
+    if not path.is_file() or path.read_bytes() != content:
         folder.mkdir(parents=True, exist_ok=True)
         write_durably(path, content)
     return name

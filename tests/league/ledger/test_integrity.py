@@ -172,6 +172,15 @@ def resumed_after_damage(whole: Path, folder: Path, place: str, seed: int) -> bo
     return True
 
 
+def test_a_round_that_is_played_again_mends_the_weights_that_it_left_damaged(whole, tmp_path):
+    copy = killed_in_round(whole, 1, tmp_path)
+    with Ledger(whole / "ledger.sqlite") as ledger:
+        path = copy / "blobs" / f"{ledger.states()['main'].blob}{SUFFIX}"  # of a later round
+    path.write_bytes(flipped(path.read_bytes(), 1001))
+    assert run("--resume", copy).returncode == 0
+    assert final(copy) == final(whole)
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_a_run_that_was_damaged_anywhere_is_resumed_to_the_same_or_refused_in_words(place, whole, tmp_path):
     equal = [resumed_after_damage(whole, tmp_path / str(seed), place, seed) for seed in range(2)]
