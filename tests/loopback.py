@@ -10,7 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 OK_LINE = '{"act_type": 0, "oA": [0, 0, 0], "confidence": 0.5}'
+
+
+def without_proxy_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Services are asked without a proxy, and no key of the user's is in reach."""
+    for name in (*PROXIES, "GROQ_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from league.standings.crossplay import CrossPlay
 from league.standings.curves import YARDSTICK, CurvePoint
 from league.standings.ladder import Standing
 from league.tables.blocks import Cell, Curves, Figure, Row, Section, Table, in_columns, plain
-from league.tasks.answers import Answers, causes_in_words
+from league.tasks.answers import causes_in_words
 from league.tasks.values import Member
 
 ANSWERED = "answered"  # the heading
@@ -89,7 +89,7 @@ def ladder_table(
             "own where agreed": plain(row.agreed, n=round(row.points.n * row.deals) if row.points.n else 0),
             "acts per game": plain(row.turns, "acts", row.points.n),
             "against itself": plain(row.self_play),
-            ANSWERED: answered(row.answers) if row.answers.fallen or row.member in models else None,
+            ANSWERED: answered(row, models),
             "failed matches": plain(row.failed, "count") if failed else None,
             **more.get(row.member, {}),
         }
@@ -98,8 +98,11 @@ def ladder_table(
     return Table("Best own points first", *in_columns(rows, [row.member for row in standings]), kind="ladder")
 
 
-def answered(answers: Answers) -> str:
-    """``30 of 34 (not reached 4)``."""
+def answered(row: Standing, models: Collection[str]) -> str | None:
+    """``30 of 34 (not reached 4)``; ``None`` of a member that costs nothing to ask and always answered itself."""
+    answers = row.answers
+    if not answers.fallen and row.member not in models:
+        return None
     causes = ", ".join(causes_in_words(answers))
     return f"{answers.answered:,} of {answers.asked:,}" + (f" ({causes})" if causes else "")
 

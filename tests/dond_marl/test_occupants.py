@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from dond_marl import occupants
 from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant, spec_name
 from partners.scripted.heuristic import Heuristic
 from partners.scripted.time_based import Boulware
+from tests.third_party import install as install_in
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,7 @@ def installed(tmp_path, monkeypatch):
     """Install a tiny distribution, a module and its entry points, for one test."""
 
     def install(entry_points: str, source: str = "") -> None:
-        (tmp_path / "my_partners.py").write_text(source)
-        info = tmp_path / "my_partners-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-partners\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[{occupants.GROUP}]\n{entry_points}\n")
-        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.syspath_prepend(str(install_in(tmp_path, "my_partners", source, entry_points)))
         catalogue.cache_clear()
 
     yield install

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.third_party import install
+
 PLUGIN = """
 import numpy as np
 from dond_marl.seats import Cause, Traits, constant
@@ -23,10 +25,4 @@ class Absent:
 
 def install_absent(folder: Path) -> Path:
     """Install the partner ``absent`` into ``folder``, which then goes on the path."""
-    (folder / "absence-1.0.dist-info").mkdir(parents=True)
-    (folder / "absent_partner.py").write_text(PLUGIN)
-    (folder / "absence-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: absence\nVersion: 1.0\n")
-    (folder / "absence-1.0.dist-info" / "entry_points.txt").write_text(
-        "[dond_marl.partners]\nabsent = absent_partner:Absent\n"
-    )
-    return folder
+    return install(folder, "absent_partner", PLUGIN, "absent = absent_partner:Absent")

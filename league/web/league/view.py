@@ -11,7 +11,7 @@ from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
 from league.display.svg.whisker import reach, whisker
 from league.standings.ladder import Standing
-from league.tables.standings import answered
+from league.tables.standings import ANSWERED, answered
 from league.web.league.follower import Picture, sentence
 
 ROLES = {
@@ -53,8 +53,8 @@ def ladder(picture: Picture) -> Markup:
     low, high = reach(row.points for row in picture.standings)
     scale = element("td", element("small", f"{low:g}"), element("small", f"{high:g}"), class_="scale")
     costly = {member.name for member in picture.members if member.costly}
-    told = any(row.member in costly or row.answers.fallen for row in picture.standings)
-    last = ("answered",) if told else ()
+    own = {row.member: text for row in picture.standings if (text := answered(row, costly)) is not None}
+    last = (ANSWERED,) if own else ()
     heads = ("#", "member", "points of ten", "", "of response", "of Nash", "left", "deals", *last)
     head = element("tr", *(element("th", name, scope="col") if name else scale for name in heads))
     rows = []
@@ -71,9 +71,7 @@ def ladder(picture: Picture) -> Markup:
             *(element("td", spelled(share, "share")) for share in shares),
             element("td", spelled(row.left)),
             element("td", spelled(row.deals, "share")),
-            element("td", answered(row.answers) if row.member in costly or row.answers.fallen else "")
-            if told
-            else None,
+            element("td", own.get(row.member, "")) if own else None,
         )
         rows.append(element("tr", *cells))
     widest = max((row.points.n for row in picture.standings), default=0)
@@ -81,7 +79,7 @@ def ladder(picture: Picture) -> Markup:
         f"Mean own points of ten over all others in both seats, no deal being 0; {widest:,} games a member; ± and "
         f"whiskers: {picture.confidence:.0%} interval over scenarios."
     )
-    if told:
+    if own:
         about += " Answered: own decisions of all that were asked for; a stated fallback made the others."
     unranked = [
         element("p", f"{row.member} has no rank: {row.unranked_because}.", class_="quiet")

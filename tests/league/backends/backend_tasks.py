@@ -25,6 +25,7 @@ from league.tasks.values import (
     TrainResult,
     TrainTask,
 )
+from tests.third_party import install
 
 ENV = EnvConfig(scenarios="lewis", split="train")
 SEED = 5
@@ -68,13 +69,7 @@ class Broken:
 
 def install_plugin(folder: Path) -> Path:
     """Install the third party's partner ``broken`` into ``folder``."""
-    (folder / "breaking-1.0.dist-info").mkdir(parents=True)
-    (folder / "breaking_partner.py").write_text(PLUGIN)
-    (folder / "breaking-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: breaking\nVersion: 1.0\n")
-    (folder / "breaking-1.0.dist-info" / "entry_points.txt").write_text(
-        "[dond_marl.partners]\nbroken = breaking_partner:Broken\n"
-    )
-    return folder
+    return install(folder, "breaking_partner", PLUGIN, "broken = breaking_partner:Broken")
 
 
 def seat(spec: str) -> Seated:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
 from league.backends.choose import InProcess, open_backend
 from league.backends.contract import BackendError
@@ -39,6 +39,7 @@ from tests.league.backends.backend_tasks import (
     told,
     workers_of,
 )
+from tests.third_party import on_the_path
 
 ROOT = Path(__file__).resolve().parents[3]
 ZOO = ("heuristic", "random", "tough", "boulware(exponent=2)", "nice_tit_for_tat")
@@ -53,10 +54,8 @@ def place(tmp_path) -> Place:
 @pytest.fixture
 def broken(tmp_path, monkeypatch):
     """A third party's partner is installed, here and for workers."""
-    monkeypatch.syspath_prepend(str(install_plugin(tmp_path / "site")))
-    catalogue.cache_clear()
-    yield
-    catalogue.cache_clear()
+    with on_the_path(install_plugin(tmp_path / "site"), monkeypatch):
+        yield
 
 
 def in_process(tasks, place):

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from dond_marl.occupants import catalogue
 from league.backends.choose import InProcess
 from league.backends.ray_cluster import RayBackend
 from league.backends.ray_node import KEPT, NodeWorker
 from league.tasks.blobs import BlobError, name_of
 from league.tasks.values import Place
 from tests.league.backends.backend_tasks import MARK, install_plugin, match, matches, network, practice, seat, told
+from tests.third_party import on_the_path
 
 ray = pytest.importorskip("ray", reason="the backend ray is tested where Ray is installed: pip install -e '.[ray]'")
 pytestmark = pytest.mark.slow
@@ -33,10 +33,8 @@ def place(tmp_path) -> Place:
 @pytest.fixture
 def broken(tmp_path, monkeypatch):
     """A third party's partner is installed, here and for workers."""
-    monkeypatch.syspath_prepend(str(install_plugin(tmp_path / "site")))
-    catalogue.cache_clear()
-    yield
-    catalogue.cache_clear()
+    with on_the_path(install_plugin(tmp_path / "site"), monkeypatch):
+        yield
 
 
 def round_of(place):

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond_marl.occupants import catalogue
 from league.backends.choose import InProcess
 from league.backends.process import ProcessBackend
 from league.tasks.values import Place
 from tests.league.backends.backend_tasks import gone, match, matches, own_workers, seat, told
+from tests.third_party import install, on_the_path
 
 # Its first turn is like anybody's; then it does what its parameter says, and goes on like anybody.
 PLUGIN = """
@@ -83,17 +83,9 @@ def place(tmp_path) -> Place:
 @pytest.fixture
 def rude(tmp_path, monkeypatch):
     """The third party's partner is installed, here and for workers."""
-    folder = tmp_path / "site"
-    (folder / "rudeness-1.0.dist-info").mkdir(parents=True)
-    (folder / "rude_partner.py").write_text(PLUGIN)
-    (folder / "rudeness-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: rudeness\nVersion: 1.0\n")
-    (folder / "rudeness-1.0.dist-info" / "entry_points.txt").write_text(
-        "[dond_marl.partners]\nrude = rude_partner:Rude\n"
-    )
-    monkeypatch.syspath_prepend(str(folder))
-    catalogue.cache_clear()
-    yield
-    catalogue.cache_clear()
+    folder = install(tmp_path / "site", "rude_partner", PLUGIN, "rude = rude_partner:Rude")
+    with on_the_path(folder, monkeypatch):
+        yield
 
 
 def process_as_it_is() -> tuple[object, ...]:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dond_marl import occupants
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
 from league.cli.catalogue import DECLARED, Entry, entries, entry_of, full, overview, plain
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond, run_dond
+from tests.third_party import install
 
 ROOT = Path(__file__).resolve().parents[3]
 NEEDS_NOTHING = [entry.name for entry in entries() if all(default is not None for default in entry.parameters.values())]
@@ -126,14 +126,11 @@ def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
 
 
 def test_the_command_lists_a_third_partys_occupants_too(tmp_path):
-    (tmp_path / "theirs.py").write_text(
+    source = (
         "from partners.scripted.heuristic import Heuristic\n\n\ndef theirs(share=0.3):\n"
         '    """Is easily pleased.\n\n    Source: elsewhere.\n    """\n    return Heuristic(accept_ratio=share)\n'
     )
-    info = tmp_path / "theirs-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{occupants.GROUP}]\ntheirs = theirs:theirs\n")
+    install(tmp_path, "theirs", source, "theirs = theirs:theirs")
     done = run_dond("catalogue", "theirs", cwd=tmp_path, env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""})
     assert done.returncode == 0, done.stderr
     assert "Is easily pleased." in done.stdout and "default 0.3" in done.stdout and "from theirs" in done.stdout

@@ -31,7 +31,7 @@ from partners.judges.reward_model import EPOCHS, RewardModel, episodes
 from partners.judges.styles import Style, shows
 from partners.learning.rewards import Own, reward_of
 from tests.command import dond
-from tests.loopback import Service, completion
+from tests.loopback import Service, completion, without_proxy_and_key
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
@@ -260,8 +260,7 @@ def test_the_command_compares_writes_and_keeps_the_learners(tmp_path, capsys):
 @pytest.fixture
 def model(monkeypatch):
     """A service whose model finds repeated offers, and says so whatever it is asked."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
+    without_proxy_and_key(monkeypatch)
 
     def answer(heard, _number):
         last = heard.prompt.rsplit("\nEpisode ", 1)[1]

@@ -15,6 +15,7 @@ import pytest
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
 from tests.killing import command, killed_and_resumed, run
+from tests.third_party import install
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "scripts" / "league.py"
@@ -336,15 +337,7 @@ class Broken:
 @pytest.fixture
 def plugged(tmp_path) -> dict[str, str]:
     """An environment in which a third party's partner is installed."""
-    site = tmp_path / "site"
-    (site / "third_party-1.0.dist-info").mkdir(parents=True)
-    (site / "third_party.py").write_text(PLUGIN)
-    (site / "third_party-1.0.dist-info" / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n"
-    )
-    (site / "third_party-1.0.dist-info" / "entry_points.txt").write_text(
-        "[dond_marl.partners]\nbroken = third_party:Broken\n"
-    )
+    site = install(tmp_path / "site", "third_party", PLUGIN, "broken = third_party:Broken")
     return {**os.environ, "PYTHONPATH": str(site)}
 
 

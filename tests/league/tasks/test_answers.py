@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Rules
-from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import UNREACHED, Cause
@@ -42,6 +42,7 @@ from tests.killing import run as run_league
 from tests.league.absent import install_absent
 from tests.league.backends.backend_tasks import match, matches, seat
 from tests.league.backends.backend_tasks import practice as practice_task
+from tests.third_party import on_the_path
 
 LEWIS = open_source("lewis", split="train")
 FEW, MANY = "absent(share=0.03)", "absent(share=0.5)"
@@ -49,10 +50,8 @@ FEW, MANY = "absent(share=0.03)", "absent(share=0.5)"
 
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(install_absent(tmp_path / "site")))
-    catalogue.cache_clear()
-    yield
-    catalogue.cache_clear()
+    with on_the_path(install_absent(tmp_path / "site"), monkeypatch):
+        yield
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

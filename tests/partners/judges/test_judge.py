@@ -32,7 +32,7 @@ from partners.llm.client import SetupError
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
 from tests.command import train_command
-from tests.loopback import Heard, Page, Service, completion
+from tests.loopback import Heard, Page, Service, completion, without_proxy_and_key
 
 torch.set_num_threads(1)
 LEWIS = open_source("lewis", split="train")
@@ -163,8 +163,7 @@ JUDGES: list[LLMJudge] = []
 @pytest.fixture
 def serve(monkeypatch):
     """Starts services, and closes them and the judges that ask them."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "GROQ_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    without_proxy_and_key(monkeypatch)
     opened: list[Service] = []
 
     def start(answer) -> Service:

@@ -25,7 +25,7 @@ from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.retry import Gate, Pace, RetryPolicy, SystemClock, Trouble
 from partners.llm.reply import Legal
 from partners.llm.service import GROQ_MODEL, ServiceSettings
-from tests.loopback import OK_LINE, FakeClock, Page, Service, completion
+from tests.loopback import OK_LINE, FakeClock, Page, Service, completion, without_proxy_and_key
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
 
@@ -40,8 +40,7 @@ JSON_FAILED = '{"error": {"code": "json_validate_failed", "failed_generation": "
 
 @pytest.fixture(autouse=True)
 def _no_proxy_and_no_key(monkeypatch):
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "GROQ_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    without_proxy_and_key(monkeypatch)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from partners.llm.remote.retry import Rates, RetryPolicy, SystemClock
 from partners.llm.remote.slots import Slots
 from partners.llm.reply import Legal, LegalReply, read_reply
 from partners.llm.service import ServiceSettings
-from tests.loopback import FakeClock, Page, Service, completion
+from tests.loopback import FakeClock, Page, Service, completion, without_proxy_and_key
 
 LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
 ASK = Ask("Your move.", LEGAL)
@@ -35,8 +35,7 @@ quiet = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")
 
 @pytest.fixture(autouse=True)
 def _no_proxy_and_no_key(monkeypatch):
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "GROQ_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    without_proxy_and_key(monkeypatch)
 
 
 @pytest.fixture
