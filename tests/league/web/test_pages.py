@@ -127,8 +127,8 @@ def test_a_game_by_keyboard_alone_at_phone_width(look, folder):
     page.locator(".side.they", has_text="1 hat").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it can be scrolled sideways"
     page.keyboard.press("p")
-    page.get_by_role("button", name="Next game").wait_for()
-    page.keyboard.press("Enter")  # it has the focus
+    page.locator("button:focus", has_text="Next game").wait_for()
+    page.keyboard.press("Enter")
     page.get_by_text("Nothing has been said yet").or_(page.locator(".log")).first.wait_for()
     page.locator(".token").first.wait_for()
     assert games_in(folder)[-1].outcome.deal
