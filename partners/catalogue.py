@@ -11,6 +11,7 @@ from partners.human import human
 from partners.llm.occupant import llm
 from partners.mixture import Mixture
 from partners.network.saved import checkpoint, expert
+from partners.rosters import TRAIN, roster
 from partners.scripted.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
 from partners.scripted.chance import Nice, Random
 from partners.scripted.heuristic import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
@@ -29,13 +30,13 @@ def mixture(of: Sequence[Spec | Partner] | str, weights: Sequence[float] | None 
     """Draws one of several partners for each game and stays it to the end.
 
     Source: mixed strategies; a population of partners as one opponent (Strouse et al. 2021, arXiv 2110.08176).
-    ``of``: occupants (names, mappings or partners), or ``zoo`` for all built-in scripted ones; ``weights``: how often
-    each, by default equally.
+    ``of``: occupants (names, mappings or partners), or ``zoo`` for the members of the roster train
+    (:mod:`partners.rosters`); ``weights``: how often each, by default equally.
 
     - ``of``: a list of occupants, or ``zoo``.
     - ``weights``: a list of numbers of at least 0, one for each.
     """
-    return Mixture(scripted() if of == "zoo" else of, weights)
+    return Mixture(roster(TRAIN) if of == "zoo" else of, weights)
 
 
 PARTNERS: dict[str, Factory] = {

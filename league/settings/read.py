@@ -19,7 +19,7 @@ from league.settings.hyperparameters import Hyperparameters
 from league.settings.layers import Complaint, Layer, command_line_layer, file_layer, merge, text_layer
 from league.settings.learner import LearnerConfig
 from league.settings.meant import another_command, fields_at, meant, near
-from league.settings.rosters import ROSTERS, ZOO, repeated, written_out
+from league.settings.rosters import LISTS, ZOO, met_too_early, repeated, written_out
 from league.settings.sections import BackendConfig, EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
 from league.settings.stages import StageConfig
 from league.settings.yaml import LEFT_OUT, Path, shown, write
@@ -28,7 +28,7 @@ Settings = TypeVar("Settings", bound=BaseModel)
 UNUSED = ("partner", "render_mode")  # keys of env that a league has no use for
 BOUNDS = ("ge", "gt", "le", "lt")
 SHOWN = ("confidence", "responses", "evaluate")  # keys of league that say what is shown of it
-Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants")]
+Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
 
 
 class Config(Section):
@@ -37,7 +37,7 @@ class Config(Section):
     env: EnvConfig = Field(default_factory=EnvConfig)
     league: LeagueConfig = Field(default_factory=LeagueConfig)
     members: tuple[MemberConfig, ...] = Field(
-        strict=False, description=f"a list of occupants, at least one, or {ZOO} for all scripted ones"
+        strict=False, description=f"a list of occupants, at least one, or {ZOO} for the roster train"
     )
     gate: Roster = ()
     heldout: Roster = ()
@@ -63,7 +63,8 @@ class Config(Section):
     @model_validator(mode="after")
     def _parts_that_fit(self) -> Config:
         """Names that are unique and stages that can be played. Raises with every mistake."""
-        mistakes = [*repeated({roster: getattr(self, roster) for roster in (*ROSTERS, "learners")}), *self._misfits()]
+        lists = {key: getattr(self, key) for key in (*LISTS, "learners")}
+        mistakes = [*repeated(lists), *met_too_early(lists), *self._misfits()]
         if mistakes:
             raise ValidationError.from_exception_data(
                 "league", [{"type": wrong(text), "loc": path, "input": None} for path, text in mistakes]
@@ -156,10 +157,10 @@ def parse(
 
 def dump(config: BaseModel) -> str:
     """Every setting as YAML, the same text for the same settings; :func:`parse` reads it back."""
-    values = config.model_dump(mode="json", exclude=set(ROSTERS))
+    values = config.model_dump(mode="json", exclude=set(LISTS))
     if isinstance(config, Config):
-        for roster in ROSTERS:
-            values[roster] = [member.written() for member in getattr(config, roster)]
+        for key in LISTS:
+            values[key] = [member.written() for member in getattr(config, key)]
     return write(values)
 
 
@@ -171,10 +172,10 @@ def differences(old: BaseModel, new: BaseModel) -> list[str]:
         was, now = before.get(key, "absent"), after.get(key, "absent")
         if was != now:
             lines.append(f"{key}: {was} -> {now}")
-    for roster in ROSTERS:
-        names = [[member.name for member in getattr(config, roster, ())] for config in (old, new)]
+    for key in LISTS:
+        names = [[member.name for member in getattr(config, key, ())] for config in (old, new)]
         if not lines and names[0] != names[1]:
-            lines.append(f"{roster}: another order, {', '.join(names[0])} -> {', '.join(names[1])}")
+            lines.append(f"{key}: another order, {', '.join(names[0])} -> {', '.join(names[1])}")
     return lines
 
 
@@ -190,14 +191,14 @@ def other_settings(run: os.PathLike[str], started: BaseModel, now: BaseModel) ->
 
 
 def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
-    for section, values in config.model_dump(mode="json", exclude=set(ROSTERS)).items():
+    for section, values in config.model_dump(mode="json", exclude=set(LISTS)).items():
         listed = isinstance(values, list)
         for name, item in [(f"{section}.{i['name']}", i) for i in values] if listed else [(section, values)]:
             for key, value in item.items():
                 yield f"{name}.{key}", "none" if value is None else str(value)
-    for roster in ROSTERS:
-        for member in getattr(config, roster, ()):
-            yield f"{roster}, {member.name}", member.spec
+    for key in LISTS:
+        for member in getattr(config, key, ()):
+            yield f"{key}, {member.name}", member.spec
 
 
 def _built(layers: list[Layer], model: type[Settings]) -> Settings:

@@ -1,52 +1,39 @@
 """Who takes part: three lists of occupants, those that a league is played among, its gate's pool and the held-out ones.
 
-``zoo`` stands for every scripted occupant that none of the lists names, ``standard`` for the fixed held-out list in
-``league/settings/heldout.yaml``.
+A list may name a roster (:mod:`partners.rosters`) in place of occupants, or among them: ``train``, also called ``zoo``,
+``dev``, also called ``standard``, and ``test``. A roster stands for those of its members that no list names. The roster
+test is met at the end alone: in ``members`` and ``gate`` nobody of it is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from typing import Any
 
-import yaml
-
-from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
-from dond_marl.seats import costs_to_ask
+from dond_marl.occupants import OccupantNameError, spec_name
 from league.settings.sections import MemberConfig
 from league.settings.yaml import Path, dotted, shown
-from partners.catalogue import PARTNERS, scripted
+from partners.rosters import DEV, TEST, TRAIN, roster
+from partners.rosters.plain import plain_name
 
-ROSTERS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
+LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 ZOO, STANDARD = "zoo", "standard"
+NAMES = {ZOO: TRAIN, TRAIN: TRAIN, STANDARD: DEV, DEV: DEV, TEST: TEST}  # what a config may write for a roster
 
 
 def zoo() -> list[str]:
-    """Every scripted occupant that needs no parameters, built-in or of another package, by name."""
-    return sorted([*scripted(), *filter(_is_scripted, catalogue().keys() - PARTNERS.keys())])
-
-
-def _is_scripted(name: str) -> bool:
-    try:
-        traits = seat_occupant(name).traits
-    except OccupantNameError:  # it needs parameters
-        return False
-    return not (traits.learned or traits.privileged or costs_to_ask(traits))
+    """The members of the roster train."""
+    return list(roster(TRAIN))
 
 
 def written_out(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The three lists with ``zoo`` and ``standard`` expanded; a value that is no list stays, to be refused."""
-    lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in ROSTERS if key in settings}
-    if lists["members"] == ZOO:
-        lists["members"] = [ZOO]
-    if lists["heldout"] == STANDARD:
-        text = resources.files("league.settings").joinpath("heldout.yaml").read_text(encoding="utf-8")
-        lists["heldout"] = yaml.safe_load(text)["heldout"]
-    named = {_alone(item) for items in lists.values() if isinstance(items, list | tuple) for item in items}
-    rest = [name for name in zoo() if name not in named] if ZOO in named else []
+    """The three lists with the rosters that they name expanded; a value that is no list stays, to be refused."""
+    lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in LISTS if key in settings}
+    lists = {key: [items] if isinstance(items, str) and items in NAMES else items for key, items in lists.items()}
+    items = [item for items in lists.values() if isinstance(items, list | tuple) for item in items]
+    named = {_spec(item) for item in items if not _is_roster(item)}
     return {
-        key: [member for item in items for member in (rest if item == ZOO else [item])]
+        key: [member for item in items for member in (_members(item, named) if _is_roster(item) else [item])]
         if isinstance(items, list | tuple)
         else items
         for key, items in lists.items()
@@ -67,10 +54,34 @@ def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
         specs.setdefault(spec, path)
 
 
-def _alone(item: Any) -> str | None:
-    """The name of an occupant that is listed without parameters."""
-    if isinstance(item, Mapping) and item.keys() <= {"kind", "name"}:
-        item = item.get("kind")
+def met_too_early(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[tuple[Path, str]]:
+    """Path and text of a complaint about each member of the roster test that would be met before the end."""
+    test = {plain_name(member) for member in roster(TEST)}
+    for key in ("members", "gate"):
+        for place, member in enumerate(lists[key]):
+            if plain_name(member.spec) in test:
+                yield (
+                    (key, place),
+                    f"{member.spec} is in the roster test, which nobody meets before the end: leave it out, or list it "
+                    f"in heldout; partners to learn from are in the roster train, others to look at in dev",
+                )
+
+
+def _is_roster(item: Any) -> bool:
+    return isinstance(item, str) and item in NAMES
+
+
+def _members(name: str, named: set[str | None]) -> list[str]:
+    return [member for member in roster(NAMES[name]) if plain_name(member) not in named]
+
+
+def _spec(item: Any) -> str | None:
+    """The occupant of an item, written plainly; ``None`` for what is none, which is refused later."""
     if isinstance(item, MemberConfig):
         item = item.spec
-    return item if isinstance(item, str) else None
+    if isinstance(item, Mapping):
+        item = item["spec"] if item.keys() == {"name", "spec"} else {k: v for k, v in item.items() if k != "name"}
+    try:
+        return plain_name(spec_name(item))
+    except (OccupantNameError, TypeError, AttributeError):  # it is refused elsewhere
+        return None

@@ -14,8 +14,9 @@ from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
-from partners.catalogue import PARTNERS, UNSCRIPTED, mixture
+from partners.catalogue import mixture
 from partners.mixture import WHO, Mixture
+from partners.rosters import roster
 
 THREE = ("tough", "random", "nice_tit_for_tat")
 
@@ -105,10 +106,9 @@ def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
     assert ((heard.game_noise >= 0) & (heard.game_noise < 1)).all()
 
 
-def test_the_zoo_is_every_scripted_partner_of_the_catalogue():
+def test_the_zoo_is_the_roster_train():
     zoo = mixture("zoo")
-    assert set(zoo.specs) == set(PARTNERS) - set(UNSCRIPTED)
-    assert len(zoo.specs) == len(zoo.partners) >= 18
+    assert zoo.specs == roster("train") and len(zoo.partners) == len(zoo.specs) > 10
     assert not zoo.traits.learned and not zoo.traits.deterministic
 
 

@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 from dond_marl.game import Rules
-from dond_marl.occupants import catalogue, parse_spec
 from dond_marl.scenarios.data import DataError
 from league.settings.read import (
     Config,
@@ -24,7 +23,8 @@ from league.settings.read import (
 from league.settings.sections import EnvConfig, MemberConfig
 from league.settings.training import TrainConfig
 from league.settings.yaml import read
-from partners.catalogue import UNSCRIPTED
+from partners.rosters import roster
+from partners.rosters.plain import plain_name
 
 ROOT = Path(__file__).resolve().parents[3]
 LEAGUE = ROOT / "configs" / "league.yaml"
@@ -50,20 +50,33 @@ def source_of(env: EnvConfig) -> str:
 def test_the_default_league_trains_on_the_training_split_of_the_legal_space():
     config = load_config(LEAGUE)
     assert (config.env.scenarios, config.env.split) == ("lewis", "train")
-    assert config.env.open_source().table.size == 4903
+    assert config.env.open_source().table.size == 3084
     assert config.env.rules() == Rules()
 
 
-def test_the_default_leagues_members_are_every_scripted_partner_of_the_catalogue():
-    names = [member.name for member in load_config(LEAGUE.with_name("league_scripted.yaml")).members]
+def test_the_zoo_of_a_config_is_the_roster_train_and_the_standard_of_held_out_members_the_roster_dev():
     league = load_config(LEAGUE)
-    held = [member.name for member in league.heldout]
-    members = [member.name for member in league.members if member.name == member.spec]  # others are variants of them
-    assert members == [*(name for name in names if name not in held), "expert"]
-    assert not {parse_spec(member.spec)[0] for member in league.members} & set(held)
-    assert len(held) >= 6 and set(held) < set(names)
-    assert names == sorted(set(names)) and len(names) >= 13 and set(names) <= set(catalogue())
-    assert set(catalogue()) - set(names) == set(UNSCRIPTED) & set(catalogue())
+    assert {member.spec for member in league.members} >= {*roster("train"), "expert"}
+    assert tuple(member.spec for member in league.heldout) == roster("dev")
+    scripted = load_config(LEAGUE.with_name("league_scripted.yaml"))
+    assert tuple(member.name for member in scripted.members) == roster("train")
+
+
+@pytest.mark.parametrize(
+    ("text", "members", "heldout"),
+    [
+        ("members: zoo", roster("train"), ()),
+        ("members: train\nheldout: dev", roster("train"), roster("dev")),
+        ("members: [heuristic]\nheldout: test", ("heuristic",), roster("test")),
+        ("members: [expert, zoo]\nheldout: [linear]", ("expert", *(set(roster("train")) - {"linear"})), ("linear",)),
+        ("members: [zoo, 'linear(exponent=1, floor=0.5)']", (*roster("train"),), ()),
+        ("members: [zoo, {kind: linear, name: slow}]", (*roster("train"),), ()),
+    ],
+)
+def test_a_roster_stands_for_those_of_its_members_that_no_list_names(text, members, heldout):
+    config = parse(f"{text}\n")
+    written = [plain_name(member.spec) for member in config.members]
+    assert sorted(written) == sorted(members) and tuple(member.spec for member in config.heldout) == heldout
 
 
 def test_the_default_league_runs_on_the_published_games_by_options_alone(data_dir):

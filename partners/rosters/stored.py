@@ -1,0 +1,71 @@
+"""The rosters as they are stored: ``rosters.yaml``, written by ``dond rosters draw`` from a published seed.
+
+*train* is whom learners meet, ``zoo`` everywhere else; *dev* may be looked at while a method is tuned; *test* is met by
+``dond bench`` and by final evaluations alone. Members are specs as text, written as
+:func:`dond_marl.occupants.spec_name` writes them, sorted. A roster's hash is the SHA-256 of its members, a line each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from dond_marl.errors import InputError, shown
+
+FILE = Path(__file__).with_name("rosters.yaml")
+ROSTERS = ("train", "dev", "test")
+TRAIN, DEV, TEST = ROSTERS
+
+
+class Rosters(NamedTuple):
+    """What the file holds."""
+
+    seed: int  # the published seed that the rosters were drawn from
+    members: dict[str, tuple[str, ...]]  # by roster, each sorted
+    hashes: dict[str, str]  # by roster, as the file states them
+
+    def damage(self) -> str | None:
+        """What does not agree within the file, or ``None``."""
+        for name in ROSTERS:
+            if hash_of(self.members[name]) != self.hashes[name]:
+                return f"the members of {name} are not those of its hash {self.hashes[name]}"
+            if list(self.members[name]) != sorted(set(self.members[name])):
+                return f"the members of {name} are not sorted, or one occurs twice"
+        return None
+
+
+def roster(name: str) -> tuple[str, ...]:
+    """The members of the roster ``train``, ``dev`` or ``test``, sorted specs. Raises :class:`InputError` for others."""
+    return stored().members[_known(name)]
+
+
+def roster_hash(name: str) -> str:
+    """The SHA-256 of the roster's members, 64 hexadecimal digits. Raises :class:`InputError` for an unknown name."""
+    return hash_of(roster(name))
+
+
+def hash_of(members: Iterable[str]) -> str:
+    """The SHA-256 of ``members``, a line each, sorted."""
+    return hashlib.sha256("".join(f"{member}\n" for member in sorted(members)).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4)
+def stored(path: Path = FILE) -> Rosters:
+    """The rosters in a file, by default those that the package ships. Raises :class:`InputError` for another file."""
+    import yaml  # loaded when it is needed: an occupant of the game needs none
+
+    try:
+        held = yaml.safe_load(path.read_text(encoding="utf-8"))
+        members = {name: tuple(map(str, held[name]["members"])) for name in ROSTERS}
+        return Rosters(int(held["seed"]), members, {name: str(held[name]["sha256"]) for name in ROSTERS})
+    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} holds no rosters, as `dond rosters draw` writes them: {shown(str(error))}") from None
+
+
+def _known(name: str) -> str:
+    if name not in ROSTERS:
+        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {shown(name)}")
+    return name

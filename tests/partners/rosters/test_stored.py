@@ -1,0 +1,87 @@
+"""The rosters that the package ships, and files that hold none."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import seat_occupant, spec_name
+from partners.rosters import FILE, ROSTERS, Rosters, hash_of, roster, roster_hash, stored
+from partners.rosters.plain import plain_name
+
+
+def test_the_rosters_are_disjoint_sorted_and_written_plainly():
+    everybody = [member for name in ROSTERS for member in roster(name)]
+    assert len(everybody) == len(set(everybody))
+    assert [plain_name(member) for member in everybody] == everybody == [spec_name(member) for member in everybody]
+    assert all(list(roster(name)) == sorted(roster(name)) for name in ROSTERS)
+
+
+def test_the_default_partner_is_in_the_roster_train():
+    assert "heuristic" in roster("train")
+
+
+def test_every_member_can_be_seated_and_costs_nothing_to_ask():
+    for member in (*roster("train"), *roster("dev"), *roster("test")):
+        traits = seat_occupant(member).traits
+        assert not (traits.remote or traits.human or traits.privileged or traits.costly)
+
+
+def test_the_shipped_rosters_are_those_of_their_hashes():
+    assert stored().damage() is None
+    assert stored().hashes == {name: roster_hash(name) for name in ROSTERS}
+
+
+def test_a_hash_is_of_the_members_a_line_each_whatever_their_order():
+    expected = hashlib.sha256(b"heuristic\nlinear(exponent=2.0)\n").hexdigest()
+    assert hash_of(["linear(exponent=2.0)", "heuristic"]) == hash_of(["heuristic", "linear(exponent=2.0)"]) == expected
+
+
+def test_an_unknown_roster_is_refused():
+    for asked in (roster, roster_hash):
+        with pytest.raises(InputError, match="a roster is one of train, dev, test; got 'sealed'"):
+            asked("sealed")
+
+
+@pytest.mark.parametrize(
+    ("members", "damage"),
+    [
+        (("heuristic", "tough"), "the members of dev are not those of its hash"),
+        (("tough", "linear"), "the members of dev are not sorted, or one occurs twice"),
+        (("linear", "linear"), "the members of dev are not sorted, or one occurs twice"),
+    ],
+)
+def test_a_roster_that_was_written_by_hand_is_found_out(members, damage):
+    true = {"train": ("heuristic",), "dev": members, "test": ()}
+    hashes = {name: hash_of(true[name]) for name in ROSTERS}
+    if "hash" in damage:
+        hashes["dev"] = hash_of(("heuristic",))
+    assert damage in Rosters(1, true, hashes).damage()
+
+
+@pytest.mark.parametrize("text", ["", "seed: 1", "train: []", "[", "seed: x\ntrain: {members: [], sha256: a}", "\xff"])
+def test_a_file_that_holds_no_rosters_is_named(text, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=r"mine\.yaml holds no rosters, as `dond rosters draw` writes them"):
+        stored(path)
+
+
+def test_the_file_lies_in_the_package():
+    assert FILE.name == "rosters.yaml" and FILE.is_file()
+
+
+@pytest.mark.parametrize(
+    ("spec", "plain"),
+    [
+        ("linear(exponent=1, floor=0.5)", "linear"),
+        ("linear(exponent=1.0)", "linear"),
+        ("linear(exponent=2)", "linear(exponent=2.0)"),
+        ({"kind": "stubborn", "late": 3, "floor": 1}, "stubborn(floor=1.0)"),
+        ("stubborn(late=2)", "stubborn(late=2)"),
+    ],
+)
+def test_a_partner_has_one_plain_name(spec, plain):
+    assert plain_name(spec) == plain
