@@ -1,7 +1,8 @@
-"""Where the table comes from: scenario sources, the legal space of the paper, and its held-out part.
+"""Where the table comes from: scenario sources and their splits.
 
 ``uniform``    counts 1..max_count, values 0..10, each seat values something; a pool may be worth up to 120 points.
 ``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
+               Its splits are those of :mod:`dond_marl.scenarios.views`.
 ``self_play``  the 4,086 published self-play games (:mod:`dond_marl.scenarios.data`).
 ``dialogues``  the published human ones.
 """
@@ -10,11 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,87 +23,40 @@ from dond_marl.errors import InputError, shown
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
 from dond_marl.randomness import generator
 from dond_marl.scenarios import data
-from dond_marl.scenarios.heldout import HELDOUT_LEWIS
-from dond_marl.splits import grid
+from dond_marl.scenarios.space import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, lewis_space, pack, value_vectors
+from dond_marl.scenarios.views import LEWIS_SPLITS, lewis_part
 
+__all__ = [
+    "DATASETS",
+    "LEWIS_MAX_COUNT",
+    "LEWIS_WHOLE",
+    "SOURCES",
+    "SPLITS",
+    "ScenarioError",
+    "ScenarioSource",
+    "Scenarios",
+    "SourceName",
+    "check_split",
+    "lewis_space",
+    "open_source",
+    "pack",
+    "source_name",
+    "value_vectors",
+]
 SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
 DATASETS = ("self_play", "dialogues")
 SPLITS: dict[str, tuple[str, ...]] = {
     "uniform": (),
-    "lewis": ("train", "heldout", "all"),
+    "lewis": LEWIS_SPLITS,
     "self_play": (),
     "dialogues": data.DIALOGUE_SPLITS,
 }
-LEWIS_MAX_COUNT = 4  # items of one type in every published pool
-LEWIS_POOL = range(5, 8)  # items in all: 5 to 7 (Lewis et al. 2017, section 2.1)
-LEWIS_WHOLE = 10  # points that the whole pool is worth to each seat (Lewis et al. 2017, section 2.1)
+OLDER_SPLITS = {("lewis", "heldout"): "paper_test"}  # what a split was called before, and is called now
 
 
 class ScenarioError(InputError):
     """A scenario source that does not exist, cannot be read, or holds nothing that was asked for."""
-
-
-class Scenarios(NamedTuple):
-    """N scenarios as arrays: ``counts[N, 3]`` items, ``utilities[N, 2, 3]`` points per item and seat, both int8."""
-
-    counts: NDArray[np.int8]
-    utilities: NDArray[np.int8]
-
-    @property
-    def size(self) -> int:
-        return len(self.counts)
-
-    @property
-    def wholes(self) -> NDArray[np.int16]:
-        """What the whole pool is worth to each seat, ``[N, 2]`` points."""
-        worth: NDArray[np.int16] = np.einsum("ni,nsi->ns", self.counts, self.utilities, dtype=np.int16)
-        return worth
-
-    def rows(self, index: NDArray[np.int64] | slice) -> Scenarios:
-        """Some of them, in the order of ``index``."""
-        return Scenarios(self.counts[index], self.utilities[index])
-
-    def swapped(self) -> Scenarios:
-        return Scenarios(self.counts, self.utilities[:, ::-1])
-
-    def scenario(self, index: int) -> Scenario:
-        first, second = self.utilities[index].tolist()
-        return Scenario(tuple(self.counts[index].tolist()), (tuple(first), tuple(second)))
-
-
-def pack(scenarios: Iterable[Scenario]) -> Scenarios:
-    """Arrays from single scenarios; the inverse of :meth:`Scenarios.scenario`."""
-    rows = list(scenarios)
-    counts = np.array([s.counts for s in rows], dtype=np.int8).reshape(-1, 3)
-    return Scenarios(counts, np.array([s.utilities for s in rows], dtype=np.int8).reshape(-1, 2, 3))
-
-
-@lru_cache(maxsize=1)
-def lewis_space() -> Scenarios:
-    """All 5,295 legal ordered scenarios, in lexicographic order of (counts, seat_0's values, seat_1's values).
-
-    Legal: counts 1..4, 5 to 7 items, the pool worth exactly 10 to each seat, every item worth something to somebody,
-    and some item worth something to both (Lewis et al. 2017, section 2.1).
-    """
-    tables = []
-    for counts in itertools.product(range(1, LEWIS_MAX_COUNT + 1), repeat=3):
-        if sum(counts) not in LEWIS_POOL:
-            continue
-        vectors = value_vectors(counts, LEWIS_WHOLE)
-        first, second = np.repeat(vectors, len(vectors), axis=0), np.tile(vectors, (len(vectors), 1))
-        valued, shared = (first | second) > 0, (first > 0) & (second > 0)
-        legal = valued.all(axis=1) & shared.any(axis=1)
-        utilities = np.stack([first[legal], second[legal]], axis=1)
-        tables.append(Scenarios(np.tile(np.array(counts, dtype=np.int8), (len(utilities), 1)), utilities))
-    return Scenarios(*(_frozen(np.concatenate(arrays)) for arrays in zip(*tables, strict=True)))
-
-
-@lru_cache(maxsize=4096)
-def value_vectors(counts: tuple[int, ...], whole: int) -> NDArray[np.int8]:
-    """Every value vector in 0..10 under which the pool is worth exactly ``whole``, ``[K, 3]``, counting up."""
-    every = grid(MAX_VALUE)
-    return _frozen(every[every @ np.array(counts) == whole])
 
 
 @dataclass(frozen=True)
@@ -199,7 +152,7 @@ def open_source(
     max_count, points_budget = limit, budget
     table = None
     if name == "lewis":
-        table = _lewis(split or "train")
+        table = lewis_part(split or "train")
     elif name == "self_play":
         table = Scenarios(*data.load_self_play(data_dir))
     elif name == "dialogues":
@@ -241,23 +194,18 @@ def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
 
 
 def check_split(name: str, split: str | None) -> str | None:
-    """The split to use: ``split`` if the source has it, by default its first. Raises :class:`ScenarioError`."""
+    """The split to use: ``split`` if the source has it, by default its first. Raises :class:`ScenarioError`.
+
+    An older name of a split gives today's: ``heldout`` of ``lewis`` is ``paper_test``.
+    """
     known = SPLITS[name]
     if split is None:
         return known[0] if known else None
+    split = OLDER_SPLITS.get((name, split), split) if isinstance(split, str) else split
     if split not in known:
         choices = f"one of {', '.join(known)}" if known else "left out: this source has no splits"
         raise ScenarioError(f"split of scenarios={shown(name)} must be {choices}; got {shown(split)}")
     return split
-
-
-def _lewis(split: str) -> Scenarios:
-    space = lewis_space()
-    if split == "all":
-        return space
-    heldout = np.zeros(space.size, dtype=bool)
-    heldout[list(HELDOUT_LEWIS)] = True
-    return space.rows(np.flatnonzero(heldout if split == "heldout" else ~heldout))
 
 
 def _draw_budgeted(rng: np.random.Generator, n: int, max_count: int, budget: int) -> Scenarios:
@@ -279,8 +227,3 @@ def _budget_weights(max_count: int, budget: int) -> tuple[tuple[tuple[int, ...],
     ways = np.array([len(value_vectors(pool, budget)) if budget > 0 else 0 for pool in pools], dtype=np.float64) ** 2
     possible = tuple(pool for pool, number in zip(pools, ways, strict=True) if number)
     return possible, ways[ways > 0] / max(ways.sum(), 1.0)
-
-
-def _frozen(array: NDArray[np.int8]) -> NDArray[np.int8]:
-    array.flags.writeable = False
-    return array

@@ -1,4 +1,4 @@
-"""Where the table comes from: the exact sizes, the held-out part, fair passes, and what is refused."""
+"""Where the table comes from: the exact sizes, the paper's test set, fair passes, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import MAX_VALUE
 from dond_marl.scenarios.data import DataError, load_dialogue_scenarios, load_self_play
-from dond_marl.scenarios.heldout import HELDOUT_LEWIS
+from dond_marl.scenarios.paper import PAPER_TEST
 from dond_marl.scenarios.sources import ScenarioError, Scenarios, lewis_space, open_source, pack, value_vectors
 
 
@@ -41,29 +41,23 @@ def test_the_legal_space_is_what_the_paper_says_by_brute_force_over_one_pool():
     assert (space.wholes == 10).all()
 
 
-def test_the_held_out_part_is_the_published_test_file_and_its_swaps(data_dir):
+def test_the_test_set_of_the_paper_is_the_published_test_file_and_its_swaps(data_dir):
     published = Scenarios(*load_dialogue_scenarios("test", data_dir))
     both = set(rows(published)) | set(rows(published.swapped()))
-    heldout = open_source("lewis", split="heldout").table
-    assert set(rows(heldout)) == both and heldout.size == len(both) == len(HELDOUT_LEWIS) == 392
+    heldout = open_source("lewis", split="paper_test").table
+    assert set(rows(heldout)) == both and heldout.size == len(both) == len(PAPER_TEST) == 392
 
 
-def test_nothing_held_out_is_among_the_published_self_play_games(data_dir):
+def test_no_scenario_of_the_paper_s_test_set_is_among_the_published_self_play_games(data_dir):
     games = Scenarios(*load_self_play(data_dir))
     assert games.size == 4086
-    heldout = set(rows(open_source("lewis", split="heldout").table))
+    heldout = set(rows(open_source("lewis", split="paper_test").table))
     assert not heldout & (set(rows(games)) | set(rows(games.swapped())))
     assert set(rows(games)) <= set(rows(lewis_space())), "all of them are legal"
 
 
-def test_train_and_heldout_share_nothing_and_make_up_the_whole():
-    train, heldout, whole = (rows(open_source("lewis", split=s).table) for s in ("train", "heldout", "all"))
-    assert not set(train) & set(heldout)
-    assert sorted(train + heldout) == whole and len(train) == 5295 - 392
-
-
 def test_training_is_the_default_split():
-    assert open_source("lewis").split == "train" and open_source("lewis").table.size == 4903
+    assert open_source("lewis").split == "train" and open_source("lewis").table.size == 3084
 
 
 def test_the_published_files_open_by_name_and_by_use_dataset_and_dataset(data_dir):
@@ -76,7 +70,7 @@ def test_the_published_files_open_by_name_and_by_use_dataset_and_dataset(data_di
     assert open_source("dialogues", data_dir=data_dir).split == "train"
 
 
-@pytest.mark.parametrize("split", ["train", "heldout", "all"])
+@pytest.mark.parametrize("split", ["train", "test", "paper_test", "all"])
 def test_what_a_seat_knows_of_the_source_does_not_tell_the_split(split):
     assert open_source("lewis", split=split).prior == "lewis"
 
@@ -85,7 +79,7 @@ def test_what_a_seat_knows_of_the_source_does_not_tell_the_split(split):
 
 
 def test_a_table_is_dealt_in_passes_in_which_every_scenario_comes_up_once():
-    source = open_source("lewis", split="heldout")
+    source = open_source("lewis", split="paper_test")
     for number in range(3):
         dealt = source.block(seed=7, start=392 * number, n=392)
         assert sorted(rows(dealt)) == sorted(rows(source.table))
@@ -95,7 +89,7 @@ def test_a_table_is_dealt_in_passes_in_which_every_scenario_comes_up_once():
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**63 - 1), st.integers(0, 1500), st.lists(st.integers(1, 500), min_size=1, max_size=6))
 def test_any_chunking_deals_the_same_sequence(seed, start, sizes):
-    source = open_source("lewis", split="heldout")
+    source = open_source("lewis", split="paper_test")
     whole = rows(source.block(seed, start, sum(sizes)))
     starts = itertools.accumulate(sizes, initial=start)
     chunks = [rows(source.block(seed, at, n)) for at, n in zip(starts, sizes, strict=False)]
@@ -170,7 +164,7 @@ def test_a_normalized_uniform_source_draws_every_scenario_equally_often():
 
 
 def test_normalizing_the_legal_space_to_ten_changes_nothing(data_dir):
-    assert open_source("lewis", normalize=True).table.size == 4903
+    assert open_source("lewis", normalize=True).table.size == 3084
     assert open_source("self_play", normalize=True, data_dir=data_dir).table.size == 4086
 
 
@@ -201,8 +195,8 @@ def test_a_budget_that_leaves_no_scenario_is_refused(settings_):
         ({"use_dataset": True, "dataset": "selfplay"}, "one of self_play, dialogues; got 'selfplay'"),
         ({"use_dataset": True, "dataset": "dialogues", "scenarios": "lewis"}, "contradicts scenarios='lewis'"),
         ({"use_dataset": True, "dataset": "dialogues", "scenarios": "self_play"}, "contradicts scenarios='self_play'"),
-        ({"scenarios": "lewis", "split": "test"}, "one of train, heldout, all; got 'test'"),
-        ({"scenarios": "lewis", "split": ""}, "one of train, heldout, all"),
+        ({"scenarios": "lewis", "split": "val"}, "one of train, test, paper_test, all; got 'val'"),
+        ({"scenarios": "lewis", "split": ""}, "one of train, test, paper_test, all"),
         ({"scenarios": "dialogues", "split": "heldout"}, "one of train, val, test; got 'heldout'"),
         ({"scenarios": "uniform", "split": "train"}, "no splits; got 'train'"),
         ({"scenarios": "self_play", "split": "train"}, "no splits; got 'train'"),

@@ -195,7 +195,7 @@ def test_it_runs_from_another_directory_and_not_only_from_the_repository(tmp_pat
 
 def test_a_round_has_noise_of_its_own(tmp_path):
     config = write_settings(tmp_path, 2)
-    block = "league.block_size=4903"  # the whole split, so that both rounds hold the same scenarios
+    block = "league.block_size=3084"  # the whole split, so that both rounds hold the same scenarios
     assert run("--config", config, "--set", block, "--set", "members=[random, tough]").returncode == 0
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
         outcomes = []

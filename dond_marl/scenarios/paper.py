@@ -1,10 +1,11 @@
-"""The held-out part of the legal scenario space: the 200 scenarios of the published ``test.txt`` and their swaps.
+"""The test set of Lewis et al. 2017: the 200 scenarios of the published ``test.txt`` and their swaps.
 
-Indices into :func:`dond_marl.scenarios.sources.lewis_space`, 392 of 5,295. None of them occurs in ``selfplay.txt``;
-nothing is trained on them. A test rebuilds the list from the published file.
+Indices into :func:`dond_marl.scenarios.space.lewis_space`, 392 of 5,295. None of them occurs in ``selfplay.txt``; no
+one is trained on them. They hold out pairings only: each of their 253 views (a pool and one seat's values) occurs in
+other scenarios too, in the same seat. A test rebuilds the list from the published file.
 """
 
-HELDOUT_LEWIS: tuple[int, ...] = (
+PAPER_TEST: tuple[int, ...] = (
     4, 7, 10, 35, 41, 60, 75, 97, 111, 134, 142, 160, 182, 227, 247, 265, 294, 313, 321, 339, 340, 383, 386, 431, 461,
     465, 479, 484, 490, 500, 510, 520, 540, 542, 586, 592, 593, 603, 649, 661, 674, 698, 699, 708, 716, 720, 733, 743,
     745, 747, 755, 758, 786, 791, 796, 832, 840, 842, 860, 881, 897, 900, 928, 935, 937, 940, 952, 978, 1032, 1060,

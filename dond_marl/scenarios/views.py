@@ -1,0 +1,110 @@
+"""What a seat sees of a scenario, up to renaming of the items, and the part of it that nobody trains on.
+
+A *private view* is a pool with the values of one seat: all that a seat sees before the first act. Two views that
+become equal when the items are renamed are one *canonical* view; the 5,295 legal scenarios of Lewis et al. 2017 hold
+80 of them, numbered here in lexicographic order of their sorted (count, value) pairs. Holding out pairings of two views
+hides nothing from a player, who sees one of the two; so 16 whole views are held out, with every scenario that contains
+one of them on either side.
+
+The *orbit* of a scenario is everything that becomes it by renaming the items or exchanging the seats: one game, for
+every player that does not care how things are called.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import MAX_COUNT, MAX_VALUE
+from dond_marl.randomness import generator
+from dond_marl.scenarios.paper import PAPER_TEST
+from dond_marl.scenarios.space import Scenarios, frozen, lewis_space
+
+CANONICAL_VIEWS = 80
+HELD_OUT_SEED = 2017  # the year of Lewis et al.; drawn once, before anything was trained on what is left
+HELD_OUT_VIEWS = (0, 6, 7, 9, 10, 13, 20, 30, 32, 36, 39, 43, 52, 58, 64, 75)  # as draw_held_out draws them
+PARTS = ("both views known", "partner's view unknown", "own view unknown")
+LEWIS_SPLITS = ("train", "test", "paper_test", "all")
+_DIGIT = max(MAX_COUNT, MAX_VALUE) + 1  # counts and values are digits of this base
+
+
+def draw_held_out(seed: int = HELD_OUT_SEED, number: int = 16) -> tuple[int, ...]:
+    """``number`` of the 80 canonical views, in order: how :data:`HELD_OUT_VIEWS` came about."""
+    drawn = generator(seed, "held-out views").permutation(CANONICAL_VIEWS)[:number]
+    return tuple(sorted(drawn.tolist()))
+
+
+def orbits(scenarios: Scenarios) -> NDArray[np.int64]:
+    """One number per scenario, ``[N]``, equal for those that are renamings or swaps of each other, and only for them.
+
+    Any scenario has one, whatever its counts and values; the numbers are the same in every call.
+    """
+    counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
+    sides = [_sorted((counts * _DIGIT + mine) * _DIGIT + theirs, _DIGIT**3) for mine, theirs in _both(values)]
+    smaller: NDArray[np.int64] = np.minimum(*sides)
+    return smaller
+
+
+def view_numbers(scenarios: Scenarios) -> NDArray[np.int16]:
+    """The number of each seat's canonical view in 0..79, ``[N, 2]``; -1 for a view of no scenario of ``lewis``."""
+    keys, known = _view_keys(scenarios), _lewis_views()
+    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[places] == keys, places, -1).astype(np.int16)
+
+
+def parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
+    """For the player in ``seat`` (0 or 1), the index into :data:`PARTS` of each scenario, ``[N]``.
+
+    A view is known if scenarios of the split ``train`` hold it: it is one of the 80 and not held out. Where both views
+    are unknown the player's own decides.
+    """
+    known = _known_views(scenarios)
+    return np.where(~known[:, seat], 2, np.where(~known[:, 1 - seat], 1, 0)).astype(np.int8)
+
+
+@lru_cache(maxsize=len(LEWIS_SPLITS))
+def lewis_part(split: str) -> Scenarios:
+    """The scenarios of ``lewis`` in one of :data:`LEWIS_SPLITS`, in the order of the whole space.
+
+    ``test`` holds every scenario with a held-out view on some side, ``paper_test`` the 392 of Lewis et al., ``train``
+    everything that is in neither, ``all`` everything.
+    """
+    space = lewis_space()
+    paper = np.zeros(space.size, dtype=bool)
+    paper[list(PAPER_TEST)] = True
+    test = ~_known_views(space).all(axis=1)
+    kept = {"train": ~test & ~paper, "test": test, "paper_test": paper, "all": np.ones_like(test)}[split]
+    return Scenarios(*(frozen(array) for array in space.rows(np.flatnonzero(kept))))
+
+
+def _both(values: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
+    """Each seat's values ``[N, 3]``, then the partner's."""
+    return (values[:, 0], values[:, 1]), (values[:, 1], values[:, 0])
+
+
+def _sorted(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
+    """The three numbers of each row, whatever their order, as one: ``[N, 3]`` in 0..base - 1 to ``[N]``.
+
+    Sorting the items is the least of their six orders.
+    """
+    least = np.sort(items, axis=1)
+    return (least[:, 0] * base + least[:, 1]) * base + least[:, 2]
+
+
+def _view_keys(scenarios: Scenarios) -> NDArray[np.int64]:
+    counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
+    return np.stack([_sorted(counts * _DIGIT + values[:, seat], _DIGIT**2) for seat in (0, 1)], axis=1)
+
+
+@lru_cache(maxsize=1)
+def _lewis_views() -> NDArray[np.int64]:
+    """The keys of the 80 canonical views, counting up."""
+    return np.unique(_view_keys(lewis_space()))
+
+
+def _known_views(scenarios: Scenarios) -> NDArray[np.bool_]:
+    """Whether each seat's view is one that ``train`` holds, ``[N, 2]``."""
+    numbers = view_numbers(scenarios)
+    return (numbers >= 0) & ~np.isin(numbers, HELD_OUT_VIEWS)

@@ -1,0 +1,184 @@
+"""Private views up to renaming, the splits that hold some of them out, and orbits: one number for one game."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.game import Scenario
+from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
+from dond_marl.scenarios.views import (
+    CANONICAL_VIEWS,
+    HELD_OUT_VIEWS,
+    PARTS,
+    draw_held_out,
+    orbits,
+    parts,
+    view_numbers,
+)
+
+View = tuple[tuple[int, int], ...]
+ORDERS = list(itertools.permutations(range(3)))
+
+
+def rows(split: str) -> set[bytes]:
+    """One key per scenario of a split of ``lewis``."""
+    table = open_source("lewis", split=split).table
+    return {row.tobytes() for row in np.concatenate([table.counts, table.utilities.reshape(-1, 6)], axis=1)}
+
+
+def view(scenario: Scenario, seat: int) -> View:
+    """What a seat sees, up to renaming: its (count, value) pairs in order."""
+    return tuple(sorted(zip(scenario.counts, scenario.utilities[seat], strict=True)))
+
+
+def one_by_one(scenarios: Scenarios) -> list[Scenario]:
+    return [scenarios.scenario(index) for index in range(scenarios.size)]
+
+
+def alike(scenario: Scenario) -> set[Scenario]:
+    """Everything that a scenario becomes by renaming its items or exchanging its seats."""
+    found = set()
+    for order in ORDERS:
+        counts, *sides = (tuple(each[i] for i in order) for each in (scenario.counts, *scenario.utilities))
+        found |= {Scenario(counts, (sides[0], sides[1])), Scenario(counts, (sides[1], sides[0]))}
+    return found
+
+
+# --- The views ------------------------------------------------------------------------------------------------------
+
+
+def test_the_legal_space_holds_80_views_up_to_renaming_numbered_in_order():
+    space = lewis_space()
+    numbered = {}
+    for scenario, numbers in zip(one_by_one(space), view_numbers(space).tolist(), strict=True):
+        for seat in (0, 1):
+            assert numbered.setdefault(view(scenario, seat), numbers[seat]) == numbers[seat]
+    assert sorted(numbered, key=lambda each: numbered[each]) == sorted(numbered)
+    assert sorted(numbered.values()) == list(range(CANONICAL_VIEWS)) and CANONICAL_VIEWS == 80
+
+
+def test_a_view_that_no_legal_scenario_holds_has_no_number():
+    # 1 book, 2 hats, 3 balls: (1, 3, 1) is worth 10, (1, 3, 2) is worth 13.
+    scenarios = pack([Scenario((1, 2, 3), ((1, 3, 1), (1, 3, 2))), Scenario((1, 1, 1), ((4, 3, 3), (10, 0, 0)))])
+    (legal, beyond), pool_of_three = view_numbers(scenarios).tolist()
+    assert legal >= 0 and beyond == -1 and pool_of_three == [-1, -1]
+
+
+def test_the_held_out_views_are_those_that_the_published_seed_draws():
+    assert draw_held_out() == HELD_OUT_VIEWS
+    assert len(set(HELD_OUT_VIEWS)) == 16 and set(HELD_OUT_VIEWS) <= set(range(CANONICAL_VIEWS))
+    assert draw_held_out(seed=1) != HELD_OUT_VIEWS
+
+
+# --- The splits -----------------------------------------------------------------------------------------------------
+
+
+def test_no_held_out_view_occurs_in_train_in_either_seat():
+    held_out = {view(s, seat) for s in one_by_one(open_source("lewis", split="test").table) for seat in (0, 1)}
+    trained = {view(s, seat) for s in one_by_one(open_source("lewis", split="train").table) for seat in (0, 1)}
+    assert len(held_out - trained) == 16, "what test holds beyond train is the sixteen views"
+    assert len(trained) == 64, "and every view that is not held out is met in training"
+    assert not np.isin(view_numbers(open_source("lewis", split="train").table), HELD_OUT_VIEWS).any()
+    assert np.isin(view_numbers(open_source("lewis", split="test").table), HELD_OUT_VIEWS).any(axis=1).all()
+
+
+def test_the_392_scenarios_of_the_paper_occur_in_no_training_and_hold_out_pairings_only():
+    paper = open_source("lewis", split="paper_test").table
+    assert paper.size == 392 and not rows("paper_test") & rows("train")
+    theirs = set(one_by_one(paper))
+    others = {
+        (seat, s.counts, s.utilities[seat]) for s in one_by_one(lewis_space()) if s not in theirs for seat in (0, 1)
+    }
+    seen = {(seat, s.counts, s.utilities[seat]) for s in theirs for seat in (0, 1)}
+    assert len(seen) == 2 * 253 and seen < others, "every view of theirs occurs elsewhere too, in the same seat"
+
+
+def test_no_scenario_of_test_is_a_renaming_or_a_swap_of_one_of_train():
+    train, test = (orbits(open_source("lewis", split=split).table) for split in ("train", "test"))
+    assert not set(train.tolist()) & set(test.tolist())
+    assert len(set(train.tolist())) == 302 and len(set(test.tolist())) == 173
+
+
+def test_the_splits_have_the_sizes_that_the_documents_state():
+    sizes = {split: len(rows(split)) for split in ("train", "test", "paper_test", "all")}
+    assert sizes == {"train": 3084, "test": 1977, "paper_test": 392, "all": 5295}
+    left = rows("all") - rows("train") - rows("test")
+    assert left < rows("paper_test") and len(left) == 234
+
+
+def test_every_shape_of_pool_is_met_in_training():
+    shapes = [np.sort(open_source("lewis", split=split).table.counts, axis=1) for split in ("train", "all")]
+    trained, whole = ({tuple(row) for row in each.tolist()} for each in shapes)
+    assert trained == whole and len(whole) == 8
+
+
+def test_heldout_is_the_older_name_of_the_paper_s_test_set():
+    older = open_source("lewis", split="heldout")
+    assert older.split == "paper_test" and older.label == "lewis, split paper_test"
+    assert older.digest() == open_source("lewis", split="paper_test").digest()
+
+
+# --- The parts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_each_part_is_well_filled_in_each_seat(seat):
+    counted = {
+        split: np.bincount(parts(open_source("lewis", split=split).table, seat), minlength=len(PARTS)).tolist()
+        for split in ("train", "test", "paper_test", "all")
+    }
+    assert counted == {
+        "train": [3084, 0, 0],
+        "test": [0, 855, 1122],
+        "paper_test": [234, 69, 89],
+        "all": [3318, 855, 1122],
+    }
+
+
+def test_a_part_says_whose_view_is_unknown_and_the_own_decides():
+    # 1 book, 2 hats, 3 balls. (2, 4, 0) is held out as view 36, (1, 3, 1) is not held out.
+    known, unknown, pool = (1, 3, 1), (2, 4, 0), (1, 2, 3)
+    assert view_numbers(pack([Scenario(pool, (known, unknown))]))[0, 1] == 36 and 36 in HELD_OUT_VIEWS
+    table = pack([Scenario(pool, pair) for pair in itertools.product((known, unknown), repeat=2)])
+    assert parts(table, 0).tolist() == [0, 1, 2, 2]
+    assert parts(table, 1).tolist() == [0, 2, 1, 2]
+
+
+def test_a_view_of_no_legal_scenario_is_unknown():
+    table = pack([Scenario((4, 4, 4), ((1, 2, 3), (3, 2, 1)))])
+    assert [PARTS[parts(table, seat)[0]] for seat in (0, 1)] == ["own view unknown"] * 2
+
+
+# --- Orbits ---------------------------------------------------------------------------------------------------------
+
+any_scenario = st.builds(
+    lambda counts, first, second: Scenario(tuple(counts), (tuple(first), tuple(second))),
+    st.lists(st.integers(1, 10), min_size=3, max_size=3),
+    st.lists(st.integers(0, 10), min_size=3, max_size=3),
+    st.lists(st.integers(0, 10), min_size=3, max_size=3),
+)
+
+
+@given(any_scenario)
+def test_renamed_and_swapped_scenarios_share_an_orbit(scenario):
+    numbers = orbits(pack([scenario, *alike(scenario)]))
+    assert len(set(numbers.tolist())) == 1
+
+
+@given(any_scenario, any_scenario)
+def test_scenarios_that_are_no_renaming_or_swap_of_each_other_do_not(one, other):
+    first, second = orbits(pack([one, other])).tolist()
+    assert (first == second) == (other in alike(one))
+
+
+def test_the_legal_space_holds_475_orbits():
+    space = lewis_space()
+    by_hand: dict[Scenario, int] = {}
+    for scenario, number in zip(one_by_one(space), orbits(space).tolist(), strict=True):
+        assert by_hand.setdefault(min(alike(scenario), key=repr), number) == number
+    assert len(by_hand) == len(set(by_hand.values())) == 475
