@@ -39,6 +39,7 @@ class Prospects(NamedTuple):
     games: Floats  # [N] effective number of games, both seats
     rounds: Floats  # [R, N] the learner's mean points in each round so far
     mixture: Floats  # [N] shares in the meta-game's solution; all 0 where there is none
+    won: Floats  # [N, 2] share of the games that the learner won, a draw being half a win; nan: not known
 
 
 class Weighed(NamedTuple):
@@ -84,8 +85,20 @@ def learning_progress(known: Prospects) -> Weighed:
     return Weighed(moved, tuple(f"learning progress: moved by {_points(TEN * x)}" for x in moved))
 
 
+def losses(known: Prospects) -> Weighed:
+    """Those it loses to: ``(1 - x)**2``, x the share of its games that it won, the seats' mean.
+
+    AlphaStar's weights for the hardest opponents (Vinyals et al. 2019, Methods). In bargaining they ask for more than
+    the other side has, not for more: :func:`regret` is what the leagues of this project use. What is not known counts
+    as lost.
+    """
+    won = np.nan_to_num(known.won, nan=0.0)
+    weights = ((1 - won) ** POWER).mean(axis=1)
+    return Weighed(weights, tuple(f"losses: wins {share:.0%}" for share in won.mean(axis=1)))
+
+
 def meta_mixture(known: Prospects) -> Weighed:
-    """In proportion to their shares in a solution of the meta-game (``league.meta_solver``)."""
+    """In proportion to the mean of both seats' shares in a solution of the meta-game (``league.meta_solver``)."""
     return Weighed(known.mixture, tuple(f"meta-mixture: {share:.1%} of it" for share in known.mixture))
 
 
@@ -125,7 +138,7 @@ def variance(known: Prospects) -> Weighed:
     return Weighed(weights, tuple(f"variance: points vary by {_points(deviation)}" for deviation in deviations))
 
 
-_ALL = (coverage, latest, learning_progress, meta_mixture, past_selves, regret, self_play, uniform, variance)
+_ALL = (coverage, latest, learning_progress, losses, meta_mixture, past_selves, regret, self_play, uniform, variance)
 RULES: dict[str, Rule] = {rule.__name__: rule for rule in _ALL}
 OWN_GROUP: dict[RuleName, Among] = {"past_selves": "past_selves", "self_play": "self"}  # their name says among whom
 assert set(RULES) == set(get_args(RuleName)), "the settings name other rules than there are"

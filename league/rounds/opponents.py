@@ -101,6 +101,7 @@ def prospects(
         games=payoffs.games[learner][:, others].sum(axis=0),
         rounds=np.zeros((0, len(others))) if rounds is None else rounds,
         mixture=np.zeros(len(others)) if mixture is None else mixture,
+        won=payoffs.won[learner][:, others].T,
     )
 
 
@@ -142,6 +143,7 @@ def _shares(branch: Branch, known: Prospects) -> tuple[NDArray[np.int64], Floats
         games=known.games[places],
         rounds=known.rounds[:, places],
         mixture=known.mixture[places],
+        won=known.won[places],
     )
     weights, reasons = RULES[branch.rule](group)
     largest = weights.max()  # divided by first, so that neither a sum overflows nor a tiny one is lost

@@ -15,7 +15,7 @@ from league.settings.yaml import shown
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
 RuleName = Literal[  # the functions of league.rounds.matchmaking
-    "coverage", "latest", "learning_progress", "meta_mixture", "past_selves",
+    "coverage", "latest", "learning_progress", "losses", "meta_mixture", "past_selves",
     "regret", "self_play", "uniform", "variance",
 ]  # fmt: skip
 AMONG = " among "

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
+
+from dond_marl.errors import InputError
+
+# Configs that had another name, and what they are called now that it says what they do.
+RENAMED: Mapping[str, str] = {
+    "league_alphastar.yaml": "league_exploiters.yaml",
+    "league_fcp.yaml": "league_population.yaml",
+    "league_fictitious.yaml": "league_past_selves.yaml",
+    "league_psro.yaml": "league_meta_mixture.yaml",
+    "league_win_rate.yaml": "league_spite.yaml (paid for having more) or league_by_wins.yaml (chosen by wins)",
+}
+
+
+class RenamedConfig(InputError):
+    """A shipped config was asked for by a name that it had; the message says the one that it has."""
 
 
 def folder() -> Path:
@@ -15,8 +31,11 @@ def folder() -> Path:
 def preset(path: Path) -> Path:
     """The file that ``path`` means: itself where it exists, else the shipped config that it names.
 
-    A shipped config is named by ``league.yaml`` or ``configs/league.yaml``; any other path is left as it is.
+    A shipped config is named by ``league.yaml`` or ``configs/league.yaml``; any other path is left as it is. Raises
+    :class:`RenamedConfig`.
     """
     shipped = folder() / path.name
     named = path.parent in (Path(), Path("configs"))
+    if named and path.name in RENAMED and not path.exists() and not shipped.exists():
+        raise RenamedConfig(f"{path}: this config is called {RENAMED[path.name]} now; {shipped.parent} holds it")
     return shipped if named and not path.exists() and shipped.is_file() else path

@@ -32,6 +32,7 @@ TOTALS = np.dtype(
         ("nash", "<f8", (2,)),  # of ten, at the Nash point of each game's scenario
         ("most", "<f8"),  # of ten, the largest joint score that each game's scenario allows
         ("squares", "<f8", (2,)),
+        ("wins", "<f8", (2,)),  # games in which the seat had more of its whole than the other; a draw is half of one
         ("within", "<f8", (2,)),  # squared distances from the mean of the same scenario in the same round
         ("error", "<f8", (2,)),  # variance of the mean between groups of scenarios; no sum, made anew by each addition
     ]
@@ -47,6 +48,7 @@ class Payoffs(NamedTuple):
     variance: NDArray[np.float64]  # of one game's points
     error: NDArray[np.float64]  # variance of the mean, over groups of scenarios
     within: NDArray[np.float64]  # variance of one game's points given its scenario
+    won: NDArray[np.float64]  # share of the games that the member won, 0..1; a draw is half a win
 
 
 class Cells:
@@ -121,6 +123,7 @@ class Cells:
             payoffs.mean[places], payoffs.games[places] = mean[:, seat], games
             payoffs.variance[places], payoffs.within[places] = variance[:, seat], within[:, seat]
             payoffs.error[places] = totals["error"][:, seat]
+            payoffs.won[places] = totals["wins"][:, seat] / totals["games"]
         return payoffs
 
     def resampled(self, weights: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
@@ -165,6 +168,7 @@ class Cells:
         new["deals"] = [np.count_nonzero(games["deal"]) for games in facts]
         new["turns"] = [games["turns"].sum(dtype=np.int64) for games in facts]
         new["nash"], new["most"] = block.nash, block.most
+        new["wins"] = ((np.sign(points - points[:, ::-1]) + 1) / 2).sum(axis=2)
         new["points"], new["squares"] = points.sum(axis=2), np.einsum("lsk,lsk->ls", points, points)
         if len(block.starts) < len(block.order):
             sums = np.add.reduceat(points, block.starts, axis=2)

@@ -67,6 +67,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     plan = task.learner.practice(task.env, open_source(task.env), seed, task.unreached)
     whisper = league_schedule_of(task.hints)
     target, games, points, deals = task.state.decisions + task.learner.decisions, task.state.games, 0.0, 0.0
+    turns = 0.0
     try:
         while learner.decisions < target:
             tick()
@@ -77,6 +78,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
             games += score.games
             points += score.points * score.games
             deals += score.deals * score.games
+            turns += score.turns * score.games
     except OccupantError as error:
         assert error.__cause__ is not None
         return task.unfinished(one_line(error.__cause__))
@@ -85,7 +87,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     tensors, counts = learner.state()
     content, played = pack(tensors, describe(network)), games - task.state.games
     state = LearnerState(name_of(content), counts["updates"], counts["decisions"], games, task.state.life)
-    return TrainResult(task, state, content, points / played, deals / played)
+    return TrainResult(task, state, content, points / played, deals / played, turns=turns / played)
 
 
 def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:

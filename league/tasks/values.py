@@ -238,10 +238,16 @@ class TrainResult(NamedTuple):
     deals: float  # share of the games that it practiced
     failed: str | None = None  # the learner, whose practice could not be finished
     cause: str | None = None
+    turns: float = math.nan  # acts of both seats per game that it practiced
 
     @property
     def games(self) -> int:
         return self.state.games - self.task.state.games
+
+    @property
+    def acts(self) -> int:
+        """Acts of both seats in the games that it practiced; 0 where the practice could not be finished."""
+        return 0 if math.isnan(self.turns) else round(self.turns * self.games)
 
 
 Task = MatchTask | TrainTask

@@ -73,7 +73,7 @@ HOW = {
         slow=True,
     ),
     "dond league --resume": How(slow=True),
-    "dond experiment compare configs/league_quick.yaml configs/league_win_rate.yaml": How(
+    "dond experiment compare configs/league_quick.yaml configs/league_spite.yaml": How(
         f"{SMALL} --set league.rounds=1 --set env.max_turns=2 --set heldout=[tough] --set members=[heuristic]",
         slow=True,
     ),

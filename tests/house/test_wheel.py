@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from league.settings.presets import preset
+from league.settings.presets import RENAMED, RenamedConfig, preset
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dond_marl", "hints", "league", "partners")
 CONFIGS = sorted(path.name for path in (ROOT / "configs").glob("*.yaml"))
-LEAGUES = [name for name in CONFIGS if name.startswith("league")]
+LEAGUES = [name for name in CONFIGS if name.startswith("league") or name == "pool_ppo.yaml"]
 COMMANDS = {  # of every other config
     "bc_config.yaml": "train",
     "distill.yaml": "experiment distill",
@@ -152,6 +152,11 @@ def test_a_shipped_config_is_meant_only_where_there_is_none_of_that_name(tmp_pat
     monkeypatch.chdir(tmp_path)
     shipped = ROOT / "configs" / "league.yaml"
     assert preset(Path("league.yaml")) == preset(Path("configs/league.yaml")) == shipped
+    for former in RENAMED:
+        with pytest.raises(RenamedConfig, match=re.escape(RENAMED[former])):
+            preset(Path("configs") / former)
+        assert all((shipped.parent / now).is_file() for now in re.findall(r"\w+\.yaml", RENAMED[former]))
+        assert not (shipped.parent / former).exists()
     for other in map(Path, ("mine.yaml", "elsewhere/league.yaml", "/configs/league.yaml")):
         assert preset(other) == other
     (tmp_path / "league.yaml").write_text("{}")

@@ -2,7 +2,7 @@
 
 examples:
   dond experiment compare configs/league.yaml configs/league_self_play.yaml --seeds 1 2 3
-  dond experiment compare configs/league_quick.yaml configs/league_win_rate.yaml
+  dond experiment compare configs/league_quick.yaml configs/league_spite.yaml
   dond experiment compare configs/league.yaml configs/league_self_play.yaml --set league.rounds=5
 """
 

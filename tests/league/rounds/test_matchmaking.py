@@ -42,6 +42,7 @@ def known(size: int, **changes: object) -> Prospects:
         games=np.zeros(size),
         rounds=np.zeros((0, size)),
         mixture=np.zeros(size),
+        won=np.full((size, 2), np.nan),
     )
     return nothing._replace(**changes)
 
@@ -90,6 +91,29 @@ def test_on_exact_wins_and_losses_where_all_is_reachable_regret_mixes_as_alphast
     x = np.array([np.mean(games) for games in won])
     made = by("regret", len(x), scored=both(10 * x), reachable=both(np.full(len(x), 10.0)))
     assert made == pytest.approx(alphastars((1 - x) ** 2), abs=1e-9)
+
+
+@given(games_won)
+def test_losses_are_alphastars_hard_form_of_the_games_that_it_did_not_win(won):
+    x = np.array([np.mean(games) for games in won])
+    assert by("losses", len(x), won=both(x)) == pytest.approx(alphastars((1 - x) ** 2), abs=1e-9)
+
+
+def test_a_won_game_is_one_with_more_of_its_whole_than_the_other_side_has_and_a_draw_half_of_one():
+    """Four games of one scenario, 10 points to each seat: 6 to 4, 3 to 3, no deal at all, 2 to 8."""
+    cells = Cells(3)
+    games = facts(np.array([(6, 4), (3, 3), (0, 0), (2, 8)]))
+    cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 4), [(0, 1)], [games])
+    won = cells.payoffs().won
+    assert won[0, 0, 1] == 0.5 and won[1, 1, 0] == 0.5 and np.isnan(won[2, 0, 1])
+    cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))]), [(0, 1)], [facts(np.array([(1, 0)]))])
+    known_now = prospects(cells.payoffs(), 0, [1, 2], ["fixed", "fixed"], [0, 0])
+    assert known_now.won[0, 0] == pytest.approx(0.6) and np.isnan(known_now.won[1]).all()
+    assert weights_of_losses(known_now) == pytest.approx([(0.4**2 + 1) / 2, 1])
+
+
+def weights_of_losses(learner: Prospects) -> np.ndarray:
+    return RULES["losses"](learner).weights
 
 
 @given(games_won)

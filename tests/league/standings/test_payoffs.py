@@ -42,7 +42,8 @@ def random_legs(rng: np.random.Generator, members: int, scenarios: Scenarios) ->
 def payoffs_of(mean: np.ndarray, games: np.ndarray, variance: float = 4.0) -> Payoffs:
     known = np.where(games > 0, mean, np.nan)
     spread = np.where(games > 1, variance, np.nan)
-    return Payoffs(known, games, spread, spread / np.maximum(games, 1), np.full(mean.shape, np.nan))
+    unknown = np.full(mean.shape, np.nan)
+    return Payoffs(known, games, spread, spread / np.maximum(games, 1), unknown, unknown)
 
 
 def test_cells_worked_by_hand():
