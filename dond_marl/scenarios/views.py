@@ -87,15 +87,24 @@ def _both(values: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], NDArray[n
 def _sorted(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
     """The three numbers of each row, whatever their order, as one: ``[N, 3]`` in 0..base - 1 to ``[N]``.
 
-    Sorting the items is the least of their six orders.
+    Counting up is the least of their six orders.
     """
-    least = np.sort(items, axis=1)
-    return (least[:, 0] * base + least[:, 1]) * base + least[:, 2]
+    first, second, third = items.T
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    middle = np.maximum(low, np.minimum(high, third))
+    code: NDArray[np.int64] = (np.minimum(low, third) * base + middle) * base + np.maximum(high, third)
+    return code
 
 
 def _view_keys(scenarios: Scenarios) -> NDArray[np.int64]:
     counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
     return np.stack([_sorted(counts * _DIGIT + values[:, seat], _DIGIT**2) for seat in (0, 1)], axis=1)
+
+
+@lru_cache(maxsize=1)
+def lewis_orbits() -> NDArray[np.int64]:
+    """The 475 orbits of the legal space, counting up, as :func:`orbits` numbers them."""
+    return np.unique(orbits(lewis_space()))
 
 
 @lru_cache(maxsize=1)

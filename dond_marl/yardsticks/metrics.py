@@ -1,10 +1,11 @@
 """Figures with their doubt: points of ten, and means with intervals over scenarios.
 
-Games on one scenario are not independent: the same pool and values come back with the seats' values exchanged, in
-another pass over the source, and against every opponent. So the scenario, whichever seat holds which values, is the
-unit of doubt. Scenarios are hashed into ``GROUPS`` groups and the spread between groups gives the interval (random
-groups and a linearized ratio: Wolter 2007, *Introduction to Variance Estimation*, chapters 2 and 6), which takes the
-same memory for a thousand games and a billion.
+Games on one scenario are not independent: the same pool and values come back with the items renamed, with the seats'
+values exchanged, in another pass over the source, and against every opponent. So the orbit of a scenario, whatever its
+items are called and whichever seat holds which values, is the unit of doubt. Each of the 475 orbits of ``lewis`` is a
+group, those of other scenarios are hashed into ``GROUPS`` groups, and the spread between groups gives the interval
+(random groups and a linearized ratio: Wolter 2007, *Introduction to Variance Estimation*, chapters 2 and 6). That
+takes the same memory for a thousand games and a billion.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.scenarios.sources import Scenarios
+from dond_marl.scenarios.space import Scenarios
+from dond_marl.scenarios.views import lewis_orbits, orbits
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: Knuth 1998, volume 3, section 6.4
 GROUPS = 512  # more groups give steadier intervals; memory grows with them
@@ -43,16 +45,14 @@ def points_of_ten(scores: NDArray[np.int16], wholes: NDArray[np.int16]) -> NDArr
 
 
 def scenario_groups(scenarios: Scenarios) -> NDArray[np.int64]:
-    """The group of each scenario, ``[N]`` in 0..GROUPS - 1, the same for a scenario and its swap."""
-    values = scenarios.utilities.astype(np.int64) @ _POSITIONS
-    pool = scenarios.counts.astype(np.int64) @ _POSITIONS
-    key = (pool * 1331 + values.min(axis=1)) * 1331 + values.max(axis=1)
-    mixed = key.astype(np.uint64) * GOLDEN
-    groups: NDArray[np.int64] = (mixed >> np.uint64(64 - int(math.log2(GROUPS)))).astype(np.int64)
-    return groups
+    """The group of each scenario, ``[N]`` in 0..GROUPS - 1, the same for all that are renamings or swaps of each other.
 
-
-_POSITIONS = np.array([121, 11, 1], dtype=np.int64)  # counts and values are digits of base 11
+    Two scenarios of ``lewis`` that are not have different groups.
+    """
+    orbit, of_lewis = orbits(scenarios), lewis_orbits()
+    places = np.minimum(np.searchsorted(of_lewis, orbit), len(of_lewis) - 1)
+    hashed = (orbit.astype(np.uint64) * GOLDEN >> np.uint64(64 - int(math.log2(GROUPS)))).astype(np.int64)
+    return np.where(of_lewis[places] == orbit, places, hashed)
 
 
 def mean_of_cells(sums: NDArray[np.float64], games: NDArray[np.float64], confidence: float) -> Estimate:

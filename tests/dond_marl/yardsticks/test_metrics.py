@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dond_marl.scenarios.sources import lewis_space, open_source
+from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source
+from dond_marl.scenarios.views import orbits
 from dond_marl.yardsticks.metrics import (
     GROUPS,
     mean_of_cells,
@@ -26,15 +28,28 @@ def test_points_of_ten_are_tenths_of_the_own_whole_pool():
     assert points_of_ten(scores, wholes).tolist() == [[6, 4], [5, 0], [0, 5]]
 
 
-def test_a_scenario_and_its_swap_are_one_unit_of_doubt_and_units_spread_over_all_groups():
-    space = lewis_space()
-    groups = scenario_groups(space)
-    assert (groups == scenario_groups(space.swapped())).all()
-    sizes = np.bincount(groups, minlength=GROUPS)
-    assert groups.min() >= 0 and len(sizes) == GROUPS
-    assert sizes.max() < 6 * space.size / GROUPS
+@pytest.mark.parametrize("source", [("lewis", "all"), ("uniform", None)])
+def test_a_scenario_its_swap_and_its_renamings_are_one_unit_of_doubt(source):
+    name, split = source
+    table = open_source(name, split=split).block(0, 0, 3000)
+    groups = scenario_groups(table)
+    for order in itertools.permutations(range(3)):
+        renamed = Scenarios(table.counts[:, order], table.utilities[:, :, order])
+        assert (scenario_groups(renamed) == groups).all()
+        assert (scenario_groups(renamed.swapped()) == groups).all()
+
+
+def test_each_of_the_475_games_of_the_legal_space_is_a_group_of_its_own():
+    groups = scenario_groups(lewis_space())
+    pairs = set(zip(groups.tolist(), orbits(lewis_space()).tolist(), strict=True))
+    assert len(pairs) == len({group for group, _ in pairs}) == 475
+    assert groups.min() >= 0 and groups.max() < GROUPS
+
+
+def test_other_scenarios_spread_over_all_groups():
     wide = scenario_groups(open_source("uniform", max_count=10).draw(np.random.default_rng(0), 20_000))
-    assert np.bincount(wide, minlength=GROUPS).min() > 0
+    sizes = np.bincount(wide, minlength=GROUPS)
+    assert len(sizes) == GROUPS and sizes.min() > 0 and sizes.max() < 3 * sizes.mean()
 
 
 def _groups(values: dict[int, list[float]]) -> tuple[np.ndarray, np.ndarray]:
