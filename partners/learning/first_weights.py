@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, spec_name
+from dond_marl.occupants import OccupantNameError, Spec, check_spec, parse_spec, spec_name
 from partners.network.saved import HOW_TO_TEACH, expert_path, refusals_refuse
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
         network = with_room_for_hints(network)
     _check(network.shape, shape, init_from)
     return reluctant(network) if disagree == "ends" and refusals_refuse(weights.about) else network
+
+
+def as_occupant(init_from: str) -> Spec:
+    """The occupant whose weights ``init_from`` names, canonical by now."""
+    return {"kind": "checkpoint", "path": init_from} if _occupant(init_from) is None else init_from
 
 
 def with_room_for_hints(network: PolicyNetwork) -> PolicyNetwork:

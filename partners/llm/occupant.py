@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from partners.llm.cache import Mode
+from partners.llm.lineage import lineage_of
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.model import Dtype
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
@@ -15,6 +16,7 @@ from partners.llm.reply import Reading
 from partners.llm.service import Provider, ServiceSettings, Structure
 from partners.llm.student.own_model import local_model, trained_cap
 from partners.llm.student.recipe import Recipe
+from partners.provenance import tells
 
 OWN = "the project's own"  # in place of a folder
 
@@ -100,3 +102,6 @@ def llm(
         local, made_for = LocalClient(settings, openings=openings(template)), trained_cap(model)
     cap = made_for if history_cap is None else history_cap
     return LocalLLMPartner(service.cached(local), local, template, history_cap=cap, fallback=fallback, samples=samples)
+
+
+tells(lineage_of(llm))(llm)

@@ -28,6 +28,7 @@ from partners.llm.prompt import Template
 from partners.llm.reply import reply_line
 from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, teach
 from partners.llm.student.recipe import CARD, FORMAT, ITSELF, Games, Recipe
+from partners.provenance import refuse_past
 from partners.scripted.chance import Random
 
 _REPORT_EVERY = 0.25  # of progress
@@ -38,8 +39,11 @@ _BLOCK = 4096  # scenarios played together
 def distill(recipe: Recipe, template: Template, folder: Path, tell: Callable[[str], None]) -> dict[str, object]:
     """Make the model of ``recipe`` for prompts of ``template`` in ``folder``, and return its card.
 
-    ``tell`` is called with a line about the progress now and then. Raises ``ValueError``.
+    ``tell`` is called with a line about the progress now and then. Raises ``ValueError``, before anything is written
+    :class:`partners.provenance.ProvenanceError` where somebody of the roster test would be learned from.
     """
+    past = recipe.past()
+    refuse_past(past, "the student")
     began = time.monotonic()
     with _threads(recipe.threads):
         cap = recipe.shown_acts()
@@ -56,6 +60,8 @@ def distill(recipe: Recipe, template: Template, folder: Path, tell: Callable[[st
         tokenizer.save_pretrained(folder)
     card: dict[str, object] = {
         "format": FORMAT,
+        "name": recipe.digest(template),
+        **past.note(),
         "teacher": spec_name(recipe.teacher),
         "history_cap": cap,
         "prompt_sha256": hashlib.sha256(template.text.encode()).hexdigest(),

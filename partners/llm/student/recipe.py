@@ -7,8 +7,10 @@ import json
 from dataclasses import asdict, dataclass, field
 
 from dond_marl.occupants import seat_occupant
+from partners.ancestry import NOBODY, Ancestry
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.parameters import check_whole_number
+from partners.provenance import known
 
 CARD = "distilled.json"
 ITSELF = "itself"  # the teacher, in the other seat
@@ -79,7 +81,12 @@ class Recipe:
             return self.history_cap
         return 0 if seat_occupant(self.teacher).traits.memoryless else HISTORY_CAP
 
+    def past(self) -> Ancestry:
+        """Everybody in the past of what comes out: its teacher, those whom it sees play, and whom they met."""
+        others = dict.fromkeys(games.against for games in self.games if games.against != ITSELF)
+        return NOBODY.descends(known(self.teacher)).meets(map(known, others))
+
     def digest(self, template: Template) -> str:
-        """A name for what comes out, the same for the same recipe and prompt."""
-        made_of = {"format": FORMAT, "recipe": asdict(self), "prompt": template.text}
+        """A name for what comes out, the same for the same recipe, prompt and players, whose weights count too."""
+        made_of = {"format": FORMAT, "recipe": asdict(self), "prompt": template.text, "players": self.past().met}
         return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]
