@@ -7,6 +7,7 @@ examples:
   dond league --config configs/league.yaml      # who meets whom, to a ladder
   dond train --algo ppo --hint none --config configs/ppo_config.yaml
   dond evaluate --member expert --against heuristic
+  dond bench expert --against dev               # under one protocol, to a leaderboard
   dond play --partner expert                    # sit down yourself
   dond web                                      # or in a browser
   dond catalogue                                # who can sit in a seat
@@ -24,7 +25,7 @@ from league.cli.shell import Group, run
 from league.settings.presets import folder
 
 EXPERIMENTS = ("styles", "hints", "distill", "humanlike", "scaling", "compare")
-COMMANDS = ("league", "train", "evaluate", "play", "web", "report", "catalogue", "llm-check", "data", "ship")
+COMMANDS = ("league", "train", "evaluate", "bench", "play", "web", "report", "catalogue", "llm-check", "data", "ship")
 
 experiment = Group(
     "experiment",

@@ -80,8 +80,8 @@ class Terms(NamedTuple):
 
 
 def heldout_terms(rules: Rules = Rules(), seed: int = 0) -> Terms:
-    """The scenarios of the default source on which nobody learns."""
-    source = open_source("lewis", split="heldout")
+    """The held-out scenarios: those of the default source with a view that nobody learns on (split ``test``)."""
+    source = open_source("lewis", split="test")
     assert source.table is not None
     return Terms(source, source.table, rules, seed)
 
@@ -201,20 +201,69 @@ def play_seats(
 
 def play_heard(terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner) -> Heard:
     """The same where somebody may be out of reach now and then. Raises :class:`UnreachedError` too."""
-    begun = 0
-
-    def one_by_one() -> Iterator[Games]:
-        nonlocal begun
-        for games in terms.games(players, partner):
-            begun += 1
-            yield games
-
-    try:
-        games, answers = heard(one_by_one(), player, opponent)
-    except OccupantError as error:
-        who = player if error.seat == begun else opponent
-        raise PlayError(who, error.seat, error.__cause__ or error) from error
+    games, answers = _blamed(terms, player, players, opponent, partner)
     first, second = (outcomes_of(each, seat) for seat, each in enumerate(games))
     for each in (first, second):
         check_joint(float((each.own + each.left).mean()), terms.scenarios)
     return Heard((first, second), (games[0].counted, games[1].counted), answers)
+
+
+class Repeated(NamedTuple):
+    """The same N scenarios played R times in each seat of one player; entry ``[seat, r, i]``.
+
+    Where both players are deterministic R is 1, and a table that is played whole is *enumerated*: its means have no
+    error at all.
+    """
+
+    points: Doubles  # [2, R, N] the player's points of ten; nan in games that count for nobody, and so the next three
+    left: Doubles  # the partner's
+    deal: Doubles  # 1 with a deal, else 0
+    welfare: Doubles  # share of the largest joint points, no deal being 0
+    answers: Mapping[str, Answers]
+
+
+def play_repeatedly(
+    terms: Terms, name: str, player: Partner, opponent: str, partner: Partner, times: int, index: tuple[int, ...] = ()
+) -> Repeated:
+    """Play all scenarios in both seats of ``player``, ``times`` over where either of the two reads noise, else once.
+
+    ``index`` names the noise besides the terms' seed; whoever plays the same index has the same noise. Raises
+    :class:`PlayError` and :class:`UnreachedError`.
+    """
+    chance = not (player.traits.deterministic and partner.traits.deterministic)
+    kept: list[list[Doubles]] = [[], [], [], []]
+    answers: dict[str, Answers] = {}
+    for number in range(times if chance else 1):
+        games, heard_of = _blamed(terms, name, (player, player), opponent, partner, (*index, number))
+        answers = {who: answers.get(who, Answers()) + own for who, own in heard_of.items()}
+        outcomes = [outcomes_of(each, seat) for seat, each in enumerate(games)]
+        counted = [each.counted for each in games]
+        for measure, values in zip(kept, ("own", "left", "deal", "welfare"), strict=True):
+            got = np.stack([getattr(each, values).astype(np.float64) for each in outcomes])
+            measure.append(np.where(counted, got, np.nan))
+    points, left, deal, welfare = (np.stack(measure, axis=1) for measure in kept)
+    return Repeated(points, left, deal, welfare, answers)
+
+
+def _blamed(
+    terms: Terms,
+    player: str,
+    players: tuple[Partner, Partner],
+    opponent: str,
+    partner: Partner,
+    index: tuple[int, ...] = (),
+) -> tuple[list[Games], dict[str, Answers]]:
+    """What :func:`heard` hears; whoever fails is named, in a :class:`PlayError`."""
+    begun = 0
+
+    def one_by_one() -> Iterator[Games]:
+        nonlocal begun
+        for games in terms.games(players, partner, index=index):
+            begun += 1
+            yield games
+
+    try:
+        return heard(one_by_one(), player, opponent)
+    except OccupantError as error:
+        who = player if error.seat == begun else opponent
+        raise PlayError(who, error.seat, error.__cause__ or error) from error

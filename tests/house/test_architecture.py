@@ -25,6 +25,7 @@ ROOMS = (
     ("rounds", "training"),
     ("tables",),
     ("display",),
+    ("bench",),
     ("report", "experiments", "web"),
     ("cli",),
 )

@@ -1,0 +1,94 @@
+"""The protocol of the benchmark: what is the same for everybody, printed with every result.
+
+Scenarios are all 5,295 of ``lewis``, each played in both seats. Where both players are deterministic that is every game
+that there is, and a figure has no error. Where chance is left every scenario is played several times with fresh noise;
+what is uncertain then is the noise alone. Networks play their likeliest act. The headline is taken on the scenarios
+with a view that nobody trains on (:mod:`dond_marl.scenarios.views`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dond_marl.game import Rules
+from dond_marl.scenarios.sources import ScenarioSource, open_source
+from dond_marl.scenarios.views import HELD_OUT_SEED, PARTS, orbits, parts
+from dond_marl.seats import Bools, Rows
+from partners.rosters import hash_of
+
+VERSION = 1  # raised whenever the same submission would be measured differently
+RULES = Rules()
+REPLICATES = 8  # games of each scenario and seat where chance is left
+NOISE_SEED = 0
+SAMPLE_SEED = 0  # of the scenarios that --sample draws
+BEYOND_SEED, BEYOND = 0, 5_000  # scenarios that no roster and no training knows
+CONFIDENCE = 0.95
+HEADLINE, ALL = "held-out views", "all scenarios"
+SLICES = (HEADLINE, ALL, *PARTS)  # of the scenarios; a seat's slice depends on its own view
+
+
+class Field(NamedTuple):
+    """The N scenarios that are played, and which of them belong to each slice."""
+
+    source: ScenarioSource
+    name: str
+    whole: bool  # every scenario of a finite source is played
+    orbits: Rows  # [N] equal for scenarios that are renamings or swaps of each other
+    slices: dict[str, Bools]  # by name of SLICES: [2, N], by the member's seat
+
+    @property
+    def headline(self) -> str:
+        """The slice that the first figures are taken on."""
+        return HEADLINE if HEADLINE in self.slices else ALL
+
+
+@lru_cache(maxsize=4)
+def lewis_field(sample: int | None = None) -> Field:
+    """All scenarios of ``lewis``, or ``sample`` of them drawn without replacement by a fixed seed."""
+    source = open_source("lewis", split="all")
+    assert source.table is not None
+    if sample is not None and sample < source.table.size:
+        source = ScenarioSource(source.name, source.split, source.block(SAMPLE_SEED, 0, sample), source.max_count)
+    table = source.table
+    assert table is not None
+    part = np.stack([parts(table, seat) for seat in (0, 1)])
+    slices = {HEADLINE: part > 0, ALL: np.ones_like(part, dtype=bool)}
+    slices |= {name: part == number for number, name in enumerate(PARTS)}
+    return Field(source, "lewis", sample is None, orbits(table), slices)
+
+
+@lru_cache(maxsize=1)
+def beyond_field() -> Field:
+    """Scenarios of pools and values that ``lewis`` does not hold: one slice, and no references."""
+    from dond_marl.scenarios.views import beyond_lewis  # type: ignore[attr-defined]
+
+    table = beyond_lewis(BEYOND_SEED, BEYOND)
+    source = ScenarioSource("uniform", None, table, int(table.counts.max()))
+    return Field(source, "beyond lewis", False, orbits(table), {ALL: np.ones((2, table.size), dtype=bool)})
+
+
+def described(field: Field, roster: str, members: tuple[str, ...], replicates: int) -> dict[str, Any]:
+    """The protocol as plain values: what must be equal for two results to be compared."""
+    table = field.source.table
+    assert table is not None
+    return {
+        "version": VERSION,
+        "roster": roster,
+        "roster_sha256": hash_of(members),
+        "partners": len(members),
+        "scenarios": field.name,
+        "scenarios_sha256": field.source.digest(),
+        "number_of_scenarios": table.size,
+        "every_scenario": field.whole,
+        "views_held_out_by_seed": HELD_OUT_SEED,
+        "headline": field.headline,
+        "max_turns": RULES.max_turns,
+        "disagree": RULES.disagree,
+        "networks": "greedy",
+        "replicates": replicates,
+        "noise_seed": NOISE_SEED,
+        "confidence": CONFIDENCE,
+    }

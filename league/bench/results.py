@@ -1,0 +1,102 @@
+"""The results file: one submission a line of JSON, appended under a lock, checked when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from dond_marl.errors import InputError
+
+FORMAT = 1  # of a line
+DEFAULT = Path("runs/bench.jsonl")
+SEALED_APART = ("sha256", "clock")  # keys that the checksum does not cover
+KEYS = {"submission": dict, "benchmark": dict, "code": dict, "figures": dict, "cells": list, "answers": dict}
+Row = dict[str, Any]
+
+
+class ResultsError(InputError):
+    """A results file that is missing or damaged; the message names the line."""
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of plain values."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def sealed(row: Mapping[str, Any]) -> Row:
+    """The line with the checksum of everything in it but the clock: equal for equal measurements."""
+    content = {key: value for key, value in row.items() if key not in SEALED_APART}
+    clock = {"clock": row["clock"]} if "clock" in row else {}
+    return {**content, "sha256": digest(content), **clock}
+
+
+def append(path: Path, row: Mapping[str, Any]) -> None:
+    """Add a line; several processes may. What a kill left of a last line is cut off.
+
+    Raises :class:`ResultsError` where an earlier line is damaged: nothing is added to a file that cannot be read.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    with FileLock(_lock_of(path)):
+        kept = _whole_lines(path)
+        for number, text in enumerate(kept.splitlines(), start=1):
+            _checked(text, path, number)
+        with path.open("r+b" if path.exists() else "xb") as file:
+            file.truncate(len(kept))
+            file.seek(len(kept))
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read(paths: Iterable[Path]) -> list[Row]:
+    """The lines of the files, in order; a last line that was never finished is passed over.
+
+    Raises :class:`ResultsError` for a file that is not there, and for a damaged line.
+    """
+    rows = []
+    for path in paths:
+        if not path.is_file():
+            raise ResultsError(
+                f"{path}: no such results file; `dond bench WHO --against dev --results {path}` writes it"
+            )
+        lines = _whole_lines(path).splitlines()
+        rows += [_checked(text, path, number) for number, text in enumerate(lines, start=1)]
+    return rows
+
+
+def _whole_lines(path: Path) -> bytes:
+    """The content of a file up to its last line end; nothing where it is not there."""
+    if not path.exists():
+        return b""
+    content = path.read_bytes()
+    return content[: content.rfind(b"\n") + 1]
+
+
+def _checked(text: bytes, path: Path, number: int) -> Row:
+    """A line as plain values. Raises :class:`ResultsError`."""
+    where = f"{path}, line {number}"
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"{where}: damaged, it is no JSON; restore the file or delete that line") from error
+    if not isinstance(row, dict) or row.get("format") != FORMAT:
+        raise ResultsError(f"{where}: no line of this build's benchmark (format {FORMAT}); measure it anew")
+    if any(not isinstance(row.get(key), kind) for key, kind in KEYS.items()):
+        raise ResultsError(f"{where}: damaged, it lacks one of {', '.join(KEYS)}; restore the file or delete that line")
+    if sealed(row)["sha256"] != row.get("sha256"):
+        raise ResultsError(f"{where}: changed since it was written, its SHA-256 is another; measure it anew")
+    return row
+
+
+def _lock_of(path: Path) -> Path:
+    """Where whoever writes to ``path`` waits for others: not beside it, where it would be committed with it."""
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"dond-bench-{name}.lock"

@@ -1,0 +1,127 @@
+"""Measuring one submission: it meets the roster, and what came of it is one line of plain values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import league
+from dond_marl import __version__
+from dond_marl.errors import InputError
+from dond_marl.occupants import check_spec, seat_occupant, spec_name
+from dond_marl.seats import costs_to_ask
+from league.bench.line import answers_of, cells_of, figures_of
+from league.bench.play import play_roster
+from league.bench.protocol import REPLICATES, beyond_field, described, lewis_field
+from league.bench.references import references_to
+from league.bench.results import FORMAT, Row, digest, sealed
+from league.bench.submission import Submission, greedy_spec, provenance
+from league.tasks.values import machine
+from partners.rosters import ROSTERS, roster
+
+OWN = "own list"  # the roster's name where partners are named one by one
+
+
+class Against(NamedTuple):
+    """The partners that are met: a roster, or a list of specs."""
+
+    name: str
+    partners: tuple[str, ...]  # specs, networks greedy
+
+
+def against(words: Sequence[str]) -> Against:
+    """A roster's name, or specs. Raises :class:`~dond_marl.errors.InputError`, also for a roster among specs."""
+    if not words:
+        raise InputError(f"--against says whom to meet: one of {', '.join(ROSTERS)}, or occupants")
+    if len(words) == 1 and words[0] in ROSTERS:
+        if not roster(words[0]):
+            raise InputError(f"the roster {words[0]} has no members yet")
+        return Against(words[0], roster(words[0]))
+    if named := [word for word in words if word in ROSTERS]:
+        raise InputError(f"--against takes one roster or several occupants; got {named[0]} among {len(words)}")
+    for word in words:
+        check_spec(word)
+    return Against(OWN, tuple(sorted({spec_name(greedy_spec(word)) for word in words})))
+
+
+def measure(
+    submission: Submission,
+    opponents: Against,
+    *,
+    beyond: bool = False,
+    sample: int | None = None,
+    replicates: int = REPLICATES,
+    workers: int = 1,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Row:
+    """Play all games and return the line. ``sample``: that many scenarios instead of all, for whoever costs to ask.
+
+    Raises :class:`~dond_marl.errors.InputError` for a submission that may not be measured against these partners,
+    :class:`~league.evaluation.matches.PlayError` and :class:`~league.evaluation.matches.UnreachedError`.
+    """
+    began = time.perf_counter()
+    known = provenance(submission, opponents.partners)
+    player = submission.who.partner()
+    field = beyond_field() if beyond else lewis_field(sample)
+    costly = [name for name in opponents.partners if costs_to_ask(seat_occupant(name).traits)]
+    if sample is None and (costs_to_ask(player.traits) or costly):
+        name = submission.name if costs_to_ask(player.traits) else costly[0]
+        raise InputError(f"{name} costs something to ask, in more than 10,000 games a partner: say --sample N")
+    times = 1 if sample is not None else replicates
+    games = play_roster(submission.who, opponents.partners, field.source, times, workers=workers, tell=tell)
+    references = {} if beyond or sample is not None else references_to(opponents.partners, field)
+    benchmark = described(field, opponents.name, opponents.partners, times)
+    who = {
+        "name": submission.name,
+        "seed": submission.seed,
+        "identity": known.identity,
+        "learned": player.traits.learned,
+        "deterministic": player.traits.deterministic,
+        "sees_everything": player.traits.privileged,
+        "met": known.met,
+        "met_here": list(known.met_here),
+        "declared": submission.declared,
+        "settings_sha256": submission.settings_sha256,
+        "acts": submission.acts,
+    }
+    row: Row = {
+        "format": FORMAT,
+        "submission": who,
+        "benchmark": benchmark,
+        "config_sha256": digest({"submission": who, "benchmark": benchmark}),
+        "code": {"version": __version__, **_commit(), **json.loads(machine())},
+        "figures": figures_of(games, field, references),
+        "cells": cells_of(games, field, references),
+        "answers": answers_of(games),
+    }
+    row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": _seconds(began)}
+    return sealed(row)
+
+
+def _seconds(began: float) -> float:
+    return round(time.perf_counter() - began, 1)
+
+
+def _commit() -> dict[str, Any]:
+    """The commit of the checkout that this is, and whether its sources were changed since; nothing without one."""
+    root = Path(league.__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return {"commit": None}
+    sources = ("dond_marl", "hints", "partners", "league")
+    try:
+        head = subprocess.run(  # constants
+            ["git", "rev-parse", "HEAD"],  # noqa: S607  # the user's own git
+            cwd=root, capture_output=True, text=True, check=True,
+        ).stdout.strip()  # fmt: skip
+        changed = subprocess.run(  # noqa: S603  # constants
+            ["git", "status", "--porcelain", "--untracked-files=no", "--", *sources],  # noqa: S607  # the same
+            cwd=root, capture_output=True, text=True, check=True,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return {"commit": None}
+    return {"commit": head, "changed_since": bool(changed)}

@@ -1,0 +1,283 @@
+"""The leaderboard: results of one name are seeds of one arm; only results under the same protocol stand together.
+
+A section per roster. Of several results of one name and seed the last counts. Over several seeds a figure is the
+interquartile mean over them, with the interval of :mod:`league.bench.statistics`; of one seed it is that run's own
+figure, whose interval holds the noise of its games alone: it does not say what another training would have given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dond_marl.errors import InputError
+from dond_marl.seats import Doubles
+from dond_marl.yardsticks.metrics import Estimate
+from league.bench import statistics
+from league.bench.results import Row
+from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, in_columns, plain
+from league.tables.blocks import Row as Line
+
+SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of results that compare
+THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # shares of the reference, of the performance profile
+POINTS_AT = (2.0, 4.0, 5.0, 6.0, 7.0, 8.0)  # the same in points of ten, where no reference is known
+TITLE = "Leaderboard"
+
+
+class Arm(NamedTuple):
+    """All results of one name under one protocol, by seed."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+    def values(self, of: Callable[[Row], float]) -> Doubles:
+        """One number a seed, ``[n]``."""
+        return np.array([of(row) for row in self.rows], dtype=np.float64)
+
+    def scores(self, shares: bool = False) -> Doubles:
+        """Points of ten by seed, partner and seat, ``[n, W, 2]``, on the headline's scenarios; or their shares."""
+        return np.array([scores_of(row, shares) for row in self.rows])
+
+
+def scores_of(row: Row, shares: bool = False) -> Doubles:
+    """Points of ten of one result by partner and seat, ``[W, 2]``; shares of the reference, ``nan`` without one."""
+    head = row["benchmark"]["headline"]
+    by_cell = {}
+    for cell in row["cells"]:
+        own, mark = cell["points"][head], (cell.get("reference") or {}).get(head)
+        value = own if not shares else own / mark if mark else math.nan
+        by_cell[cell["partner"], cell["seat"]] = math.nan if value is None else value
+    partners = sorted({partner for partner, _ in by_cell})
+    return np.array([[by_cell[partner, seat] for seat in (0, 1)] for partner in partners])
+
+
+def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm]]]:
+    """The arms of each protocol among the results, test rosters first."""
+    found: dict[tuple[Any, ...], dict[tuple[str, Any], Row]] = {}
+    for row in rows:
+        key = tuple(row["benchmark"][name] for name in SAME)
+        own = row["submission"]["name"], row["submission"]["seed"]
+        found.setdefault(key, {}).pop(own, None)
+        found[key][own] = row
+    order = ("test", "dev", "train")
+    keys = sorted(found, key=lambda key: (order.index(key[1]) if key[1] in order else len(order), key[3:], key[2]))
+    groups = []
+    for key in keys:
+        kept = list(found[key].values())
+        names = dict.fromkeys(row["submission"]["name"] for row in kept)
+        arms = [Arm(name, tuple(row for row in kept if row["submission"]["name"] == name)) for name in names]
+        groups.append((kept[0]["benchmark"], sorted(arms, key=lambda arm: -_order(arm))))
+    return groups
+
+
+def leaderboard(rows: Sequence[Row], over: str | None = None) -> Report:
+    """All sections; ``over``: the arm that the others are compared with, where a section has it."""
+    sections = [section_of(benchmark, arms, over) for benchmark, arms in arms_by_protocol(rows)]
+    if over is not None and not any(arm.name == over for _, arms in arms_by_protocol(rows) for arm in arms):
+        names = sorted({row["submission"]["name"] for row in rows})
+        raise InputError(f"no arm is called {over!r}; there are {', '.join(names) or 'none'}")
+    summary = f"{len(rows)} results of `dond bench`" if rows else "No results yet"
+    return Report(TITLE, summary, statistics_confidence(rows), tuple(sections))
+
+
+def statistics_confidence(rows: Sequence[Row]) -> float:
+    """The level of all intervals."""
+    return float(rows[0]["benchmark"]["confidence"]) if rows else 0.95
+
+
+def section_of(benchmark: dict[str, Any], arms: Sequence[Arm], over: str | None = None) -> Section:
+    """The tables of one protocol."""
+    blocks = [_main(benchmark, arms), _parts(arms), *_profile(arms)]
+    if over is not None:
+        blocks += _compared(arms, over)
+    return Section(f"bench-{benchmark['roster']}", title_of(benchmark), tuple(notes_of(benchmark, arms)), tuple(blocks))
+
+
+def title_of(benchmark: dict[str, Any]) -> str:
+    """Which partners, and which scenarios."""
+    roster = benchmark["roster"]
+    against = f"the roster {roster}" if roster in ("train", "dev", "test") else f"{benchmark['partners']} partners"
+    return f"Against {against}, {benchmark['scenarios']}"
+
+
+def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
+    """The protocol, and what of a submission a reader must know."""
+    number = benchmark["number_of_scenarios"]
+    every = f"all {number:,}" if benchmark["every_scenario"] else f"{number:,}"
+    notes = [
+        f"{benchmark['partners']} partners, roster {benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, "
+        f"{benchmark['max_turns']} turns; networks play their likeliest act; where chance is left each game is played "
+        f"{benchmark['replicates']} times.",
+        f"Points of ten and shares of the reference on: {benchmark['headline']}. Intervals are "
+        f"{benchmark['confidence']:.0%}: over seeds where there are several, else of the noise of the games alone.",
+    ]
+    for arm in arms:
+        own = arm.rows[0]["submission"]
+        told = [own["met"]] if own["learned"] or own["declared"] else []
+        told += [f"has met {len(own['met_here'])} of these partners"] if own["met_here"] else []
+        told += ["sees what its seat cannot see"] if own["sees_everything"] else []
+        if told:
+            notes.append(f"{arm.name}: {'; '.join(told)}.")
+    return notes
+
+
+def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:
+    rows: list[dict[str, Cell]] = []
+    for arm in arms:
+        rows.append(
+            {
+                "seeds": plain(len(arm.rows), "count"),
+                "points": _over(arm, "points"),
+                "share of reference": _over(arm, "share", "share"),
+                "of exact ones": _over(arm, "share_exact", "share"),
+                "worst tenth": _over(arm, "points_worst_tenth"),
+                "worst tenth, share": _over(arm, "share_worst_tenth", "share"),
+                "worst cell": _over(arm, "points_worst_cell"),
+                "deals": _over(arm, "deals", "share"),
+                "welfare": _over(arm, "welfare", "share"),
+                "left to partner": _over(arm, "left"),
+            }
+        )
+    heads, lines = in_columns(rows, [arm.name for arm in arms])
+    return Table(f"Arms, best first ({benchmark['headline']})", heads, lines, "arm")
+
+
+def _parts(arms: Sequence[Arm]) -> Table:
+    rows: list[dict[str, Cell]] = []
+    for arm in arms:
+        row: dict[str, Cell] = {}
+        for name in arm.rows[0]["figures"]["points_by_part"]:
+            row[name] = _over(arm, "points_by_part", key=name)
+        row["as seat_0"] = _over(arm, "points_by_seat", key=0)
+        row["as seat_1"] = _over(arm, "points_by_seat", key=1)
+        row["families of train"] = _over(arm, "points_families_of_train")
+        row["other families"] = _over(arm, "points_other_families")
+        rows.append(row)
+    heads, lines = in_columns(rows, [arm.name for arm in arms])
+    return Table("Points of ten by what was known in training", heads, lines, "arm")
+
+
+def _profile(arms: Sequence[Arm]) -> list[Table]:
+    """The performance profile of arms with several seeds."""
+    several = [arm for arm in arms if len(arm.rows) > 1]
+    if not several:
+        return []
+    shares = all(not np.isnan(arm.scores(shares=True)).all() for arm in several)
+    at = THRESHOLDS if shares else POINTS_AT
+    lines = []
+    for arm in several:
+        profile = statistics.performance_profile(arm.scores(shares), at)
+        lines.append(Line(arm.name, tuple(_figure(each, "share") for each in profile.above)))
+    heads = tuple(f"above {t:.0%}" if shares else f"above {t:g}" for t in at)
+    what = "share of the reference" if shares else "points of ten"
+    return [
+        Table(
+            f"Performance profile: how many seeds, partners and seats have a {what} above", heads, tuple(lines), "arm"
+        )
+    ]
+
+
+def _compared(arms: Sequence[Arm], over: str) -> list[Table]:
+    """Every other arm against one, with Holm's correction."""
+    named = {arm.name: arm.scores() for arm in arms}
+    if over not in named or len(named) < 2:
+        return []
+    lines = []
+    for name, comparison in statistics.compare(named, over).items():
+        lines.append(
+            Line(
+                name,
+                (
+                    _figure(comparison.difference, "points"),
+                    _figure(comparison.improvement, "share"),
+                    plain(comparison.p, "ratio"),
+                    plain(comparison.adjusted, "ratio"),
+                ),
+            )
+        )
+    heads = ("more points", "chance of more", "p", "p, Holm")
+    return [Table(f"Against the arm {over}", heads, tuple(lines), "arm")]
+
+
+def _over(arm: Arm, figure: str, unit: Unit = "points", key: Any = None) -> Figure:
+    """A figure of an arm over its seeds, or of its only run."""
+    if len(arm.rows) == 1:
+        return _figure_of(_picked(arm.rows[0], figure, key), unit)
+    values = arm.values(lambda row: _value(_picked(row, figure, key)))
+    if np.isnan(values).any():
+        return Figure(Estimate(math.nan, 0, math.nan, math.nan), unit)
+    return _figure(statistics.middle(values), unit)
+
+
+def _picked(row: Row, figure: str, key: Any) -> Any:
+    found = row["figures"].get(figure)
+    if key is None or found is None:
+        return found
+    return found[key] if isinstance(found, list) else found.get(key)
+
+
+def _value(figure: Any) -> float:
+    return math.nan if figure is None or figure["value"] is None else float(figure["value"])
+
+
+def _figure_of(figure: Any, unit: Unit) -> Figure:
+    """Of a single run; no interval where there is no doubt left, and none is claimed."""
+    value = _value(figure)
+    low, high = (math.nan if figure is None else figure.get(end, math.nan) for end in ("low", "high"))
+    if low is None or high is None or low == high:
+        low = high = math.nan
+    return Figure(Estimate(value, 0 if math.isnan(value) else 1, low, high), unit)
+
+
+def _figure(figure: statistics.Figure, unit: Unit) -> Figure:
+    return Figure(Estimate(figure.value, figure.n, figure.low, figure.high), unit)
+
+
+def _order(arm: Arm) -> float:
+    """What arms are ordered by: points of ten."""
+    return _over(arm, "points").estimate.mean
+
+
+def in_short(row: Row) -> list[str]:
+    """What one result comes to, in sentences."""
+    own, benchmark, figures = row["submission"], row["benchmark"], row["figures"]
+    against = title_of(benchmark).removeprefix("Against ")
+    points = figures["points"]
+    sentences = [f"{own['name']} has {points['value']:.2f} points of ten against {against} ({benchmark['headline']})."]
+    if figures.get("share") is not None:
+        sentences.append(
+            f"That is {figures['share']['value']:.1%} of the reference"
+            + (f", {figures['share_exact']['value']:.1%} where it is exact." if figures["share_exact"] else ".")
+        )
+    worst = figures["points_worst_cell"]
+    sentences.append(f"Its worst cell is {worst['partner']}, seat_{worst['seat']}: {worst['value']:.2f}.")
+    return sentences
+
+
+def one_line_table(row: Row) -> Section:
+    """One result: its figures, and a row for each partner."""
+    arm = Arm(row["submission"]["name"], (row,))
+    head = row["benchmark"]["headline"]
+    cells = {(cell["partner"], cell["seat"]): cell for cell in row["cells"]}
+    partners = list(dict.fromkeys(partner for partner, _ in cells))
+    lines: list[dict[str, Cell]] = []
+    for partner in partners:
+        both = [cells[partner, seat] for seat in (0, 1)]
+        line: dict[str, Cell] = {}
+        for seat, cell in enumerate(both):
+            value, margin = cell["points"][head], cell["margin"].get(head, math.nan)
+            line[f"as seat_{seat}"] = Figure(Estimate(value, 1, value - margin, value + margin))
+            mark = (cell.get("reference") or {}).get(head)
+            if mark:
+                line[f"reference{seat}"] = plain(mark)
+                line[f"share{seat}"] = plain(value / mark, "share")
+        line["deals"] = plain(float(np.mean([cell["deal"] for cell in both])), "share")
+        line["left to partner"] = plain(float(np.mean([cell["left"] for cell in both])))
+        lines.append(line)
+    heads, rows = in_columns(lines, partners)
+    table = Table(f"Points of ten by partner ({head})", heads, rows, "partner")
+    blocks = (_main(row["benchmark"], [arm]), _parts([arm]), table)
+    return Section("bench", title_of(row["benchmark"]), tuple(notes_of(row["benchmark"], [arm])), blocks)

@@ -1,0 +1,147 @@
+r"""Measure anybody against a roster of partners under one protocol, and keep the results as a leaderboard.
+
+WHO is an occupant of the catalogue (yours too, once it is installed), the .json of a checkpoint, or with --run a member
+of a league. All 5,295 scenarios are played in both seats; networks play their likeliest act. One line is added to the
+results file.
+
+examples:
+  dond bench expert --against dev
+  dond bench runs/ppo/0001/checkpoints/step_000000202209.json --against test --name ppo --seed 1
+  dond bench --run runs/league --member main --against dev
+  dond bench heuristic --against boulware --against "linear(floor=0.6)"
+  dond bench expert --against dev --beyond          # pools that no roster and no training knows
+  dond bench table                                  # the leaderboard
+  dond bench table --results docs/results/bench.jsonl --format markdown
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dond_marl.errors import InputError
+from league.bench.protocol import REPLICATES
+from league.bench.results import DEFAULT, append, read
+from league.bench.run import against as opponents_of
+from league.bench.run import measure
+from league.bench.submission import of_run, of_spec
+from league.bench.table import in_short, leaderboard, one_line_table
+from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say, say_next, whole
+from league.display.tables import print_in_short, print_section
+from league.report.as_html import page
+from league.report.as_markdown import markdown
+
+RUN = "run"  # the subcommand that is meant where none is named
+MOST = 100_000
+FORMATS = ("text", "markdown", "html")
+
+
+class Bench(Group):
+    """``dond bench WHO`` is ``dond bench run WHO``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [RUN, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Bench, help=__doc__)
+def command() -> None:
+    """Has subcommands alone."""
+
+
+@command.command(RUN, cls=Command, interrupted="nothing is added to the results file")
+@click.argument("who", required=False)
+@click.option("--against", multiple=True, metavar="ROSTER|OCCUPANT", help="train, dev or test; or occupants, one each")
+@click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of WHO: a league's folder")
+@click.option("--member", metavar="NAME", help="with --run: whom of it, a snapshot too (its main member)")
+@click.option("--name", "--arm", metavar="TEXT", help="in the leaderboard (WHO)")
+@click.option("--seed", type=SEED, metavar="N", help="of its training: results of one name are then seeds of one arm")
+@click.option("--acts", type=whole(0, 2**63 - 1), metavar="N", help="environment acts of its whole training")
+@click.option("--declare", metavar="TEXT", help="whom it met, where nobody wrote that down; shown with the result")
+@click.option("--beyond", is_flag=True, help="pools and counts that the rosters' game does not have")
+@click.option("--sample", type=whole(2, MOST), metavar="N", help="N scenarios only, for whoever costs to ask")
+@click.option("--replicates", type=whole(2, 1000), default=REPLICATES, help=f"where chance is left ({REPLICATES})")
+@click.option("--workers", type=whole(1, 64), default=1, metavar="N", help="processes (1)")
+@click.option("--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"to add the line to ({DEFAULT})")
+@click.pass_context
+def run(
+    context: click.Context,
+    who: str | None,
+    against: tuple[str, ...],
+    folder: Path | None,
+    member: str | None,
+    name: str | None,
+    seed: int | None,
+    acts: int | None,
+    declare: str | None,
+    beyond: bool,
+    sample: int | None,
+    replicates: int,
+    workers: int,
+    results: Path,
+) -> None:
+    """Measure WHO and add a line to the results file.
+
+    examples:
+      dond bench expert --against dev
+    """
+    if (who is None) == (folder is None):
+        raise InputError(
+            "say whom to measure: WHO (an occupant or a checkpoint's .json), or --run FOLDER --member NAME"
+        )
+    if folder is None and member is not None:
+        raise InputError("--member is for --run, which names a league's folder")
+    if beyond and sample is not None:
+        raise InputError("--beyond plays scenarios of its own; leave out --sample")
+    results = results.expanduser()
+    if results.exists():
+        read([results])  # damaged: before an hour of games, not after
+    submission = of_run(folder.expanduser(), member, name) if folder else of_spec(who or "", name)
+    submission = submission._replace(seed=seed, declared=declare, acts=acts)
+    opponents = opponents_of(against)
+    console = console_for_people()
+    with console.status("") as status:  # shown on a terminal only
+        row = measure(
+            submission,
+            opponents,
+            beyond=beyond,
+            sample=sample,
+            replicates=replicates,
+            workers=workers,
+            tell=status.update,
+        )
+    append(results, row)
+    print_in_short(console, in_short(row))
+    print_section(console, one_line_table(row))
+    say(f"added to: {results}")
+    say_next(context, "bench", "table", *(("--results", results) if results != DEFAULT else ()))
+
+
+@command.command(cls=Command)
+@click.option("--results", type=FILE, multiple=True, metavar="FILE", help=f"may be repeated ({DEFAULT})")
+@click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], help="text, markdown or html (text)")
+@click.option("--out", type=WritableFile(), metavar="FILE", help="write it there instead of printing it")
+def table(results: tuple[Path, ...], form: str, out: Path | None) -> None:
+    """Show the leaderboard of results files: seeds of one name together, best first.
+
+    examples:
+      dond bench table
+      dond bench table --results docs/results/bench.jsonl --format html --out leaderboard.html
+    """
+    report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]))
+    if form == "text":
+        if out is not None:
+            raise InputError("--out is for --format markdown or html; redirect the text instead")
+        console = console_for_people()
+        for section in report.sections:
+            print_section(console, section)
+        return
+    text: Any = page(report) if form == "html" else markdown(report)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    out.write_text(text, encoding="utf-8")
+    say(f"written: {out}")
