@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 ITSELF = ""  # in a past: whoever the past is of
-MET, THROUGH, DESCENDS, UNKNOWN = "met", "met_through", "descends_from", "met_unknown"  # keys of a note
+MET, THROUGH, DESCENDS, UNKNOWN = "met", "met_through", "descends_from", "met_unknown"
+KEYS = (MET, THROUGH, DESCENDS, UNKNOWN)  # of a note
 
 
 class Ancestry(NamedTuple):
@@ -44,6 +45,11 @@ class Ancestry(NamedTuple):
         """The same past of somebody who was made from ``parent``: from its weights, or from its play."""
         parents = {*self.descends_from, parent.identity, *parent.past.descends_from}
         return self.meets([parent])._replace(descends_from=tuple(sorted(parents)))
+
+    def also(self, other: Ancestry) -> Ancestry:
+        """Everybody of this past and of an ``other`` one of the same learner, as after a resumption."""
+        through, parents = {**other.through, **self.through}, {*self.descends_from, *other.descends_from}
+        return Ancestry(through, tuple(sorted(parents)), tuple(sorted({*self.unknown, *other.unknown})))
 
     def path(self, identity: str) -> tuple[str, ...]:
         """How somebody in this past was met: from the one who met first, who is it or an ancestor, to ``identity``."""

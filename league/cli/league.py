@@ -48,6 +48,7 @@ from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import Config, ConfigError, load_config
 from league.settings.sections import BackendConfig, BackendName, LoggingConfig
+from league.tasks.pasts import refuse_league
 
 PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes between two steps
 
@@ -93,6 +94,8 @@ def command(
         config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
         for member in (*config.members, *config.gate, *config.heldout):
             seat_occupant(member.spec)
+        if resume is None:
+            refuse_league(config)  # before a folder is made
         if dry_run:
             from league.rounds.dry_run import dry_run as show_plan  # loads PyTorch
 

@@ -42,6 +42,7 @@ from league.settings.presets import preset
 from league.settings.read import dump, load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv
+from league.tasks.pasts import refuse_training
 from partners.network.pair import CheckpointError
 
 REPORT = "report.json"
@@ -96,6 +97,7 @@ def command(
             _clone(config)
             return
         if resume is None:
+            refuse_training(config)
             config.training.first_network(config.env, hints=config.hints.mode != "none", seed=0)
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
     from league.training.training import train

@@ -25,7 +25,9 @@ from league.standings.curves import CurvePoint, learning_curves
 from league.standings.findings import Findings, findings_of
 from league.standings.history import History, history_of
 from league.standings.ladder import Responses, ladder_of
+from league.tasks.pasts import refuse_league
 from league.tasks.values import MatchResult, Place, Round, TrainResult, block_scenarios, machine, open_source
+from partners.provenance import ProvenanceError
 
 if TYPE_CHECKING:
     from league.evaluation.final import FinalEvaluation
@@ -48,8 +50,11 @@ def run_league(
     """Play a league to its end in ``directory``, from the first round that its ledger does not hold.
 
     Without a ``config`` the run's own settings are used; ``backend`` stands for theirs, which changes no row. Raises
-    :class:`RunError` or :class:`league.ledger.ledger.LedgerError`.
+    :class:`RunError` or :class:`league.ledger.ledger.LedgerError`, and before anything is written
+    :class:`partners.provenance.ProvenanceError` where a learner of a new run would meet the roster test.
     """
+    if config is not None and not directory.ledger.is_file():
+        refuse_league(config)
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)
         write_whole(directory.path / "config.yaml", ledger.notes()["config"])
@@ -114,6 +119,10 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
     damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name)
     if damage is not None:
         watcher.warned(damage)
+    try:
+        refuse_league(config)
+    except ProvenanceError as error:
+        watcher.warned(f"this run, which was started under another roster test, goes on: {error}")
     if notes["machine"] != machine():
         watcher.warned(
             f"this run was started elsewhere: {_moved(notes['machine'], machine())}; its last digits may differ "

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dond_marl.occupants import Spec, parse_spec, spec_name
 from league.settings.read import Config, dump
 from league.settings.training import HintsConfig, TrainConfig
-from league.tasks.hinters import llm_spec
 from partners.ancestry import NOBODY, Ancestry, Known
 from partners.learning.first_weights import as_occupant
 from partners.network.pair import CheckpointError
@@ -76,6 +75,8 @@ def _hinters(hints: HintsConfig) -> Iterator[Spec]:
         except CheckpointError:
             yield HEURISTIC
     elif hints.mode == "llm":
+        from league.tasks.hinters import llm_spec  # loads PyTorch
+
         yield llm_spec(hints)
 
 

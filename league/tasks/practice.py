@@ -16,7 +16,9 @@ from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.tasks.blobs import name_of, read_blob
 from league.tasks.hinters import league_schedule_of
+from league.tasks.pasts import pasts_of_league
 from league.tasks.values import LearnerState, Place, TrainResult, TrainTask, open_source, seated
+from partners.ancestry import KEYS, NOBODY, Ancestry
 from partners.judges.judge import JudgeError
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached, practice
@@ -28,20 +30,25 @@ from partners.network.partner import NetworkPartner
 
 def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[tuple[str, LearnerState, bytes]]:
     """Name, first state and blob of each of these ``learners`` of a league. Raises as :func:`first_state` does."""
+    pasts = pasts_of_league(config)
     for learner in learners:
-        yield learner.name, *first_state(learner, config.layout, config.hinted, config.league.seed)
+        past = pasts[learner.name]
+        yield learner.name, *first_state(learner, config.layout, config.hinted, config.league.seed, past)
 
 
-def first_state(learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: int) -> tuple[LearnerState, bytes]:
+def first_state(
+    learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: int, past: Ancestry = NOBODY
+) -> tuple[LearnerState, bytes]:
     """A learner before its first round, and the content of its blob; its features hold whatever any stage shows.
 
-    ``layout``: the widest environment of all stages; ``hinted``: whether any of them gives hints. The blob holds also
-    the reference that the learner is pulled toward, so that nothing is read from outside the run again. Raises
+    ``layout``: the widest environment of all stages; ``hinted``: whether any of them gives hints; ``past``: everybody
+    whom it will have met, which the blob notes. The blob holds also the reference that the learner is pulled toward, so
+    that nothing is read from outside the run again. Raises
     :class:`partners.learning.first_weights.FirstWeightsError`.
     """
     network = learner.first_network(layout, hints=hinted, seed=learner_seed(seed, learner.name))
     made = Learner(network, learner.learner(1), 0, copy_of(network) if learner.kl else None)
-    content = pack(made.state()[0], describe(network))
+    content = pack(made.state()[0], {**describe(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
 
 
@@ -85,7 +92,8 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     except (JudgeError, HinterError, OpponentUnreached) as error:  # of whoever judges a game or gives hints
         return task.unfinished(one_line(error))
     tensors, counts = learner.state()
-    content, played = pack(tensors, describe(network)), games - task.state.games
+    note = {**describe(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
+    content, played = pack(tensors, note), games - task.state.games
     state = LearnerState(name_of(content), counts["updates"], counts["decisions"], games, task.state.life)
     return TrainResult(task, state, content, points / played, deals / played, turns=turns / played)
 

@@ -12,25 +12,35 @@ from league.ledger.run_directory import SETTINGS, RunError, named_run
 from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
+from partners.ancestry import past_in
 from partners.catalogue import scripted
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.partner import NetworkPartner
 from partners.network.saved import EXPERT
+from partners.provenance import refuse_past
 
 SEED = 0  # of the games on the card
-HOW = "points of ten on the held-out scenarios of 'lewis', each played in both seats, 95 % interval over scenarios"
+HOW = (
+    "points of ten on the scenarios of 'lewis' with a view that nobody trained on (split test), each played in both "
+    "seats, 95 % interval over scenarios"
+)
 
 
 def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
-    """Write the newest checkpoint of ``run`` as the expert, and return its card. Raises :class:`RunError`."""
+    """Write the newest checkpoint of ``run`` as the expert, and return its card.
+
+    Raises :class:`RunError`, and :class:`partners.provenance.ProvenanceError` where it has met the roster test.
+    """
     folder = named_run(run, SETTINGS).path
     checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
     if not checkpoints:
         raise RunError(f"{folder} holds no checkpoint; train first: dond train --config configs/expert.yaml")
     checkpoint = load_checkpoint(checkpoints[-1])
-    network = checkpoint.network()
+    network, past = checkpoint.network(), past_in(checkpoint.about)
+    refuse_past(past, "the expert")
     config = parse((folder / SETTINGS).read_text(encoding="utf-8"), str(folder / SETTINGS), TrainConfig)
     card = {
+        **past.note(),
         "trained": {
             "settings": config.model_dump(mode="json", exclude={"logging"}),
             **checkpoint.about["counters"],

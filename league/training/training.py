@@ -29,12 +29,15 @@ from league.settings.read import dump, other_settings, parse
 from league.settings.training import TrainConfig
 from league.standings.best_response_values import NOTHING_KNOWN, References, references
 from league.tasks.hinters import all_failed, schedule_of
+from league.tasks.pasts import past_of_training, refuse_training
 from league.training.progress_log import ProgressLog, ProgressRow
+from partners.ancestry import NOBODY, Ancestry, past_in
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, Score, practice
 from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, part_of, save_checkpoint
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
+from partners.provenance import refuse_past
 
 UNHEARD_EVERY = 100  # updates from warning to warning while every hint fails, the first one included
 PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first
@@ -85,6 +88,7 @@ class Training:
     seconds: float = 0.0  # of this process
     decisions_before: int = 0  # where this process began
     references: References = NOTHING_KNOWN  # what its points are read against
+    met: Ancestry = NOBODY  # everybody whom it meets, transitively
 
     @cached_property
     def plan(self) -> Practice:
@@ -167,7 +171,7 @@ class Training:
             tensors |= {f"past.{number}.{name}": value for name, value in past.network.state_dict().items()}
         practiced = None if self.score is None else self.score._asdict()
         about = {"counters": {**counters, "games": self.games}, "past": len(self.past), "practiced": practiced}
-        paid = {"reward": self.config.training.reward}
+        paid = {"reward": self.config.training.reward, **self.met.note()}
         copies = {name: value.detach().clone() for name, value in tensors.items()}
         return Held(self.learner.decisions, copies, {**describe(self.learner.network), **about, **paid})
 
@@ -180,6 +184,7 @@ class Training:
         device = torch.device(self.config.training.device)
         tensors = {name: value.to(device) for name, value in weights.tensors.items()}
         self.learner.restore(tensors, about["counters"])
+        self.met = past_in(about).also(self.met)  # weights that its settings name may have changed since
         self.games, self.decisions_before = about["counters"]["games"], self.learner.decisions
         selves = (part_of(tensors, f"past.{number}.") for number in range(about["past"]))
         self.past = [NetworkPartner(with_weights(shape, own, device)) for own in selves]
@@ -188,7 +193,8 @@ class Training:
 def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     """A training that has not started; ``anew=False``: its weights are restored next, so first weights are not read.
 
-    Raises what opening its scenarios, seating its partner or reading its first weights raises.
+    Raises what opening its scenarios, seating its partner or reading its first weights raises, and, of one that begins,
+    :class:`partners.provenance.ProvenanceError` where it would meet the roster test.
     """
     settings = config.training
     if settings.algo == "bc":
@@ -202,9 +208,11 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
         network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None
     )
     env = config.env
-    source, partner = env.open_source(), seat_occupant(env.partner)
+    source, partner, met = env.open_source(), seat_occupant(env.partner), past_of_training(config)
+    if anew:
+        refuse_past(met)
     readings = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
-    return Training(config, source, partner, learner, schedule_of(config.hints), references=readings)
+    return Training(config, source, partner, learner, schedule_of(config.hints), references=readings, met=met)
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
@@ -255,6 +263,7 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
     elif config is None:
         raise RunError(f"{path}: the run was stopped before it began; start one with --config")
     else:
+        refuse_training(config)
         write_whole(settings, dump(config))
     checkpoints = checkpoints_in(path)
     training = begin(config, anew=not checkpoints)

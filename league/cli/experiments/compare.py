@@ -18,6 +18,7 @@ from league.display.league import QuietWatcher
 from league.experiments.compare import Trial, print_trials, trial
 from league.settings.read import Config, load_config
 from league.standings.as_csv import write_csv
+from league.tasks.pasts import refuse_league
 
 
 class Compare(Command):
@@ -55,6 +56,7 @@ def command(
     for name, config in leagues.items():
         if not config.learners or not config.heldout:
             raise InputError(f"{name}: a league to compare has learners and held-out members")
+        refuse_league(config)
     for seed in seeds:
         for name, config in leagues.items():
             say(f"{name}, seed {seed}")

@@ -25,6 +25,7 @@ from league.experiments.humanlike import HumanlikeError, Row, check, rows
 from league.settings.read import load_config
 from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
+from league.tasks.pasts import refuse_training
 from league.training.clone import plain
 from partners.network.checkpoint import CheckpointError
 
@@ -52,6 +53,7 @@ def command(
     """Train, measure and print."""
     console, config = console_for_people(), load_config(config_path, overrides, TrainConfig)
     check(config)
+    refuse_training(config)
     pulls = pulls or (config.training.kl,)
     if any(not 0 < pull <= 1000 for pull in pulls):
         raise HumanlikeError(f"a pull is a number above 0, up to 1000: training.kl or --kl; got {[*pulls]}")

@@ -33,12 +33,14 @@ from league.experiments.styles.settings import SOURCES, Source, StylesConfig
 from league.experiments.styles.trials import Trial, TrialResult, reward_in, run
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run
 from league.settings.read import dump, load_config
+from league.tasks.pasts import past_of_learner
 from partners.judges.episodes import played
 from partners.judges.judge import JudgeReward
 from partners.judges.language_model import LLMJudge
 from partners.judges.styles import Style, shows
 from partners.network.checkpoint import CheckpointError, describe, save_checkpoint
 from partners.network.saved import StandIn
+from partners.provenance import refuse_past
 
 FIGURES_NAME = "figures.json"
 MOST_WORKERS = 64
@@ -53,6 +55,7 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int | None, 
     """Compare and report."""
     config = load_config(config_path, overrides, StylesConfig)
     partner = config.env.partner
+    refuse_past(past_of_learner(partner, config.training.init_from))
     if isinstance(seat_occupant(partner), StandIn):
         say(f"warning: {partner}: no such checkpoint here, its fallback plays", "yellow")
         partner = f"a stand-in for {partner}"
@@ -98,7 +101,7 @@ def trials_of(config: StylesConfig) -> list[Trial]:
 def _judged(config: StylesConfig) -> Iterator[Judged]:
     """Judge and reward model on the same held-out episodes of scripted play, from seat_0's side."""
     settings = config.comparison
-    games = played(settings.seed, settings.episodes, "heldout")
+    games = played(settings.seed, settings.episodes, "test")
     for style in map(Style, settings.styles):
         truth = shows(style, games)[:, 0]
         for source in SOURCES[2:]:
@@ -160,7 +163,12 @@ def _keep(directory: RunDirectory, result: TrialResult) -> None:
     network = PolicyNetwork(trial.config.training.shape(trial.config.env, hints=False), seed=None)
     name = f"{trial.style or 'no_style'}_{trial.source}_{trial.number}.json"
     weights = {key: torch.from_numpy(value) for key, value in result.weights.items()}
-    about = {"reward": f"{trial.source}: {trial.style}" if trial.style else "own", "decisions": result.decisions}
+    past = past_of_learner(trial.config.env.partner, trial.config.training.init_from)
+    about = {
+        **past.note(),
+        "reward": f"{trial.source}: {trial.style}" if trial.style else "own",
+        "decisions": result.decisions,
+    }
     save_checkpoint(directory.path / "checkpoints" / name, weights, {**describe(network), **about})
 
 

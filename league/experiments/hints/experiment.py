@@ -21,8 +21,10 @@ from league.experiments.hints.settings import ExperimentConfig, ExperimentSectio
 from league.ledger.run_directory import RunError
 from league.settings.training import HintMode, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, make_ready
+from league.tasks.pasts import past_of_learner
 from league.training.training import Training, begin
 from partners.network.partner import NetworkPartner
+from partners.provenance import refuse_past
 
 NO_HINTS = "none"
 
@@ -72,8 +74,11 @@ def run(config: ExperimentConfig, report: Callable[[str], None]) -> Experiment:
 
     Raises :class:`RunError` where no exact best response is known, and what training raises.
     """
-    source = open_source("lewis", split="heldout") if config.env.scenarios == "lewis" else config.env.open_source()
+    source = open_source("lewis", split="test") if config.env.scenarios == "lewis" else config.env.open_source()
     best = _best(config, source)
+    for mode in config.experiment.modes:
+        hints = config.hints.model_copy(update={"mode": mode})
+        refuse_past(past_of_learner(config.env.partner, config.training.init_from, hints))
     hinters = {mode: _hinter(config, mode) for mode in config.experiment.modes}
     experiment = Experiment([], {}, {}, best, source.label)
     for mode, hinter in hinters.items():
