@@ -42,6 +42,10 @@ class Mixture:
         marks = {name: any(getattr(traits, name) for traits in every) for name in passed_on}
         return Traits(memoryless=all(traits.memoryless for traits in every), **marks)
 
+    def personas(self) -> list[tuple[float, Partner]]:
+        """Whom it may draw for a game, and how probably."""
+        return list(zip(np.diff(self._ends, prepend=0.0).tolist(), self.partners, strict=True))
+
     def act(self, turns: Turns) -> Decisions:
         draw = turns.game_noise[:, WHO]
         who = np.searchsorted(self._ends[:-1], draw, side="right")

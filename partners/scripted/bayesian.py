@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from dond_marl.game import MAX_VALUE, Act
 from dond_marl.seats import Decisions, Doubles, Int8s, Traits, Turns
 from dond_marl.splits import grid
-from dond_marl.yardsticks.beliefs import Beliefs, partner_beliefs
+from dond_marl.yardsticks.beliefs import LEWIS_PRIORS, Beliefs, numbers_of, partner_beliefs
 from partners.parameters import check_number
-from partners.scripted.claims import partner_claims, worth_left
+from partners.scripted.claims import Claims, partner_claims, worth_left
 from partners.scripted.offers import (
     Points,
     answer,
@@ -58,6 +58,16 @@ def posterior(turns: Turns, rationality: float) -> Beliefs:
     return Beliefs(prior.types, (weights / weights.sum(axis=0)).T)
 
 
+def claimed_in_all(turns: Turns) -> NDArray[np.int64]:
+    """How often the partner has claimed before its last act, and how many of each item in all, ``[B, 4]``.
+
+    All that :func:`posterior` looks at, besides what is on the table.
+    """
+    claims = partner_claims(turns).before_the_last()
+    total = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
+    return np.column_stack([claims.number, total.T])
+
+
 def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
     """The share of its whole value that each item is expected to be worth to the partner, ``[3, B]`` in 1 / 2**20."""
     width = partner_beliefs(turns.rows(np.arange(min(turns.size, 1)))).weights.shape[1]
@@ -66,6 +76,18 @@ def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
         return _expected_values(turns, rationality)
     blocks = (turns.rows(np.arange(start, min(start + step, turns.size))) for start in range(0, turns.size, step))
     return np.concatenate([_expected_values(block, rationality) for block in blocks], axis=1)
+
+
+def prior_values(turns: Turns) -> NDArray[np.int64]:
+    """The same before anything was claimed, ``[3, B]``: a function of the pool and of what the seat sees of values."""
+    own = turns.my_utilities if turns.prior.startswith(LEWIS_PRIORS) else np.zeros_like(turns.my_utilities)
+    keys = numbers_of(turns.counts, np.hstack([own, turns.partner_utilities]))
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    some = turns.rows(first)
+    step = max(1, _ROWS // len(partner_beliefs(some.rows(np.arange(1))).weights.T)) if len(first) else 1
+    blocks = [some.rows(np.arange(start, min(start + step, some.size))) for start in range(0, some.size, step)]
+    values = [_mean_values(block, partner_beliefs(block)) for block in blocks or [some]]
+    return np.concatenate(values, axis=1)[:, which.reshape(-1)]
 
 
 def expected_share_left(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -88,6 +110,10 @@ class _Believer:
 
     def __post_init__(self) -> None:
         check_number("rationality", self.rationality, 0, 100)
+
+    def summary(self, turns: Turns) -> NDArray[np.int64]:
+        """What it remembers: how often the partner has claimed, and how many of each item in all, ``[B, 4]``."""
+        return claimed_in_all(turns)
 
 
 class NashSeeker(_Believer):
@@ -136,10 +162,15 @@ class NiceTitForTat(_Believer):
     - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
     """
 
+    def summary(self, turns: Turns) -> NDArray[np.int64]:
+        """What it remembers: besides the claims, the worth of the first offer and the best one, ``[B, 9]``."""
+        first, best, split = _first_and_best(turns, partner_claims(turns).before_the_last())
+        return np.column_stack([claimed_in_all(turns), first, best, split.T]).astype(np.int64)
+
     def act(self, turns: Turns) -> Decisions:
         t, gift, values = progress(turns), offered(turns), expected_values(turns, self.rationality)
         claims = partner_claims(turns)
-        first, best, best_split = _first_and_best(turns)
+        first, best, best_split = _first_and_best(turns, claims)
         target = self._target(turns, nash_split(turns, values), first, best, t)
         target = np.where(claims.number > 0, target, whole(turns))
         points = own_points(turns)
@@ -215,15 +246,17 @@ def _log_normalizers_of(pool: tuple[int, ...], rationality: float) -> Doubles:
 
 
 def _expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
-    belief = posterior(turns, rationality)
+    return _mean_values(turns, posterior(turns, rationality))
+
+
+def _mean_values(turns: Turns, belief: Beliefs) -> NDArray[np.int64]:
     per_point = belief.weights.T / np.maximum(_wholes(turns, belief), 1)
     types = belief.types.transpose(2, 1, 0)
     return np.stack([np.rint((types[item] * per_point).sum(axis=0) * ONE).astype(np.int64) for item in range(3)])
 
 
-def _first_and_best(turns: Turns) -> tuple[Points, Points, Int8s]:
-    """The first and the best offer so far, ``[B]`` points each (0 before any), and the best one's split ``[3, B]``."""
-    claims = partner_claims(turns)
+def _first_and_best(turns: Turns, claims: Claims) -> tuple[Points, Points, Int8s]:
+    """What the first and the best of these claims leave, ``[B]``, 0 before any, and the best one's split ``[3, B]``."""
     points = worth_left(turns, claims)
     first, best = np.full(turns.size, -1, dtype=np.int32), np.zeros(turns.size, dtype=np.int32)
     split = np.zeros((3, turns.size), dtype=np.int8)

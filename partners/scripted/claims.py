@@ -23,6 +23,10 @@ class Claims(NamedTuple):
         number: NDArray[np.int64] = self.made.sum(axis=0)
         return number
 
+    def before_the_last(self) -> Claims:
+        """The same without the seat's latest turn."""
+        return Claims(self.oA[:-1], self.made[:-1])
+
     def distinct(self) -> NDArray[np.int64]:
         """How many different claims, ``[B]``."""
         if not len(self.oA):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dond_marl.game import Act
 from dond_marl.seats import Decisions, Traits, Turns
@@ -162,6 +163,12 @@ class Versatile:
 
     def __post_init__(self) -> None:
         check_share("accept_ratio", self.accept_ratio)
+
+    def summary(self, turns: Turns) -> NDArray[np.int64]:
+        """What it remembers: its own claims, whatever their order, ``[B, H]``."""
+        claims = own_claims(turns)
+        codes = (claims.oA[:, 0].astype(np.int64) * 11 + claims.oA[:, 1]) * 11 + claims.oA[:, 2]
+        return np.sort(np.where(claims.made, codes, -1), axis=0).T
 
     def act(self, turns: Turns) -> Decisions:
         claims, base = own_claims(turns), len(kept(turns))

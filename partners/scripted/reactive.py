@@ -112,6 +112,16 @@ class Hybrid:
         for name in ("opening", "middle", "closing"):
             check_share(name, getattr(self, name))
 
+    def summary(self, turns: Turns) -> NDArray[np.int64]:
+        """What it remembers: the worth of its last claim and of the four offers before the present one, ``[B, 7]``.
+
+        Beside them, whether it has claimed and how many offers there were.
+        """
+        own, theirs = own_claims(turns), partner_claims(turns).before_the_last()
+        last = np.where(own.number > 0, own_worth(turns, own.latest()), -1)
+        columns = [last, own.number > 0, np.minimum(theirs.number, len(_WEIGHTS)), *latest_offers(turns, theirs)[:-1]]
+        return np.stack(columns, axis=1).astype(np.int64)
+
     def act(self, turns: Turns) -> Decisions:
         t, wholes = progress(turns), np.maximum(whole(turns), 1)
         time = (1 - t) ** 2 * self.opening + 2 * t * (1 - t) * self.middle + t * t * self.closing
@@ -125,19 +135,24 @@ class Hybrid:
 
 def weighted_concessions(turns: Turns, theirs: Claims) -> NDArray[np.float64]:
     """How much more the latest offers leave the seat, one against the next, weighted, ``[B]`` points; 0 before two."""
-    points, number = worth_left(turns, theirs), theirs.number
-    # The offers close up: position p holds the p-th latest, whatever turns lie between them.
-    latest: list[Points] = [np.zeros(turns.size, dtype=np.int32) for _ in range(len(_WEIGHTS) + 1)]
-    for point, made in zip(points, theirs.made, strict=True):
-        for later, earlier in zip(range(len(latest) - 1, 0, -1), range(len(latest) - 2, -1, -1), strict=True):
-            latest[later] = np.where(made, latest[earlier], latest[later])
-        latest[0] = np.where(made, point, latest[0])
+    number, latest = theirs.number, latest_offers(turns, theirs)
     total = np.zeros(turns.size)
     for differences, weights in enumerate(_WEIGHTS, start=1):
         rows = number == differences + 1 if differences < len(_WEIGHTS) else number > differences
         for age, weight in enumerate(reversed(weights)):
             total += rows * weight * (latest[age] - latest[age + 1])
     return total
+
+
+def latest_offers(turns: Turns, theirs: Claims) -> list[Points]:
+    """What the last five offers leave the seat, the latest first, ``[B]`` points each; 0 where there were fewer."""
+    # The offers close up: position p holds the p-th latest, whatever turns lie between them.
+    latest: list[Points] = [np.zeros(turns.size, dtype=np.int32) for _ in range(len(_WEIGHTS) + 1)]
+    for point, made in zip(worth_left(turns, theirs), theirs.made, strict=True):
+        for later, earlier in zip(range(len(latest) - 1, 0, -1), range(len(latest) - 2, -1, -1), strict=True):
+            latest[later] = np.where(made, latest[earlier], latest[later])
+        latest[0] = np.where(made, point, latest[0])
+    return latest
 
 
 @dataclass(frozen=True)
@@ -163,6 +178,12 @@ class ConcessionRule:
     def __post_init__(self) -> None:
         check_number("target", self.target, 0, 10)
         check_number("bottom", self.bottom, 0, 10)
+
+    def summary(self, turns: Turns) -> NDArray[np.int64]:
+        """What it remembers: its last claim, whether either has claimed, and the interest shown, ``[B, 8]``."""
+        own, theirs = own_claims(turns), partner_claims(turns).before_the_last()
+        interest = np.where(theirs.made[:, None], np.where(theirs.oA > 0, 1, -1), 0).sum(axis=0)
+        return np.column_stack([own.latest(), own.number > 0, theirs.number > 0, interest.T]).astype(np.int64)
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; an offer it wants that is no longer on the table it claims itself."""

@@ -1,0 +1,275 @@
+"""What deterministic partners do, as graphs: one pool, every mind that may sit opposite, every way to be answered.
+
+A *mind* is a deterministic partner with the values that it may hold; a partner that draws a persona for each game is
+several deterministic ones (:class:`Assorted`). A *state* is what decides everything that a mind will ever say: its
+latest claim and a summary of what was said before (:class:`Remembers`). Histories with equal summaries are one state,
+so a partner that remembers little has few, however long the game; one that declares no summary is taken to remember
+every word, which is within reach in short games alone. N splits, Q states, M minds. Only for ``disagree="ends"``, under which
+a seat's claim is always its last act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import Act, Rules
+from dond_marl.seats import NO_ACT_YET, Decisions, History, Int8s, Partner, Turns, constant, no_hints, no_noise
+from dond_marl.yardsticks.best_response import OutOfReach
+from dond_marl.yardsticks.contexts import Index, Splits, Views, splits_of
+
+BLOCK = 1 << 16  # rows that a partner is asked at once
+ROOM = 1 << 27  # answers of one turn that are kept: a byte each and four for what follows
+
+Hashes = NDArray[np.uint64]
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A partner that says what it remembers."""
+
+    def summary(self, turns: Turns) -> NDArray[np.generic]:
+        """Whole numbers ``[B, S]``, of what was said before the partner's last act.
+
+        Together with the pool, own values, last partner act and offer, and turns remaining they determine this answer
+        and all later ones. :func:`dond_marl.yardsticks.summaries.check_summary` puts that to the test.
+        """
+        ...
+
+
+@runtime_checkable
+class Assorted(Protocol):
+    """A partner that draws for each game who it is and stays that to the end."""
+
+    def personas(self) -> Sequence[tuple[float, Partner]]:
+        """Whom it may be and how probably, the probabilities adding up to 1."""
+        ...
+
+
+class Persona(NamedTuple):
+    """A deterministic partner, and how probably it sits there."""
+
+    chance: float
+    partner: Partner
+
+
+def personas_of(partner: Partner) -> list[Persona] | None:
+    """The deterministic partners that ``partner`` may be; ``None`` where it is not made of such."""
+    if partner.traits.deterministic:
+        return [Persona(1.0, partner)]
+    if not isinstance(partner, Assorted):
+        return None
+    found: list[Persona] = []
+    for chance, one in partner.personas():
+        inner = personas_of(one)
+        if inner is None:
+            return None
+        found += [Persona(chance * each.chance, each.partner) for each in inner if chance * each.chance > 0]
+    return found
+
+
+class Level(NamedTuple):
+    """The states at one of the seat's turns, and what its claims lead to."""
+
+    mind: Index  # [Q]
+    claim: Index  # [Q] the split that the mind's latest claim, its last act, keeps for it; N for none
+    acts: Int8s  # [t, Q] one history that leads there
+    offers: Int8s  # [t, 3, Q]
+    answer: NDArray[np.int16]  # [Q, 2N] what each claim is answered, as in :mod:`dond_marl.yardsticks.replies`
+    following: NDArray[np.int32]  # [Q, 2N] the state at the seat's next turn; -1 where the game is over
+
+
+class Automaton:
+    """The states of every mind of one pool, in games that a seat plays against it."""
+
+    def __init__(self, personas: Sequence[Persona], views: Views, seat: int, rules: Rules, prior: str) -> None:
+        self.personas, self.views, self.seat, self.rules, self.prior = personas, views, seat, rules, prior
+        self.splits: Splits = splits_of(views.counts[:1])
+        self.width = int(self.splits.number[0])  # N
+        self.rest: Index = self.splits.rest[0]
+        self._strides = np.array([(views.counts[0, 1] + 1) * (views.counts[0, 2] + 1), views.counts[0, 2] + 1, 1])
+        minds = np.arange(len(personas) * views.size)
+        self.opening: Index = np.full(len(minds), 2 * self.width + 3)  # [M] what each mind opens with
+        self.first: Index = minds.copy()  # [M] its state at the seat's first turn; -1 where there is none
+        self.levels: dict[int, Level] = {}  # by turns left to the seat
+        self._build(minds)
+
+    @property
+    def states(self) -> int:
+        return sum(len(level.mind) for level in self.levels.values())
+
+    def number(self, decisions: Decisions) -> NDArray[np.int16]:
+        """Answers by number, ``[R]``."""
+        claim = decisions.oA.astype(np.int64) @ self._strides
+        act = decisions.act_type.astype(np.int64)
+        return np.where(act <= Act.INSIST, act * self.width + claim, 2 * self.width + act - Act.AGREE).astype(np.int16)
+
+    def _build(self, minds: Index) -> None:
+        n, none = self.width, np.zeros((0, len(minds)), dtype=np.int8)
+        claim, acts, offers = np.full(len(minds), n), none, np.zeros((0, 3, len(minds)), dtype=np.int8)
+        left = self.rules.max_turns - self.seat
+        if self.seat:
+            self.opening = self.number(self._asked(minds, acts, offers)).astype(np.int64)
+            speaks = np.flatnonzero(self.opening < 2 * n)
+            self.first[:] = -1
+            self.first[speaks] = np.arange(len(speaks))
+            said = self.opening[speaks]
+            minds, claim, (acts, offers) = (
+                minds[speaks],
+                said % n,
+                self._said(acts[:, speaks], offers[..., speaks], said),
+            )
+        while left > 0 and len(minds):
+            level, following = self._level(minds, claim, acts, offers, left)
+            self.levels[left] = level
+            minds, claim, acts, offers = following
+            left -= 2
+
+    def _level(self, mind: Index, claim: Index, acts: Int8s, offers: Int8s, left: int) -> tuple[Level, _Start]:
+        """The level of these states, and the states of the next one, each once."""
+        n, size = self.width, len(mind)
+        if left == 1:
+            nothing = np.zeros((size, 0), dtype=np.int16), np.zeros((size, 0), dtype=np.int32)
+            return Level(mind, claim, acts, offers, *nothing), _Start(mind[:0], claim[:0], acts[:, :0], offers[..., :0])
+        if size * 2 * n > ROOM:
+            raise OutOfReach(f"{size:,} states with {left} turns left are too many to be exact about")
+        answer = np.empty((size, 2 * n), dtype=np.int16)
+        following = np.full((size, 2 * n), -1, dtype=np.int32)
+        known: Hashes = np.zeros(0, dtype=np.uint64)
+        places = np.zeros(0, dtype=np.int32)
+        parts: list[_Start] = []
+        count, step = 0, max(BLOCK // (2 * n), 1)
+        for start in range(0, size, step):
+            rows = np.repeat(np.arange(start, min(start + step, size)), 2 * n)
+            heard = np.tile(np.arange(2 * n), len(rows) // (2 * n))
+            then_acts, then_offers = self._said(acts[:, rows], offers[..., rows], heard)
+            says = self.number(self._asked(mind[rows], then_acts, then_offers))
+            answer[start : start + step] = says.reshape(-1, 2 * n)
+            go_on = np.flatnonzero(says < 2 * n)
+            if left == 2 or not len(go_on):
+                continue
+            rows, heard, said = rows[go_on], heard[go_on], says[go_on].astype(np.int64)
+            then_acts, then_offers = self._said(then_acts[:, go_on], then_offers[..., go_on], said)
+            keys = self._keys(mind[rows], said % n, then_acts, then_offers, left - 2)
+            keys, at, which = np.unique(keys, return_index=True, return_inverse=True)
+            place = np.searchsorted(known, keys)
+            held = np.zeros(len(keys), dtype=bool)
+            inside = place < len(known)
+            held[inside] = known[place[inside]] == keys[inside]
+            numbers = np.empty(len(keys), dtype=np.int32)
+            numbers[held] = places[place[held]]
+            new = np.flatnonzero(~held)
+            numbers[new] = count + np.arange(len(new))
+            count += len(new)
+            if len(new):
+                order = np.argsort(merged := np.concatenate([known, keys[new]]), kind="stable")
+                known, places = merged[order], np.concatenate([places, numbers[new]])[order]
+                some = at[new]
+                parts.append(_Start(mind[rows[some]], said[some] % n, then_acts[:, some], then_offers[..., some]))
+            following[rows, heard] = numbers[which.reshape(-1)]
+        ends = _Start(
+            mind[:0], claim[:0], np.zeros((len(acts) + 2, 0), np.int8), np.zeros((len(acts) + 2, 3, 0), np.int8)
+        )
+        joined = _Start(*(np.concatenate(column, axis=-1) for column in zip(ends, *parts, strict=True)))
+        return Level(mind, claim, acts, offers, answer, following), joined
+
+    def _said(self, acts: Int8s, offers: Int8s, numbers: NDArray[np.integer]) -> tuple[Int8s, Int8s]:
+        """Histories with one more claim, by its number."""
+        act = (numbers // self.width).astype(np.int8)
+        offer = self.splits.oA[0][numbers % self.width].T
+        return np.concatenate([acts, act[None]]), np.concatenate([offers, offer[None]])
+
+    def _keys(self, mind: Index, claim: Index, acts: Int8s, offers: Int8s, left: int) -> Hashes:
+        """A number for everything that decides what the minds will say, ``[R]``; 64 bits, so equal by chance never."""
+        keys = mixed(mixed(np.zeros(len(mind), dtype=np.uint64), mind), claim)
+        if left == 1:  # nothing will be said any more
+            return keys
+        taken = len(acts)
+        # What is heard next is no part of the summary, so anything may be put there.
+        heard = np.zeros(len(mind), dtype=np.int64)
+        for number, rows in self._by_persona(mind):
+            partner = self.personas[number].partner
+            if partner.traits.memoryless:
+                continue
+            if isinstance(partner, Remembers):
+                some_acts, some_offers = self._said(acts[:, rows], offers[..., rows], heard[rows])
+                columns = np.asarray(partner.summary(self._turns(mind[rows], some_acts, some_offers))).astype(np.int64)
+                if columns.ndim != 2 or len(columns) != len(rows):
+                    raise ValueError(f"{partner!r}: summary(turns) must be whole numbers, one row per game")
+                columns = columns.T
+            else:
+                said = offers[:, :, rows].astype(np.int64)
+                columns = acts[:, rows].astype(np.int64) * 1331 + said[:, 0] * 121 + said[:, 1] * 11 + said[:, 2]
+                assert len(columns) == taken
+            for column in columns:
+                keys[rows] = mixed(keys[rows], column)
+        return keys
+
+    def _asked(self, mind: Index, acts: Int8s, offers: Int8s) -> Decisions:
+        """What each mind says after a history."""
+        size = len(mind)
+        act, oA = np.zeros(size, dtype=np.int8), np.zeros((size, 3), dtype=np.int8)
+        for number, rows in self._by_persona(mind):
+            every = len(rows) == size
+            turns = self._turns(*(mind, acts, offers) if every else (mind[rows], acts[:, rows], offers[..., rows]))
+            act[rows], oA[rows], _, _ = self.personas[number].partner.act(turns)
+        beyond = ((oA < 0) | (oA > self.views.counts[0])).any(axis=1) & (act <= Act.INSIST)
+        if beyond.any():
+            raise ValueError("a partner claims what its pool does not hold")
+        return Decisions(act, oA, constant(1.0, np.float32, size), constant(0, np.int8, size))
+
+    def _by_persona(self, mind: Index) -> list[tuple[int, Index]]:
+        if len(self.personas) == 1:
+            return [(0, np.arange(len(mind)))]
+        who = mind // self.views.size
+        return [(int(number), np.flatnonzero(who == number)) for number in np.unique(who)]
+
+    def _turns(self, mind: Index, acts: Int8s, offers: Int8s) -> Turns:
+        """The turns on which minds find such histories."""
+        size, taken = len(mind), len(acts)
+        view = mind % self.views.size
+        counts = self.views.counts[view]
+        mask = np.ones((size, len(Act)), dtype=bool)
+        if taken:
+            last, left_for_me = acts[-1], counts - offers[-1].T
+        else:
+            last, left_for_me = constant(NO_ACT_YET, np.int8, size), constant(0, np.int8, size, 3)
+            mask[:, Act.AGREE] = False
+        return Turns(
+            rules=self.rules,
+            prior=self.prior,
+            counts=counts,
+            my_utilities=self.views.utilities[view],
+            partner_utilities=constant(0, np.int8, size, 3),
+            history=History(acts, offers, taken),
+            last_partner_act=last,
+            last_partner_offer_for_me=left_for_me,
+            turns_remaining=constant(self.rules.max_turns - taken, np.int8, size),
+            act_mask=mask,
+            hint_features=no_hints(size),
+            noise=no_noise(size),
+            game_noise=no_noise(size),
+        )
+
+
+class _Start(NamedTuple):
+    """States before they are asked, as in :class:`Level`."""
+
+    mind: Index
+    claim: Index
+    acts: Int8s
+    offers: Int8s
+
+
+def mixed(keys: Hashes, column: NDArray[np.integer]) -> Hashes:
+    """``keys`` with one more number in each (splitmix64: Steele, Lea, Flood 2014)."""
+    z = keys + column.astype(np.int64).view(np.uint64) + _STEP
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
