@@ -12,11 +12,17 @@ from partners.llm.occupant import llm
 from partners.mixture import Mixture
 from partners.network.saved import checkpoint, expert
 from partners.rosters import TRAIN, roster
+from partners.scripted.adaptive import AspirationAdaptation, Punisher, Zeuthen
 from partners.scripted.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
-from partners.scripted.chance import Nice, Random
+from partners.scripted.bounded import LevelK, QuantalResponse
+from partners.scripted.chance import MixedThresholds, Nice, Random, Sniper
 from partners.scripted.heuristic import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
+from partners.scripted.personas import Personas
+from partners.scripted.preferences import InequityAverse, SocialValue
 from partners.scripted.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
-from partners.scripted.time_based import Boulware, Conceder, Linear
+from partners.scripted.time_based import Bluffer, Boulware, Conceder, Linear
+from partners.scripted.tradeoffs import FrequencyModel, Similarity
+from partners.scripted.trembling import Trembling
 
 UNSCRIPTED = ("best_response", "checkpoint", "expert", "human", "llm", "mixture")  # whose play is learned or another's
 
@@ -40,29 +46,43 @@ def mixture(of: Sequence[Spec | Partner] | str, weights: Sequence[float] | None 
 
 
 PARTNERS: dict[str, Factory] = {
+    "aspiration_adaptation": AspirationAdaptation,
     "best_response": BestResponse,
+    "bluffer": Bluffer,
     "boulware": Boulware,
     "checkpoint": checkpoint,
     "conceder": Conceder,
     "concession_rule": ConcessionRule,
     "expert": expert,
     "first_acceptable_offer": FirstAcceptableOffer,
+    "frequency_model": FrequencyModel,
     "heuristic": Heuristic,
     "human": human,
     "hybrid": Hybrid,
+    "inequity_averse": InequityAverse,
+    "level_k": LevelK,
     "linear": Linear,
     "llm": llm,
     "micro": Micro,
+    "mixed_thresholds": MixedThresholds,
     "mixture": mixture,
     "naive_tit_for_tat": NaiveTitForTat,
     "nash_seeker": NashSeeker,
     "nice": Nice,
     "nice_tit_for_tat": NiceTitForTat,
+    "personas": Personas,
     "prosocial": Prosocial,
+    "punisher": Punisher,
     "pushover": Pushover,
+    "quantal_response": QuantalResponse,
     "random": Random,
+    "similarity": Similarity,
+    "sniper": Sniper,
+    "social_value": SocialValue,
     "stubborn": Stubborn,
     "tough": Tough,
+    "trembling": Trembling,
     "ultimatum": Ultimatum,
     "versatile": Versatile,
+    "zeuthen": Zeuthen,
 }

@@ -8,9 +8,21 @@ from typing import ClassVar
 import numpy as np
 
 from dond_marl.game import Act
-from dond_marl.seats import Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
-from dond_marl.splits import grid
-from partners.scripted.offers import answer, on_the_table
+from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
+from dond_marl.splits import action_count, action_index, certain, grid, grid_size
+from partners.parameters import check_number, check_share
+from partners.scripted.offers import (
+    answer,
+    keep_valued,
+    needed,
+    offered,
+    on_the_table,
+    progress,
+    whole,
+    worst_at_least,
+)
+
+_LEVELS = 8  # equally likely thresholds and demands of a mixed strategy
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,98 @@ class Nice:
         agree = on_the_table(turns)[:, None]
         split = _any_split(turns, max_count) * ~agree
         return np.concatenate([split, np.zeros_like(split), agree, np.zeros((turns.size, 2))], axis=1)
+
+
+@dataclass(frozen=True)
+class MixedThresholds:
+    """Draws anew each turn what it takes and what it asks for.
+
+    Source: a mixed strategy over the thresholds of an ultimatum game (Nash 1951; mixed acceptance thresholds as people
+    have them: Camerer 2003, *Behavioral game theory*, section 2.1). The threshold is one of eight equal steps from
+    ``low`` to ``high``, the demand one of eight from ``ask`` to 1, as shares of its whole value. It agrees to an offer
+    that reaches the threshold, otherwise it claims its worst split that reaches the demand.
+
+    - ``low``: 0..1, the least share that it ever takes.
+    - ``high``: 0..1, at least ``low``: the most that it ever holds out for.
+    - ``ask``: 0..1, the least share that it ever asks for.
+    """
+
+    low: float = 0.3
+    high: float = 0.8
+    ask: float = 0.5
+    traits: ClassVar[Traits] = Traits(memoryless=True)
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "ask"):
+            check_share(name, getattr(self, name))
+        if self.low > self.high:
+            raise ValueError(f"low must be at most high, {self.high:g}; got {self.low:g}")
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row; the threshold is drawn from noise 0, the demand from noise 1."""
+        thresholds, demands = self._levels()
+        wholes, draws = whole(turns), (turns.noise[:, :2] * _LEVELS).astype(np.int64)
+        enough = offered(turns) >= needed(thresholds[draws[:, 0]], wholes)
+        return answer(on_the_table(turns) & enough, worst_at_least(turns, needed(demands[draws[:, 1]], wholes)))
+
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
+        thresholds, demands = self._levels()
+        wholes, gift, rows = whole(turns), offered(turns), np.arange(turns.size)
+        agree = np.mean([gift >= needed(share, wholes) for share in thresholds], axis=0) * on_the_table(turns)
+        chances: Doubles = np.zeros((turns.size, action_count(max_count)))
+        chances[:, 2 * grid_size(max_count)] = agree
+        for share in demands:
+            claim = worst_at_least(turns, needed(share, wholes))
+            number = action_index(np.full(turns.size, Act.PROPOSE, dtype=np.int8), claim, max_count)
+            chances[rows, number] += (1 - agree) / _LEVELS
+        return chances
+
+    def _levels(self) -> tuple[Doubles, Doubles]:
+        return np.linspace(self.low, self.high, _LEVELS), np.linspace(self.ask, 1, _LEVELS)
+
+
+@dataclass(frozen=True)
+class Sniper:
+    """Asks for everything, and comes to terms at a moment that is the likelier the nearer the deadline.
+
+    Source: the deadline effect (Roth, Murnighan, Schoumaker 1988, *The deadline effect in bargaining*, section II: most
+    agreements fall into the last moments). On each turn it is ready with a chance of t**``patience``, t running from 0
+    on its first turn to 1 on its last. Ready, it takes ``fair`` of its whole value or proposes its worst split worth
+    that; otherwise it proposes to keep all that it values and takes nothing less.
+
+    - ``patience``: more than 0, at most 20; the larger, the later it is ready.
+    - ``fair``: 0..1, share of its whole value that it then wants.
+    """
+
+    patience: float = 3.0
+    fair: float = 0.5
+    traits: ClassVar[Traits] = Traits(memoryless=True)
+
+    def __post_init__(self) -> None:
+        check_number("patience", self.patience, 0, 20, above=True)
+        check_share("fair", self.fair)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row; whether it is ready is drawn from noise 0."""
+        ready = turns.noise[:, 0] < progress(turns) ** self.patience
+        return answer(*self._answer(turns, ready))
+
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
+        ready, waits = (
+            certain(said.act_type, said.oA, max_count)
+            for said in (answer(*self._answer(turns, np.full(turns.size, is_ready))) for is_ready in (True, False))
+        )
+        chance = progress(turns) ** self.patience
+        chances: Doubles = chance * ready + (1 - chance) * waits
+        return chances
+
+    def _answer(self, turns: Turns, ready: Bools) -> tuple[Bools, Int8s]:
+        wholes = whole(turns)
+        enough = needed(self.fair, wholes)
+        claim = np.where(ready, worst_at_least(turns, enough).T, keep_valued(turns).T).T
+        return on_the_table(turns) & (offered(turns) >= np.where(ready, enough, wholes)), claim
 
 
 def random_split(turns: Turns) -> Int8s:

@@ -1,8 +1,9 @@
 """Partners that concede with time alone (Faratin, Sierra, Jennings 1998; NegMAS ``helpers.py``).
 
-The aspiration falls from 1 to ``floor`` as t, the time on the seat's own turns, runs from 0 at its first to 1 at its
-last: ``floor + (1 - floor) * (1 - t**exponent)``. A seat asks for its worst own split that reaches the aspiration
-(ties: the fewest items, then the first in lexicographic order) and agrees to any offer that does.
+Of all but the bluffer the aspiration falls from 1 to ``floor`` as t, the time on the seat's own turns, runs from 0 at
+its first to 1 at its last: ``floor + (1 - floor) * (1 - t**exponent)``. A seat asks for its worst own split that
+reaches the aspiration (ties: the fewest items, then the first in lexicographic order) and agrees to any offer that
+does.
 """
 
 from __future__ import annotations
@@ -10,9 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dond_marl.seats import Decisions, Traits, Turns
-from partners.parameters import check_number, check_share
-from partners.scripted.offers import answer, needed, offered, on_the_table, progress, whole, worst_at_least
+import numpy as np
+
+from dond_marl.seats import Decisions, Int8s, Traits, Turns
+from partners.parameters import check_number, check_share, check_whole_number
+from partners.scripted.offers import (
+    answer,
+    needed,
+    offered,
+    on_the_table,
+    own_turn,
+    own_worth,
+    progress,
+    whole,
+    worst_at_least,
+)
 
 
 @dataclass(frozen=True)
@@ -67,3 +80,44 @@ class Conceder(TimeBased):
     """
 
     exponent: float = 0.25
+
+
+@dataclass(frozen=True)
+class Bluffer:
+    """Pretends to want even what is worthless to it, and gives that up first, as if it were a concession.
+
+    Source: feigned interest (Lewis et al. 2017, arXiv 1706.05125, section 6: agents feign interest in a worthless item
+    to "compromise" by conceding it later; the bogey of O'Connor, Carnevale 1997). It asks for the whole pool at first;
+    on each later turn it gives up ``pace`` more items, the cheapest first (equal ones in the order of their types), as
+    long as ``floor`` of its whole value is left. It agrees to an offer worth at least its claim.
+
+    - ``pace``: 1..10, items that it gives up a turn.
+    - ``floor``: 0..1, share of its whole value that it keeps.
+    """
+
+    pace: int = 2
+    floor: float = 0.6
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def __post_init__(self) -> None:
+        check_whole_number("pace", self.pace, 1, 10)
+        check_share("floor", self.floor)
+
+    def act(self, turns: Turns) -> Decisions:
+        claim = self._claim(turns)
+        return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim)
+
+    def _claim(self, turns: Turns) -> Int8s:
+        values, claim = turns.my_utilities.T.astype(np.int32), turns.counts.T.copy()
+        wholes = whole(turns)
+        spare = wholes - needed(self.floor, wholes)  # points that may be given up
+        left = np.full(turns.size, self.pace * own_turn(turns), dtype=np.int32)
+        for place in np.argsort(values, axis=0, kind="stable"):
+            column = place[None]
+            value = np.take_along_axis(values, column, axis=0)[0]
+            count = np.take_along_axis(claim, column, axis=0)[0]
+            affordable = np.where(value > 0, spare // np.maximum(value, 1), left)
+            gives = np.minimum(np.minimum(left, affordable), count)
+            left, spare = left - gives, spare - gives * value
+            np.put_along_axis(claim, column, (count - gives).astype(np.int8)[None], axis=0)
+        return claim.T

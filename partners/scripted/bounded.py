@@ -1,0 +1,135 @@
+"""Partners that weigh what they could get against being refused, and do not think it through to the end.
+
+All believe that a partner takes what is left to it with a chance that grows with the share that it is expected to make
+of it under the scenario prior; they learn nothing from what is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import factorial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import Act
+from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
+from partners.parameters import check_number, check_share, check_whole_number
+from partners.scripted.bayesian import prior_values
+from partners.scripted.menu import ONE, Menu, drawn, favourite, menu, numbered, own_shares, shares_left, taken
+from partners.scripted.offers import answer, offered, on_the_table, whole
+
+_STEPS = 1 << 10  # steps in which utilities are told apart, and in which a mixture of levels is weighed
+
+
+@dataclass(frozen=True)
+class QuantalResponse:
+    """Says whatever it likes better more often, but not always: the chances are logistic in what it expects.
+
+    Source: quantal response (McKelvey, Palfrey 1995, *Quantal response equilibria for normal form games*, section 2;
+    1998 for games in turns). AGREE is worth the share of its whole value that it is offered. PROPOSE of a split is
+    worth that share with the chance that the partner takes the rest, which is the share that the partner is expected to
+    make of it, and ``hope`` otherwise, nothing where it has no further turn; an unanswerable offer is worth nothing.
+    Each act is said in proportion to exp(``rationality`` * worth). INSIST, DISAGREE and END are never said.
+
+    - ``rationality``: 0..100; 0: any act as often as any other.
+    - ``hope``: 0..1, share of its whole value that it expects after it was refused.
+    """
+
+    rationality: float = 15.0
+    hope: float = 0.3
+    traits: ClassVar[Traits] = Traits(memoryless=True)
+
+    def __post_init__(self) -> None:
+        check_number("rationality", self.rationality, 0, 100)
+        check_share("hope", self.hope)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row; its confidence is the probability of the decision."""
+        splits = menu(turns)
+        weights = self._weights(turns, splits)
+        place = drawn(weights, turns.noise[:, 0])
+        agree = place == len(weights) - 1
+        chance = np.take_along_axis(weights, place[None], axis=0)[0] / weights.sum(axis=0)
+        oA = taken(splits, np.where(agree, 0, place))
+        return Decisions(
+            np.where(agree, np.int8(Act.AGREE), np.int8(Act.PROPOSE)),
+            (oA.T * ~agree).T,
+            np.minimum(chance, 1).astype(np.float32),
+            constant(Cause.FREE, np.int8, turns.size),
+        )
+
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
+        splits = menu(turns)
+        weights = self._weights(turns, splits)
+        chances = weights / weights.sum(axis=0)
+        proposed = numbered(splits, chances[:-1], max_count)
+        return np.hstack([proposed, np.zeros_like(proposed), chances[-1:].T, np.zeros((turns.size, 2))])
+
+    def _weights(self, turns: Turns, splits: Menu) -> Doubles:
+        """How often each split is claimed, and last how often it agrees, ``[N + 1, B]``, up to a factor."""
+        wholes = np.maximum(whole(turns), 1)
+        left = turns.rules.max_turns - turns.taken
+        taken_up = shares_left(turns, splits, prior_values(turns)) if left > 1 else 0
+        hope = round(self.hope * ONE) if left > 2 else 0
+        claims = (own_shares(splits, wholes) * taken_up + hope * (ONE - taken_up)) // ONE if left > 1 else None
+        worths = np.zeros((len(splits.fits) + 1, turns.size), dtype=np.int64)
+        if claims is not None:
+            worths[:-1] = claims
+        worths[-1] = offered(turns).astype(np.int64) * ONE // wholes
+        possible = np.vstack([splits.fits, on_the_table(turns)[None]])
+        worths = np.where(possible, worths, -1)
+        behind = (worths.max(axis=0) - worths) * _STEPS // ONE
+        table = np.exp(-self.rationality * np.arange(_STEPS + 2) / _STEPS)
+        weights: Doubles = table[behind] * possible
+        return weights
+
+
+@dataclass(frozen=True)
+class LevelK:
+    """Thinks a few steps ahead of the partner, whom it takes for one who thinks fewer.
+
+    Source: levels of reasoning (Stahl, Wilson 1995, *On players' models of other players*, section 2), mixed as in the
+    cognitive hierarchy (Camerer, Ho, Chong 2004, section II): a player of level k takes the others for levels 0 to
+    k - 1 in proportion to tau**h / h!. Level 0 takes an offer with a chance equal to the share that it makes of it. A
+    higher level claims what has the largest product of its own share and the chance that the lower ones take the rest,
+    and takes nothing below that product. It takes the lower levels to ask for as much as it would itself as one of
+    them. On the last turn of all it takes anything worth a point.
+
+    - ``level``: 1..5, the steps of reasoning.
+    - ``tau``: more than 0, at most 100; the larger, the more it thinks of the level just below its own.
+    """
+
+    level: int = 2
+    tau: float = 1.5
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def __post_init__(self) -> None:
+        check_whole_number("level", self.level, 1, 5)
+        check_number("tau", self.tau, 0, 100, above=True)
+
+    def act(self, turns: Turns) -> Decisions:
+        wholes, gift, splits = np.maximum(whole(turns), 1), offered(turns), menu(turns)
+        own, left = own_shares(splits, wholes), shares_left(turns, splits, prior_values(turns))
+        taken_up = [left]  # in 1 / 2**20, by each level
+        for level in range(1, self.level + 1):
+            claim, value = favourite(splits, own * self._chance(taken_up))
+            worth = value // (ONE * _STEPS)
+            if level < self.level:
+                taken_up.append(np.where(left >= worth, ONE, 0))
+        enough = gift.astype(np.int64) * ONE // wholes >= worth
+        if turns.rules.max_turns - turns.taken == 1:
+            enough |= gift > 0
+        return answer(on_the_table(turns) & enough, claim)
+
+    def _chance(self, taken_up: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """How probably a mixture of the lower levels takes what each split leaves, ``[N, B]`` in 1 / 2**30."""
+        weights = np.array([self.tau**level / factorial(level) for level in range(len(taken_up))])
+        shares = np.maximum(np.rint(weights / weights.sum() * _STEPS).astype(np.int64), 1)
+        total = shares[0] * taken_up[0]
+        for share, chance in zip(shares[1:], taken_up[1:], strict=True):
+            total = total + share * chance
+        chances: NDArray[np.int64] = total
+        return chances

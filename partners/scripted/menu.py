@@ -1,0 +1,97 @@
+"""Every split of each game's pool, side by side: for partners that weigh all that they could claim.
+
+Arrays lie with the games last, ``[N, B]`` for B games and the N splits of the pool that has the most, counting up with
+the last type fastest. A smaller pool's column ends in splits that do not fit. All sums are of whole numbers, and what
+does not fit comes last and weighs nothing, so that a game's answer does not depend on the company it is in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.seats import Bools, Doubles, Int8s, Turns
+from dond_marl.splits import grid_size
+from partners.scripted.offers import Points
+
+ONE = 1 << 20  # the whole of a share, where shares are whole numbers
+NEVER = -(1 << 60)  # the score of a split that does not fit
+
+
+class Menu(NamedTuple):
+    """The splits of each game's pool, N of them."""
+
+    items: Int8s  # [3, N, B] what the seat keeps
+    fits: Bools  # [N, B] False where the pool has fewer splits
+    points: Points  # [N, B] what it is worth to the seat
+
+
+def menu(turns: Turns) -> Menu:
+    """All splits of the games' pools."""
+    counts = turns.counts.T
+    first, second, third = (counts[item].astype(np.int32) + 1 for item in range(3))
+    number = first * second * third
+    place = np.arange(int(number.max(initial=1)), dtype=np.int32)[:, None]
+    rows, last = np.divmod(place, third)
+    start, middle = np.divmod(rows, second)
+    fits: Bools = place < number
+    items = np.stack([start, middle, last]).astype(np.int8) * fits
+    values = turns.my_utilities.T.astype(np.int32)
+    points = items[0] * values[0] + items[1] * values[1] + items[2] * values[2]
+    return Menu(items, fits, points)
+
+
+def own_shares(splits: Menu, wholes: Points) -> NDArray[np.int64]:
+    """What each split is worth to the seat, ``[N, B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
+    shares: NDArray[np.int64] = splits.points.astype(np.int64) * ONE // np.maximum(wholes, 1)
+    return shares
+
+
+def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the partner makes of the rest, ``[N, B]`` in 1 / 2**20, if an item is worth ``values[3, B]`` of them."""
+    total = (values * turns.counts.T).sum(axis=0)
+    kept = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
+    left: NDArray[np.int64] = np.clip(total - kept, 0, ONE)
+    return left
+
+
+def share_of_offer(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the partner's latest claim is worth to it, ``[B]`` in 1 / 2**20, if an item is worth ``values[3, B]``.
+
+    Before its first claim that is the whole pool.
+    """
+    theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
+    share: NDArray[np.int64] = np.clip(theirs, 0, ONE)
+    return share
+
+
+def favourite(splits: Menu, score: NDArray[np.int64]) -> tuple[Int8s, NDArray[np.int64]]:
+    """The split of the highest ``score[N, B]``, the first of equals, ``[B, 3]``, and its score ``[B]``."""
+    score = np.where(splits.fits, score, NEVER)
+    best = score.argmax(axis=0)
+    return taken(splits, best), np.take_along_axis(score, best[None], axis=0)[0]
+
+
+def taken(splits: Menu, place: NDArray[np.int64]) -> Int8s:
+    """Split number ``place[B]`` of each game, ``[B, 3]``."""
+    chosen: Int8s = np.take_along_axis(splits.items, place[None, None], axis=1)[:, 0].T
+    return chosen
+
+
+def drawn(weights: Doubles, uniform: Doubles) -> NDArray[np.int64]:
+    """The place in ``weights[N, B]`` that each ``uniform[B]`` falls on, in proportion to the weights, ``[B]``."""
+    ends = weights.cumsum(axis=0)
+    places: NDArray[np.int64] = (ends <= uniform * ends[-1]).sum(axis=0)
+    return np.minimum(places, len(weights) - 1)
+
+
+def numbered(splits: Menu, chances: Doubles, max_count: int) -> Doubles:
+    """The chances ``[N, B]`` by the numbering of :mod:`dond_marl.splits`, ``[B, K]``."""
+    base, size = max_count + 1, splits.fits.shape[1]
+    place = (splits.items[0].astype(np.int64) * base + splits.items[1]) * base + splits.items[2]
+    table = np.zeros((size, grid_size(max_count)))
+    which, game = np.nonzero(splits.fits)
+    table[game, place[which, game]] = chances[which, game]
+    return table

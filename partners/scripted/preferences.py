@@ -1,0 +1,109 @@
+"""Partners that care for what the other gets, with kindness, with envy or with guilt.
+
+What the partner gets is its expected share under the beliefs of :mod:`partners.scripted.bayesian`. Of the past they
+need what the partner's claims add up to and how many there were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, radians, sin
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.seats import Decisions, Traits, Turns
+from partners.parameters import check_number, check_share
+from partners.scripted.bayesian import claimed_in_all, expected_values
+from partners.scripted.menu import NEVER, ONE, favourite, menu, own_shares, share_of_offer, shares_left
+from partners.scripted.offers import answer, offered, on_the_table, progress, whole
+
+_UNIT = 1 << 10  # the whole of a weight
+
+Shares = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SocialValue:
+    """Weighs the partner's share against its own by an angle, from competitor to altruist.
+
+    Source: social value orientation as an angle (Griesinger, Livingston 1973; Murphy, Ackermann, Handgraaf 2011,
+    *Measuring social value orientation*, section 2: competitors below -12.04 degrees, individualists to 22.45,
+    prosocials to 57.15, altruists above). It claims the split with the largest cos(``angle``) own share +
+    sin(``angle``) expected partner share, and agrees to an offer worth ``accept_ratio`` of that.
+
+    - ``angle``: -90..90 degrees.
+    - ``accept_ratio``: 0..1, share of the value of its claim that an offer must reach.
+    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
+    """
+
+    angle: float = 30.0
+    accept_ratio: float = 0.8
+    rationality: float = 8.0
+    traits: ClassVar[Traits] = Traits(deterministic=True)
+
+    def __post_init__(self) -> None:
+        check_number("angle", self.angle, -90, 90)
+        check_share("accept_ratio", self.accept_ratio)
+        check_number("rationality", self.rationality, 0, 100)
+
+    def act(self, turns: Turns) -> Decisions:
+        wholes, splits, values = whole(turns), menu(turns), expected_values(turns, self.rationality)
+        claim, best = favourite(splits, self._worth(own_shares(splits, wholes), shares_left(turns, splits, values)))
+        gift = self._worth(
+            offered(turns).astype(np.int64) * ONE // np.maximum(wholes, 1), share_of_offer(turns, values)
+        )
+        return answer(on_the_table(turns) & (gift >= self.accept_ratio * best), claim)
+
+    def summary(self, turns: Turns) -> Shares:
+        """What it remembers: how often the partner has claimed, and how many of each item in all, ``[B, 4]``."""
+        return claimed_in_all(turns)
+
+    def _worth(self, own: Shares, theirs: Shares) -> Shares:
+        return round(cos(radians(self.angle)) * _UNIT) * own + round(sin(radians(self.angle)) * _UNIT) * theirs
+
+
+@dataclass(frozen=True)
+class InequityAverse:
+    """Dislikes having less than the partner, and a little also having more.
+
+    Source: Fehr, Schmidt 1999, *A theory of fairness, competition, and cooperation*, section II, equation 2, on shares
+    of each seat's whole value: own - ``alpha`` max(theirs - own, 0) - ``beta`` max(own - theirs, 0). As in their
+    ultimatum game (section III) it claims what is best for it among the splits that a partner like itself would rather
+    have than nothing. It agrees to an offer worth (1 - t) times that, t running from 0 on its first turn to 1 on its
+    last, where it still refuses what is worse for it than nothing.
+
+    - ``alpha``: at least ``beta``, at most 10: envy.
+    - ``beta``: 0..1, less than 1: guilt.
+    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
+    """
+
+    alpha: float = 1.0
+    beta: float = 0.25
+    rationality: float = 8.0
+    traits: ClassVar[Traits] = Traits(deterministic=True)
+
+    def __post_init__(self) -> None:
+        check_number("alpha", self.alpha, 0, 10)
+        check_number("beta", self.beta, 0, 1)
+        if self.beta == 1 or self.beta > self.alpha:
+            raise ValueError(f"beta must be less than 1 and at most alpha, {self.alpha:g}; got {self.beta:g}")
+        check_number("rationality", self.rationality, 0, 100)
+
+    def act(self, turns: Turns) -> Decisions:
+        wholes, splits, values = whole(turns), menu(turns), expected_values(turns, self.rationality)
+        own, left = own_shares(splits, wholes), shares_left(turns, splits, values)
+        claim, best = favourite(splits, np.where(self._worth(left, own) >= 0, self._worth(own, left), NEVER))
+        share = offered(turns).astype(np.int64) * ONE // np.maximum(wholes, 1)
+        gift = self._worth(share, share_of_offer(turns, values))
+        return answer(on_the_table(turns) & (gift >= (1 - progress(turns)) * np.maximum(best, 0)), claim)
+
+    def summary(self, turns: Turns) -> Shares:
+        """What it remembers: how often the partner has claimed, and how many of each item in all, ``[B, 4]``."""
+        return claimed_in_all(turns)
+
+    def _worth(self, own: Shares, theirs: Shares) -> Shares:
+        envy, guilt = round(self.alpha * _UNIT), round(self.beta * _UNIT)
+        worth: Shares = own * _UNIT - envy * np.maximum(theirs - own, 0) - guilt * np.maximum(own - theirs, 0)
+        return worth

@@ -1,0 +1,116 @@
+"""Partners that concede with time, and among splits that are as good for them choose one that suits the partner.
+
+The aspiration falls as in :mod:`partners.scripted.time_based`. All splits worth at least that and at most ``slack`` of
+the whole value more, or else the least that is enough, are as good for them: they trade off along an indifference
+curve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.seats import Bools, Decisions, Traits, Turns
+from partners.parameters import check_number, check_share, check_whole_number
+from partners.scripted.bayesian import claimed_in_all, prior_values
+from partners.scripted.claims import partner_claims
+from partners.scripted.menu import NEVER, Menu, favourite, menu
+from partners.scripted.offers import Points, answer, needed, offered, on_the_table, own_worth, progress, whole
+
+_SHARES = 2520  # of an item type's count: every count up to 10 divides it
+
+
+@dataclass(frozen=True)
+class _Trader:
+    """Concedes with time; see the module."""
+
+    exponent: float = 1.0
+    floor: float = 0.5
+    slack: float = 0.1
+    traits: ClassVar[Traits] = Traits(deterministic=True)
+
+    def __post_init__(self) -> None:
+        check_number("exponent", self.exponent, 0, above=True)
+        check_share("floor", self.floor)
+        check_share("slack", self.slack)
+
+    def _as_good(self, turns: Turns, splits: Menu) -> tuple[Points, Bools]:
+        """The points that are enough, ``[B]``, and the splits as good as that, ``[N, B]``."""
+        wholes = whole(turns)
+        aspiration = self.floor + (1 - self.floor) * (1 - progress(turns) ** self.exponent)
+        enough = needed(aspiration, wholes)
+        reaches = splits.fits & (splits.points >= enough)
+        least = np.where(reaches, splits.points, wholes).min(axis=0)
+        most = np.maximum(least, enough + (self.slack * wholes).astype(np.int32))
+        return enough, reaches & (splits.points <= most)
+
+
+@dataclass(frozen=True)
+class Similarity(_Trader):
+    """Concedes with time, and of what is as good for it claims what is most like the partner's offer.
+
+    Source: similarity trade-offs (Faratin, Sierra, Jennings 2002, *Using similarity criteria to make issue trade-offs
+    in automated negotiations*, section 4). Two splits differ by the sum over the items of how many more or fewer it
+    keeps, times what one of them is expected to be worth to the partner under the prior. It agrees to what reaches its
+    aspiration. Before the partner's first claim that is taken to be for everything.
+
+    - ``exponent``: more than 0; 1 concedes in equal steps, more holds out for longer, less concedes sooner.
+    - ``floor``: 0..1, the share of its whole value that it comes down to on its last turn.
+    - ``slack``: 0..1, share of its whole value by which splits may differ and are as good for it.
+    """
+
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns: Turns) -> Decisions:
+        splits, values = menu(turns), prior_values(turns)
+        enough, as_good = self._as_good(turns, splits)
+        offer = turns.last_partner_offer_for_me.T
+        far = sum(np.abs(splits.items[item] - offer[item]) * values[item] for item in range(3))
+        claim, _ = favourite(splits, np.where(as_good, -np.asarray(far), NEVER))
+        return answer(on_the_table(turns) & (offered(turns) >= enough), claim)
+
+
+@dataclass(frozen=True)
+class FrequencyModel(_Trader):
+    """Finds out what the partner wants from how often it claims it, and of what is as good for it claims what suits it.
+
+    Source: the frequency models of automated negotiators: Agent Smith (van Galen Last 2012, *Agent Smith: opponent
+    model estimation in bilateral multi-issue negotiation*, section 3) and HardHeaded (van Krimpen, Looije, Hajizadeh
+    2013); trading off by it as in Hindriks, Tykhonov 2008, *Opponent modelling in automated multi-issue negotiation*.
+    An item type weighs 1 plus ``learning`` for each claim of the whole of it, less for claims of a part; its items
+    share that weight equally. It claims what leaves the partner most weight, and agrees to what is worth its claim. It
+    remembers what the partner's claims add up to.
+
+    - ``exponent``: more than 0; 1 concedes in equal steps, more holds out for longer, less concedes sooner.
+    - ``floor``: 0..1, the share of its whole value that it comes down to on its last turn.
+    - ``slack``: 0..1, share of its whole value by which splits may differ and are as good for it.
+    - ``learning``: 0..100, how much a claim weighs against what is believed without one; 0: it learns nothing.
+    """
+
+    exponent: float = 2.0
+    floor: float = 0.6
+    slack: float = 0.15
+    learning: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole_number("learning", self.learning, 0, 100)
+
+    def act(self, turns: Turns) -> Decisions:
+        splits = menu(turns)
+        _, as_good = self._as_good(turns, splits)
+        counts = turns.counts.T.astype(np.int64)
+        per_item = np.where(counts > 0, _SHARES // np.maximum(counts, 1), 0)
+        claims = partner_claims(turns)
+        claimed = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
+        weights = per_item * (_SHARES + self.learning * claimed * per_item)
+        kept = sum(splits.items[item] * weights[item] for item in range(3))
+        claim, _ = favourite(splits, np.where(as_good, -np.asarray(kept), NEVER))
+        return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim)
+
+    def summary(self, turns: Turns) -> NDArray[np.int64]:
+        """What it remembers: how many of each item the partner has claimed in all, ``[B, 3]``."""
+        return claimed_in_all(turns)[:, 1:]
