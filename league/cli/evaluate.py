@@ -61,7 +61,7 @@ OF_PAIRS = ("member", "against", "scenarios", "split", "data_dir", "max_turns", 
 @click.option("--run", type=FILE, metavar="FOLDER", help="instead: a league's folder, or the newest of those in it")
 @click.option("--sampling", is_flag=True, help="with --run: networks sample, as they practiced")
 @click.option("--scenarios", type=click.Choice(SOURCES), help="where they come from (lewis; of a run: its own)")
-@click.option("--split", metavar="NAME", help="of the source (its held-out part: heldout of lewis, test of dialogues)")
+@click.option("--split", metavar="NAME", help="of the source (test, its held-out part)")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--sample", type=whole(1, MOST), metavar="N", help="play N of its scenarios (all; 1000 of uniform)")
 @click.option("--max-turns", type=MAX_TURNS, metavar="N", help="acts of both seats (10; of a run: its own)")

@@ -30,7 +30,7 @@ from partners.mixture import Mixture
 
 BOTH = "both seats"
 VIEWS = (BOTH, *SEATS)
-HELDOUT = {"lewis": "heldout", "dialogues": "test"}  # the split that is evaluated where none is asked for
+HELDOUT = {"lewis": "test", "dialogues": "test"}  # the split that is evaluated where none is asked for
 ENDLESS = 1_000  # scenarios drawn from a source without a table, where nobody says how many
 HUMANS = "humans"
 UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)

@@ -47,7 +47,7 @@ def client_of(partner: LLMPartner) -> Client:
 
 def positions(number: int) -> list[Turns]:
     """``number`` positions of held-out scenarios, one row each: answers to an opening offer and openings, by turns."""
-    scenarios = open_source("lewis", split="heldout").block(0, 0, number)
+    scenarios = open_source("lewis", split="test").block(0, 0, number)
     table = Table(scenarios)
     openings = table.turns()
     table.step(Boulware().act(openings))

@@ -50,7 +50,7 @@ def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
         state = ledger.states()[learner.name]
         member = next(member for member in ledger.members() if member.name == learner.name)
     main = seated(Seated(member, state.blob), Place(directory.blobs))
-    source = open_source("lewis", split="heldout")
+    source = open_source("lewis", split="test")
     opponents = {member.name: member.spec for member in config.heldout}
     rules = config.env.rules()
     (evaluation,) = final_evaluation({learner.name: main}, opponents, source, rules, exploitability=False).members
@@ -83,7 +83,7 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
         table.add_row(*columns, spelled(trial.points), *shares)
     console.print(table)
     note = (
-        "points of ten of the first learner against the held-out members on the 392 held-out scenarios, both seats; of "
+        "points of ten of the first learner against the held-out members on the held-out scenarios, both seats; of "
         "response: interquartile mean of its shares of the strongest known response's points; deals and welfare there, "
         "then in self-play. The first learner samples its acts, as in practice (sampled)."
     )

@@ -147,7 +147,7 @@ def whisper(mode: str) -> Whisper | None:
 
 
 def source_choices(data_dir: Path | None = None) -> dict[str, str]:
-    """Every source with its split, ``lewis/heldout``, and what it is called, also whether it must be fetched first."""
+    """Every source with its split, ``lewis/test``, and what it is called, also whether it must be fetched first."""
     choices = {}
     for name in SOURCES:
         text = SOURCE_WORDS.get(name, name)

@@ -54,7 +54,7 @@ def command(config_path: Path | None, overrides: tuple[str, ...], out: Path | No
     folder = _made(recipe, template, out)
     client = LocalClient(LocalSettings(str(folder), remembered=0))
     student = LocalLLMPartner(client, client, template, history_cap=recipe.shown_acts())
-    source = open_source("lewis", split="heldout")
+    source = open_source("lewis", split="test")
     result = imitation(student, teacher, seat_occupant(AGAINST), source, Rules(recipe.max_turns), recipe.seed)
     _print(console_for_people(), recipe, result, source.label)
     say(f'the model is in {folder}; seat it as llm(provider=hf, model="{folder}")')

@@ -176,7 +176,7 @@ def test_told_the_partners_values_it_does_no_worse():
 
 def test_every_split_of_lewis_has_the_whole_space_for_its_prior():
     whole = contexts_in(lewis_space(), 0)
-    for split in ("train", "heldout", "all"):
+    for split in ("train", "test", "paper_test", "all"):
         contexts = prior_contexts(open_source("lewis", split=split), 0)
         assert (contexts.types == whole.types).all() and (contexts.shares == whole.shares).all()
     assert whole.size == 438 and whole.types.shape[1] == 26
@@ -205,7 +205,7 @@ def test_splits_are_numbered_from_nothing_to_everything():
 
 def test_it_begins_again_where_its_partner_is_somebody_else():
     """Against another than it expects it still plays legal, sensible games."""
-    response, space = BestResponse("boulware"), open_source("lewis", split="heldout").table
+    response, space = BestResponse("boulware"), open_source("lewis", split="paper_test").table
     for other in ("random", "tough", "nice_tit_for_tat"):
         for pair in ((response, seat_occupant(other)), (seat_occupant(other), response)):
             games = rollout(pair, space, seed=1, prior="lewis")

@@ -14,7 +14,7 @@ from dond_marl.splits import action_at, action_count, grid, grid_size, legal_act
 from dond_marl.yardsticks.metrics import points_of_ten
 from dond_marl.yardsticks.values import exploitability, played_value, policy_value, response_value, safety, told_value
 
-LEWIS = open_source("lewis", split="heldout")
+LEWIS = open_source("lewis", split="paper_test")
 SOME = lewis_space().rows(np.arange(0, 5295, 40))
 
 

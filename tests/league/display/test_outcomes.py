@@ -56,7 +56,7 @@ def printed(evaluation, width: int = 160) -> str:
 
 
 def test_an_evaluation_opens_with_its_outcome_and_says_how_each_network_plays(spec):
-    source, greedy = open_source("lewis", split="heldout"), spec.replace(")", ", greedy=True)")
+    source, greedy = open_source("lewis", split="paper_test"), spec.replace(")", ", greedy=True)")
     text = printed(evaluate(spec, "linear", source, Rules(), sample=8))
     assert text.startswith("\nIn short: ppo/0001 (sampled) gets ") and f"{spec} samples its acts" not in text
     assert "ppo/0001 samples its acts (sampled" in " ".join(text.split())
@@ -69,7 +69,7 @@ def test_an_evaluation_opens_with_its_outcome_and_says_how_each_network_plays(sp
 
 
 def test_what_falls_short_of_the_best_response_is_split_into_lost_deals_and_worse_ones():
-    told = evaluate("stubborn", "linear", open_source("lewis", split="heldout"), Rules(max_turns=4), sample=60)
+    told = evaluate("stubborn", "linear", open_source("lewis", split="paper_test"), Rules(max_turns=4), sample=60)
     best, played = told.best.figures[BOTH], told.played.figures[BOTH]
     sentences = of_pair(told)
     assert len(sentences) == 3 and f"{told.shares[BEST][BOTH].mean:.1%}" in sentences[0]

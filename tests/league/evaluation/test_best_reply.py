@@ -14,7 +14,7 @@ from dond_marl.yardsticks.values import response_value
 from league.evaluation.best_reply import best_reply, reply_value
 from partners.best_response import BestResponse
 
-LEWIS = open_source("lewis", split="heldout")
+LEWIS = open_source("lewis", split="paper_test")
 RULES = Rules(6)
 
 

@@ -63,7 +63,7 @@ def test_one_command_makes_the_table(settings, data_dir, tmp_path, capsys):
     assert rows[0]["distance"]["mean"] == 0 and rows[0]["run"] is None
     assert rows[1]["distance"]["mean"] > rows[4]["distance"]["mean"] > 0
     assert all((tmp_path / "runs" / f"{n:04d}" / "config.yaml").is_file() for n in (1, 2, 3, 4))
-    assert all(row["greedy"]["points"]["n"] == 4 * 392 for row in rows)
+    assert all(row["greedy"]["points"]["n"] == 4 * 1977 for row in rows)
 
 
 def test_a_policy_is_at_no_distance_from_itself_and_says_what_people_said_as_often_as_it_does(data_dir, tmp_path):

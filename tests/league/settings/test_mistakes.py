@@ -129,8 +129,8 @@ BAD_VALUES = {
     "a source that is a list": ("env:\n  scenarios: [lewis]\n", [(2, "one of uniform")]),
     "an unknown data set": ("env:\n  dataset: selfplay\n", [(2, "one of self_play, dialogues; .*mean 'self_play'")]),
     "an unknown split": (
-        "env:\n  scenarios: lewis\n  split: test\n",
-        [(3, "env.split: split of scenarios='lewis' must be one of train, heldout, all; got 'test'")],
+        "env:\n  scenarios: lewis\n  split: val\n",
+        [(3, "env.split: split of scenarios='lewis' must be one of train, test, paper_test, all; got 'val'")],
     ),
     "a split of a source that has none": ("env:\n  split: train\n", [(2, "this source has no splits; got 'train'")]),
     "a split that is a number": ("env:\n  scenarios: lewis\n  split: 1\n", [(3, "text, or left out; got 1")]),
@@ -291,7 +291,7 @@ env:
   id: !!python/name:os.system
   disagre: ends
   scenarios: lewis
-  split: test
+  split: val
 loging: {}
 """
     found = told(content, tmp_path, "env.max_count=0", "league", "logging.output_dir=[1")
@@ -306,7 +306,7 @@ loging: {}
             (10, "got 'ten'"),
             (11, "not allowed"),
             (12, "did you mean 'disagree'"),
-            (14, "got 'test'"),
+            (14, "got 'val'"),
             (15, "did you mean 'logging'"),
             ("env.max_count=0", r"env.max_count: must be an integer in 1\.\.10; got 0"),
             ("league", "written --set key.key=value"),
@@ -376,8 +376,8 @@ def test_a_wrong_option_is_told_by_its_own_words(overrides, expected, tmp_path):
 @pytest.mark.parametrize(
     ("file", "options", "place", "words"),
     [
-        ("scenarios: lewis\n  split: val", [], "3", "train, heldout, all; got 'val'"),
-        ("scenarios: lewis\n  split: train", ["split=val"], "env.split=val", "train, heldout, all; got 'val'"),
+        ("scenarios: lewis\n  split: val", [], "3", "train, test, paper_test, all; got 'val'"),
+        ("scenarios: lewis\n  split: train", ["split=val"], "env.split=val", "train, test, paper_test, all; got 'val'"),
         ("scenarios: lewis\n  split: train", ["use_dataset=true", "split=train"], "env.split=train", "no splits"),
         ("split: train", ["scenarios=lewis"], "2", "'uniform' must be left out"),
         ("scenarios: lewis\n  use_dataset: true", [], "2", "dataset: self_play contradicts scenarios: lewis"),

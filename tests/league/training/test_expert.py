@@ -37,7 +37,7 @@ def test_it_is_small_and_its_card_tells_how_it_was_trained_and_what_it_scores_ag
         told = CARD["scores"][play]
         assert set(told) == (set(PARTNERS) - set(UNSCRIPTED)) | {"itself"}
         assert all(figures["low"] <= figures["points"] <= figures["high"] for figures in told.values())
-        assert all(figures["n"] == 2 * 392 for figures in told.values())
+        assert all(figures["n"] == 2 * 1977 for figures in told.values())
 
 
 def test_its_card_is_true_and_it_beats_its_bar_against_the_default_heuristic():

@@ -368,7 +368,7 @@ def test_the_options_choose_algorithm_and_hints(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "starting: reinforce against heuristic on lewis, split train, 100 own decisions, hints expert" in done.stdout
     assert "greedy play against heuristic on lewis, split heldout: " in done.stdout
-    assert "n = 784 games" in done.stdout  # 392 scenarios in each seat
+    assert "n = 3,954 games" in done.stdout  # 1,977 scenarios in each seat
     assert re.search(r"hints in practice: \d+ asked, \d+ available \(100.0%\)", done.stdout)
     stored = load_config(tmp_path / "runs" / "0001" / "config.yaml", (), TrainConfig)
     assert (stored.training.algo, stored.hints.mode) == ("reinforce", "expert")

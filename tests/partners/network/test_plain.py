@@ -81,7 +81,7 @@ def test_it_keeps_to_the_contract_of_partners(greedy, tmp_path):
 
 
 def test_the_shipped_expert_plays_the_same_games_either_way():
-    source = open_source("lewis", split="heldout")
+    source = open_source("lewis", split="paper_test")
     both = [seat_occupant("expert"), seat_occupant("expert", one_game=True)]
     assert isinstance(both[1], PlainPartner)
     one, other = (rollout((expert, Heuristic()), source.block(3, 0, 300), Rules(), seed=0) for expert in both)
