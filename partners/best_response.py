@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Int8s, Partner, Traits, Turns, decide
+from dond_marl.yardsticks.adaptive import Adaptive, Belief, has_minds
 from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.yardsticks.odds import EXACT_TURNS, Heard, Odds, after, best_by_value, check_odds, look_ahead
@@ -18,17 +20,18 @@ REMEMBERED = 4096  # contexts; beyond that it begins again with an empty memory
 
 
 class BestResponse:
-    """The best response to ``to``, a partner without memory: exact if it is deterministic.
+    """The best response to ``to``: exact if it is deterministic and says what it remembers, if anything.
 
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
-    :mod:`dond_marl.yardsticks.best_response`). It knows how ``to`` answers, but not its values: it believes the
-    scenario prior and learns from every answer. To a partner that gambles but knows its probabilities it is exact in
-    games of at most four turns; in longer ones it acts as if it knew the partner's values until three turns are left
+    :mod:`dond_marl.yardsticks.best_response` and, for partners that remember or are drawn for each game,
+    :mod:`dond_marl.yardsticks.adaptive`). It knows how ``to`` answers, but not its values: it believes the scenario
+    prior and learns from every answer. To a partner without memory that gambles but knows its probabilities it is exact
+    in games of at most four turns; in longer ones it acts as if it knew the partner's values until three turns are left
     (:mod:`dond_marl.yardsticks.odds`). If its partner says what ``to`` would say under no values, it begins again with
     the prior. ``contexts``: the distribution to believe in instead of the one that the game names. The uniform prior
     is out of reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
 
-    - ``to``: an occupant without memory.
+    - ``to``: an occupant without memory, or that says what it remembers.
     - ``contexts``: scenarios to believe in, or None.
     """
 
@@ -37,7 +40,7 @@ class BestResponse:
     def __init__(self, to: Spec | Partner, contexts: Contexts | None = None) -> None:
         self.to = seat_occupant(to)
         self._name, self._contexts = to if isinstance(to, str) else repr(to), contexts
-        if not exact_by_answers(self.to, Rules()):
+        if not exact_by_answers(self.to, Rules()) and not has_minds(self.to, Rules()):
             check_odds(self.to, Rules())
         self._memory: dict[tuple[Rules, str, bool], _Memory] = {}
 
@@ -60,9 +63,11 @@ class BestResponse:
     def value(self, seat: int, rules: Rules, prior: str) -> float:
         """What it is worth in ``seat``, expected points of ten over the ``contexts`` that it was given.
 
-        Raises ``ValueError`` where it was given none or where ``to`` is not deterministic.
+        Raises ``ValueError`` where it was given none or where ``to`` is not made of deterministic partners; ``nan``
+        where they are too many to be exact about.
         """
-        check_exact(self.to, rules)
+        if not has_minds(self.to, rules):
+            check_exact(self.to, rules)
         if self._contexts is None:
             raise ValueError(f"{self!r} was given no contexts: what it is worth depends on a distribution of scenarios")
         return self._memory_of(rules, prior, revealed=False).contexts_value(seat)
@@ -79,17 +84,17 @@ class _Memory:
 
     def __init__(self, to: Partner, rules: Rules, prior: str, contexts: Contexts | None, revealed: bool) -> None:
         self._to, self._rules, self._prior, self._revealed = to, rules, prior, revealed
-        self._minds: list[_Sure | _Guess] = []
+        self._minds: list[_Mind] = []
         self.places: dict[bytes, tuple[int, int]] = {}  # of a view: which mind, which of its contexts
         if contexts is not None and not revealed:
             self._learn(contexts, np.hstack([contexts.own.counts, contexts.own.utilities]))
 
     def contexts_value(self, seat: int) -> float:
         mind = self._minds[0]
-        assert isinstance(mind, _Sure)
+        assert not isinstance(mind, _Guess)
         return mind.value(seat)
 
-    def minds(self, turns: Turns) -> list[tuple[_Sure | _Guess, Index, Index]]:
+    def minds(self, turns: Turns) -> list[tuple[_Mind, Index, Index]]:
         """Which of them knows which rows, and their contexts there."""
         columns = [turns.counts, turns.my_utilities] + [turns.partner_utilities] * self._revealed
         views, which = np.unique(np.hstack(columns), axis=0, return_inverse=True)
@@ -105,7 +110,11 @@ class _Memory:
     def _learn(self, contexts: Contexts, views: Int8s) -> None:
         for place, view in enumerate(views):
             self.places[view.tobytes()] = len(self._minds), place
-        kind = _Sure if exact_by_answers(self._to, self._rules) else _Guess
+        kind: type[_Sure | _Tracking | _Guess] = _Guess
+        if exact_by_answers(self._to, self._rules):
+            kind = _Sure
+        elif not self._revealed and has_minds(self._to, self._rules):
+            kind = _Tracking
         self._minds.append(kind(self._to, self._rules, contexts, self._prior))
 
     def _contexts(self, views: Int8s) -> Contexts:
@@ -143,6 +152,36 @@ class _Sure:
         return _written(say, moves.contexts, context, moves.width)
 
 
+class _Tracking:
+    """Keeps account of who may sit opposite, and of all that each of them remembers."""
+
+    def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
+        self._seats = [Adaptive(to, contexts, seat, rules, prior) for seat in (0, 1)]
+
+    def value(self, seat: int) -> float:
+        value, exact = self._seats[seat].value()
+        return value if exact else math.nan
+
+    def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
+        """The best acts ``[R]`` and claims ``[R, 3]``; AGREE where nobody says what was heard."""
+        game = self._seats[turns.seat]
+        act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
+        for number in np.unique(game.pool_of[context]):
+            rows = np.flatnonzero(game.pool_of[context] == number)
+            pool, history = game.pool(int(number)), turns.history.rows(rows)
+            belief = pool.after(game.place[context[rows]], history.act, history.oA)
+            known = np.flatnonzero(np.diff(belief.start))
+            n, say = pool.automaton.width, np.full(len(rows), 2 * pool.automaton.width)
+            some = Belief(belief.context[known], np.append(belief.start[known], belief.start[-1]), belief.member)
+            if some.size:
+                say[known] = pool.acts(some, turns.rules.max_turns - turns.taken)
+            agree = (say == 2 * n) & turns.act_mask[rows, Act.AGREE]
+            claim = np.where(say == 2 * n, 0, say)
+            act[rows] = np.where(agree, Act.AGREE, claim // n)
+            oA[rows] = pool.automaton.splits.oA[0][claim % n] * ~agree[:, None]
+        return act, oA
+
+
 class _Guess:
     """Knows the odds of every answer of a partner that gambles."""
 
@@ -165,6 +204,9 @@ class _Guess:
                 rows = np.flatnonzero(context == number)
                 say[rows] = look_ahead(odds, number, weights[rows], claim[rows], left)[1]
         return _written(say, odds.contexts, context, odds.width)
+
+
+_Mind = _Sure | _Tracking | _Guess
 
 
 def _written(say: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.game import Rules
-from dond_marl.seats import Bools, Doubles, Partner
+from dond_marl.game import Act, Rules
+from dond_marl.seats import Bools, Doubles, Int8s, Partner
 from dond_marl.yardsticks.automata import Automaton, Hashes, Level, Persona, Remembers, mixed, personas_of
 from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, Views
@@ -194,15 +194,13 @@ class Pool:
     def _agreed(self, belief: Belief, left: int) -> Doubles:
         level, row = self.automaton.levels[left], belief.row
         worth = self.agreeing(level.claim[belief.member], belief.context[row]) * self.weights(belief, left)
-        total: Doubles = np.bincount(row, worth, belief.size)
-        return total
+        return np.bincount(row, worth, belief.size).astype(np.float64, copy=False)
 
     def _sums(self, belief: Belief, left: int) -> Doubles:
         """What beliefs are worth to who is told which member it is, ``[J]``."""
         row = belief.row
         worth = self._told[left][belief.member, belief.context[row]] * self.weights(belief, left)
-        total: Doubles = np.bincount(row, worth, belief.size)
-        return total
+        return np.bincount(row, worth, belief.size).astype(np.float64, copy=False)
 
     def keys(self, belief: Belief) -> Hashes:
         """A number for each belief, ``[J]``: equal for the same members in any order (Zobrist 1970)."""
@@ -252,8 +250,32 @@ class Pool:
         )
         return Led(worth, origin[heads], after, self.keys(after))
 
+    def after(self, context: Index, acts: Int8s, offers: Int8s) -> Belief:
+        """What R histories ``acts[R, t]``, ``offers[R, t, 3]`` leave possible on the seat's turn, ``[R]``.
+
+        A row that no mind explains has no members.
+        """
+        automaton, n = self.automaton, self.automaton.width
+        seat, left = automaton.seat, automaton.rules.max_turns - automaton.seat
+        said = np.where(acts <= Act.INSIST, acts * np.int64(n) + offers @ automaton.strides, 2 * n + acts - Act.AGREE)
+        state = np.where(self.chances[context] > 0, automaton.first, -1)  # [R, M]
+        if seat:
+            state = np.where(automaton.opening == said[:, :1], state, -1)
+        for turn in range(seat, acts.shape[1], 2):
+            level = automaton.levels[left]
+            row, mind = np.nonzero(state >= 0)
+            at, claim = state[row, mind], np.minimum(said[row, turn], 2 * n - 1)
+            fits = (level.answer[at, claim] == said[row, turn + 1]) & (said[row, turn] < 2 * n)
+            state[row, mind] = np.where(fits, level.following[at, claim], -1)
+            left -= 2
+        row, mind = np.nonzero(state >= 0)
+        return Belief(context, np.searchsorted(row, np.arange(len(context) + 1)), state[row, mind])
+
     def acts(self, belief: Belief, left: int) -> Index:
-        """The best act in each belief by number, ``[J]``: 2N for AGREE; told values stand in where none are known."""
+        """The best act in each belief by number, ``[J]``: 2N for AGREE; told values stand in where none are known.
+
+        Every belief must have a member.
+        """
         level, n = self.automaton.levels[left], self.automaton.width
         claimed = level.claim[belief.member[belief.start[:-1]]] < n
         agree = np.where(claimed, self._agreed(belief, left), -1.0)

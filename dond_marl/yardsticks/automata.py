@@ -4,8 +4,8 @@ A *mind* is a deterministic partner with the values that it may hold; a partner 
 several deterministic ones (:class:`Assorted`). A *state* is what decides everything that a mind will ever say: its
 latest claim and a summary of what was said before (:class:`Remembers`). Histories with equal summaries are one state,
 so a partner that remembers little has few, however long the game; one that declares no summary is taken to remember
-every word, which is within reach in short games alone. N splits, Q states, M minds. Only for ``disagree="ends"``, under which
-a seat's claim is always its last act.
+every word, which is within reach in short games alone. N splits, Q states, M minds. Only for ``disagree="ends"``, under
+which a seat's claim is always its last act.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Automaton:
         self.splits: Splits = splits_of(views.counts[:1])
         self.width = int(self.splits.number[0])  # N
         self.rest: Index = self.splits.rest[0]
-        self._strides = np.array([(views.counts[0, 1] + 1) * (views.counts[0, 2] + 1), views.counts[0, 2] + 1, 1])
+        self.strides = np.array([(views.counts[0, 1] + 1) * (views.counts[0, 2] + 1), views.counts[0, 2] + 1, 1])
         minds = np.arange(len(personas) * views.size)
         self.opening: Index = np.full(len(minds), 2 * self.width + 3)  # [M] what each mind opens with
         self.first: Index = minds.copy()  # [M] its state at the seat's first turn; -1 where there is none
@@ -103,7 +103,7 @@ class Automaton:
 
     def number(self, decisions: Decisions) -> NDArray[np.int16]:
         """Answers by number, ``[R]``."""
-        claim = decisions.oA.astype(np.int64) @ self._strides
+        claim = decisions.oA.astype(np.int64) @ self.strides
         act = decisions.act_type.astype(np.int64)
         return np.where(act <= Act.INSIST, act * self.width + claim, 2 * self.width + act - Act.AGREE).astype(np.int16)
 
