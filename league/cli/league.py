@@ -49,6 +49,7 @@ from league.settings.layers import Complaint, Place
 from league.settings.read import Config, ConfigError, load_config
 from league.settings.sections import BackendConfig, BackendName, LoggingConfig
 from league.tasks.pasts import refuse_league
+from partners.network.pair import CheckpointError
 
 PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes between two steps
 
@@ -125,6 +126,22 @@ def explain_round(run: Path, number: int) -> None:
       dond league explain --run runs/league/0001 --round 3
     """
     explain(console_for_people(), run.expanduser(), number)
+
+
+@command.command("export", cls=Command, run_errors=(CheckpointError,))
+@click.option("--run", type=FILE, required=True, metavar="RUN", help="the run's folder")
+@click.option("--member", required=True, metavar="NAME", help="a learner, as it stands, or a snapshot such as main@6")
+@click.option("--out", type=FILE, required=True, metavar="FILE.json", help="where to write it")
+def export_member(run: Path, member: str, out: Path) -> None:
+    """Write a member that learned as a checkpoint, which notes whom it has met.
+
+    examples:
+      dond league export --run runs/league/0001 --member main --out main.json
+    """
+    from league.ledger.export import export  # loads PyTorch
+
+    note = export(run.expanduser(), member, out.expanduser())
+    say(f"written: {out}, with {len(note['met'])} in its past; seat it as checkpoint(path='{out}')")
 
 
 def _directory(config: Config | None, resume: Path | None) -> RunDirectory:

@@ -41,7 +41,6 @@ def pasts_of_league(config: Config, *, files: bool = True) -> dict[str, Ancestry
     """
     known_as = known if files else without_files
     fixed = [known_as(member.spec) for member in (*config.members, *config.gate)]
-    league = hashlib.sha256(dump(config.portable()).encode()).hexdigest()[:16]
     alone: dict[str, Ancestry] = {}
     for learner in config.learners:
         hinters = dict.fromkeys(
@@ -50,9 +49,14 @@ def pasts_of_league(config: Config, *, files: bool = True) -> dict[str, Ancestry
             for kind, given in map(parse_spec, _hinters(stage.hints_of(learner.name)))
         )
         alone[learner.name] = _beginning(learner.init_from, known_as).meets([*fixed, *map(known_as, hinters)])
-    named = {name: Known(spec_name({"kind": "learner", "league": league, "name": name}), past)
-             for name, past in alone.items()}  # fmt: skip
+    named = {name: Known(learner_identity(config, name), past) for name, past in alone.items()}
     return {name: past.meets(other for whose, other in named.items() if whose != name) for name, past in alone.items()}
+
+
+def learner_identity(config: Config, name: str) -> str:
+    """What a learner of a league is called in everybody's past, at all times of its life: by its league's settings."""
+    league = hashlib.sha256(dump(config.portable()).encode()).hexdigest()[:16]
+    return spec_name({"kind": "learner", "league": league, "name": name})
 
 
 def refuse_training(config: TrainConfig) -> None:

@@ -1,0 +1,205 @@
+"""Who has met whom: one identity for one player, everybody in a past, and a refusal that names the path."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from inspect import signature
+
+import pytest
+
+from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
+from partners.ancestry import ITSELF, KEYS, NOBODY, Ancestry, Known, past_in
+from partners.catalogue import PARTNERS
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import PolicyNetwork
+from partners.network.pair import CheckpointError
+from partners.network.saved import EXPERT
+from partners.network.shape import NetworkShape
+from partners.provenance import (
+    TELLS,
+    ProvenanceError,
+    ancestry,
+    identity,
+    known,
+    label,
+    people,
+    refuse_judged,
+    refuse_past,
+    refuse_test,
+    tells,
+)
+from partners.rosters import TRAIN, roster
+from tests.command import HERE
+
+TEST = ("tough", "boulware(exponent=3.0)")  # a roster for these tests
+
+
+def checkpoint(path, past: Ancestry | None = None, seed: int = 0) -> str:
+    """A small network in a file, as a spec."""
+    network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    save_checkpoint(path, tensors, {**describe(network), **({} if past is None else past.note())})
+    return f"checkpoint(path={str(path)!r})"
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        ("linear", {"kind": "linear", "floor": 0.5, "exponent": 1}),
+        ("mixture(of=['linear'])", {"kind": "mixture", "of": [{"kind": "linear"}], "weights": None}),
+        ("best_response(to=linear)", "best_response(to='linear(floor=0.5)')"),
+        ("mixture(of=zoo)", {"kind": "mixture", "of": list(roster(TRAIN))}),
+        ("expert", f"checkpoint(path={str(EXPERT)!r}, greedy=True, one_game=True)"),
+        ("expert(fallback=random)", "expert"),
+        ("expert(path='nowhere.json', fallback=random)", "random"),
+    ],
+)
+def test_one_player_has_one_identity_however_it_is_written(written, same):
+    assert identity(written) == identity(same)
+
+
+def test_an_identity_holds_every_default_and_names_the_same_player():
+    assert identity("linear") == "linear(exponent=1.0, floor=0.5)"
+    for spec in ("stubborn", "best_response(to=linear)", "mixture(of=[{'kind': 'nice'}, 'tough'])"):
+        assert identity(identity(spec)) == identity(spec)
+
+
+def test_other_parameters_weights_and_occupants_inside_are_another_player(tmp_path):
+    specs = ["linear", "linear(floor=0.6)", "mixture(of=['linear'])", "mixture(of=['linear'], weights=[2])"]
+    specs += [checkpoint(tmp_path / f"{seed}.json", seed=seed) for seed in (0, 1)]
+    assert len({identity(spec) for spec in specs}) == len(specs)
+
+
+def test_a_file_is_named_by_its_weights_wherever_it_lies(tmp_path):
+    here = checkpoint(tmp_path / "here" / "a.json")
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    there = f"checkpoint(path={str(tmp_path / 'there' / 'a.json')!r})"
+    assert identity(here) == identity(there) and str(tmp_path) not in json.dumps(ancestry(here).note())
+
+
+def test_every_occupant_of_the_catalogue_has_an_identity_and_learned_ones_without_a_note_an_unknown_past():
+    needs = {"best_response": "best_response(to=linear)", "mixture": "mixture(of=zoo)"}
+    asks = {
+        name for name in PARTNERS if any(p.default is p.empty for p in signature(PARTNERS[name]).parameters.values())
+    }
+    for name in sorted(PARTNERS.keys() - asks | needs.keys()):
+        found = known(needs.get(name, name))
+        assert found.identity and "/" not in found.identity.replace("openai/", "")
+        if not hasattr(catalogue()[name], TELLS) and name != "expert":
+            assert found.past.unknown == ()
+
+
+def test_what_a_service_answers_with_learned_from_nobody_knows_whom():
+    spec = "llm(provider=openai, model=some, base_url='http://127.0.0.1:9/v1')"
+    assert ancestry(spec).unknown == (ITSELF,) and "127.0.0.1" not in identity(spec)
+
+
+def test_the_models_of_this_project_descend_from_their_teacher_and_met_its_opponents():
+    past = ancestry("llm(provider=hf)")
+    assert identity("expert") in past.descends_from
+    assert {identity("random"), identity("heuristic"), *map(identity, roster(TRAIN))} <= set(past.met)
+
+
+def test_occupants_inside_are_met_and_everybody_whom_they_met(tmp_path):
+    pupil = checkpoint(tmp_path / "pupil.json", NOBODY.meets([known("mixture(of=['nice', 'tough'])")]))
+    past = NOBODY.meets([known(f"mixture(of=['linear', {pupil!r}])")])
+    assert {identity(spec) for spec in ("linear", "nice", "tough", pupil)} < set(past.met)
+    steps = [label(each) for each in past.path(identity("tough"))]
+    assert steps == ["mixture", f"checkpoint {identity(pupil)[-66:-54]}", "mixture", "tough"]
+    assert past.unknown == ()
+
+
+def test_a_note_reads_back_and_one_that_somebody_spoiled_is_not_known():
+    past = NOBODY.descends(Known("a", Ancestry({"b": ITSELF}, ("c",), (ITSELF,)))).meets([people("train")])
+    note = json.loads(json.dumps(past.note()))
+    assert past_in(note) == past and set(note) == set(KEYS)
+    assert past.descends_from == ("a", "c") and past.unknown == ("a",) and past.path("b") == ("a", "b")
+    for spoiled in ({}, {**note, "met": "a"}, {**note, "met_through": [1]}, {**note, "met_unknown": [None]}):
+        assert past_in(spoiled).unknown == (ITSELF,)
+
+
+def test_paths_end_even_where_a_note_leads_in_a_circle():
+    assert past_in({**NOBODY.note(), "met": ["a", "b"], "met_through": {"a": "b", "b": "a"}}).path("a") == ("b", "a")
+
+
+def test_who_is_met_directly_is_named_directly_although_somebody_else_met_it_too():
+    past = NOBODY.meets([known("mixture(of=['tough'])"), known("tough")])
+    assert past.path(identity("tough")) == (identity("tough"),)
+
+
+def test_a_checkpoint_without_a_note_has_a_past_that_nobody_knows(tmp_path):
+    old = checkpoint(tmp_path / "old.json")
+    assert ancestry(old).unknown == (ITSELF,)
+    assert NOBODY.meets([known(old)]).unknown == (identity(old),)
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ("tough", "main <- tough, which"),
+        ("mixture(of=['linear', 'tough'])", "main <- mixture <- tough, which"),
+        ({"kind": "mixture", "of": ["linear", {"kind": "mixture", "of": ["tough"]}]}, "main <- mixture <- mixture <- "),
+        ("best_response(to=tough)", "main <- best_response <- tough, which"),
+        ("boulware(exponent=3)", "main <- boulware(exponent=3.0), which"),
+        ("linear(exponent=3)", "main <- linear(exponent=3.0), which"),  # the same program with other defaults
+        ("expert(path='nowhere.json', fallback=tough)", "main <- tough, which"),
+    ],
+)
+def test_whoever_leads_to_the_test_roster_is_refused_with_the_path(spec, path):
+    with pytest.raises(ProvenanceError, match="Leave out who is named") as refusal:
+        refuse_test(["nice", spec], "main", TEST)
+    assert path in str(refusal.value)
+
+
+def test_everybody_else_may_be_met():
+    refuse_test(["linear", "boulware", "mixture(of=zoo)", "best_response(to=linear)", "random"], "main", TEST)
+    refuse_past(NOBODY, "main", TEST)
+
+
+def test_the_roster_of_the_package_holds_nobody_of_its_own_train_roster():
+    refuse_test(roster(TRAIN))
+
+
+def test_two_steps_back_are_refused_too_and_greedy_or_not_is_the_same_network(tmp_path):
+    teacher = checkpoint(tmp_path / "teacher.json", NOBODY.meets([known("tough")]))
+    pupil = checkpoint(tmp_path / "pupil.json", NOBODY.descends(known(teacher)), seed=1)
+    assert ancestry(pupil).descends_from == (identity(teacher),)
+    with pytest.raises(ProvenanceError, match=r"main <- checkpoint \w{12} <- checkpoint \w{12} <- tough"):
+        refuse_test([pupil], "main", ["tough"])
+    with pytest.raises(ProvenanceError, match=r"main <- checkpoint \w{12} <- checkpoint \w{12}, which"):
+        refuse_test([pupil], "main", [teacher.replace("')", "', greedy=True)")])
+
+
+def test_who_is_judged_must_be_known_or_declared(tmp_path):
+    clean, old = NOBODY.meets([known("linear")]), ancestry(checkpoint(tmp_path / "old.json"))
+    assert refuse_judged(clean, "mine", test=TEST) == "known: 1 in its past, none of the roster test"
+    with pytest.raises(ProvenanceError, match="nobody wrote down whom these met: mine"):
+        refuse_judged(old, "mine", test=TEST)
+    assert "declared: self-play alone" in refuse_judged(old, "mine", "self-play alone", TEST)
+    with pytest.raises(ProvenanceError, match="mine <- tough"):  # a declaration does not undo what is known
+        refuse_judged(clean.meets([known("tough")]), "mine", "I promise", TEST)
+
+
+def test_a_factory_of_somebody_else_may_tell_whom_its_partner_met():
+    @tells(lambda given: Known(f"outside({given['name']})", NOBODY.meets([known("tough")])))
+    def outside(name: str):
+        return seat_occupant("linear")
+
+    told = getattr(outside, TELLS)({"name": "a"})
+    assert outside(name="a") == seat_occupant("linear") and told.past.met == (identity("tough"),)
+
+
+def test_mistakes_are_those_of_the_names_and_of_the_files():
+    with pytest.raises(OccupantNameError, match="did you mean 'heuristic'"):
+        identity("heuristik")
+    with pytest.raises(CheckpointError, match="no such checkpoint"):
+        identity("checkpoint(path='nowhere.json')")
+
+
+def test_no_network_is_built_and_pytorch_is_not_loaded():
+    code = "import sys; from partners.provenance import identity; print(identity('expert'), 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=HERE)
+    assert done.stdout.split() == [*identity("expert").split(), "False"]
