@@ -2,6 +2,30 @@
 
 from __future__ import annotations
 
-from partners.rosters.stored import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, hash_of, roster, roster_hash, stored
+from partners.rosters.stored import (
+    DEV,
+    FILE,
+    ROSTERS,
+    TEST,
+    TRAIN,
+    Rosters,
+    hash_of,
+    roster,
+    roster_hash,
+    stored,
+    written,
+)
 
-__all__ = ["DEV", "FILE", "ROSTERS", "TEST", "TRAIN", "Rosters", "hash_of", "roster", "roster_hash", "stored"]
+__all__ = [
+    "DEV",
+    "FILE",
+    "ROSTERS",
+    "TEST",
+    "TRAIN",
+    "Rosters",
+    "hash_of",
+    "roster",
+    "roster_hash",
+    "stored",
+    "written",
+]

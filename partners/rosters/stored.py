@@ -24,6 +24,8 @@ class Rosters(NamedTuple):
     """What the file holds."""
 
     seed: int  # the published seed that the rosters were drawn from
+    families: dict[str, dict[str, tuple[int | float | str, ...]]]  # what they were drawn from: values by parameter
+    roles: dict[str, str]  # of each family: train, dev or test where it is in that roster alone, else shared
     members: dict[str, tuple[str, ...]]  # by roster, each sorted
     hashes: dict[str, str]  # by roster, as the file states them
 
@@ -60,9 +62,29 @@ def stored(path: Path = FILE) -> Rosters:
     try:
         held = yaml.safe_load(path.read_text(encoding="utf-8"))
         members = {name: tuple(map(str, held[name]["members"])) for name in ROSTERS}
-        return Rosters(int(held["seed"]), members, {name: str(held[name]["sha256"]) for name in ROSTERS})
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        hashes = {name: str(held[name]["sha256"]) for name in ROSTERS}
+        families = {family: _values(row["values"]) for family, row in held["families"].items()}
+        roles = {family: str(row["role"]) for family, row in held["families"].items()}
+        return Rosters(int(held["seed"]), families, roles, members, hashes)
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path} holds no rosters, as `dond rosters draw` writes them: {shown(str(error))}") from None
+
+
+def written(rosters: Rosters) -> str:
+    """The text of a file of rosters, the same for the same rosters; :func:`stored` reads it back."""
+    import yaml
+
+    families = {
+        family: {"role": rosters.roles[family], "values": {name: list(values) for name, values in parameters.items()}}
+        for family, parameters in sorted(rosters.families.items())
+    }
+    lists = {name: {"sha256": rosters.hashes[name], "members": list(rosters.members[name])} for name in ROSTERS}
+    held = yaml.safe_dump({"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120)
+    return f"# Written by `dond rosters draw`, never by hand; partners/rosters/stored.py reads it.\n{held}"
+
+
+def _values(parameters: dict[str, list[int | float | str]]) -> dict[str, tuple[int | float | str, ...]]:
+    return {name: tuple(values) for name, values in parameters.items()}
 
 
 def _known(name: str) -> str:

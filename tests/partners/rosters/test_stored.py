@@ -8,7 +8,7 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant, spec_name
-from partners.rosters import FILE, ROSTERS, Rosters, hash_of, roster, roster_hash, stored
+from partners.rosters import FILE, ROSTERS, Rosters, hash_of, roster, roster_hash, stored, written
 from partners.rosters.plain import plain_name
 
 
@@ -58,7 +58,7 @@ def test_a_roster_that_was_written_by_hand_is_found_out(members, damage):
     hashes = {name: hash_of(true[name]) for name in ROSTERS}
     if "hash" in damage:
         hashes["dev"] = hash_of(("heuristic",))
-    assert damage in Rosters(1, true, hashes).damage()
+    assert damage in Rosters(1, {}, {}, true, hashes).damage()
 
 
 @pytest.mark.parametrize("text", ["", "seed: 1", "train: []", "[", "seed: x\ntrain: {members: [], sha256: a}", "\xff"])
@@ -67,6 +67,17 @@ def test_a_file_that_holds_no_rosters_is_named(text, tmp_path):
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=r"mine\.yaml holds no rosters, as `dond rosters draw` writes them"):
         stored(path)
+
+
+def test_rosters_that_are_written_down_are_read_back_the_same(tmp_path):
+    path, families = tmp_path / "mine.yaml", {"linear": {"exponent": (1.0, 2.0)}, "tough": {}}
+    members = {"train": ("linear",), "dev": (), "test": ("linear(exponent=2.0)", "tough")}
+    made = Rosters(
+        7, families, {"linear": "shared", "tough": "test"}, members, {k: hash_of(members[k]) for k in members}
+    )
+    path.write_text(written(made))
+    assert stored(path) == made and made.damage() is None
+    assert written(stored()) == FILE.read_text()
 
 
 def test_the_file_lies_in_the_package():

@@ -1,0 +1,180 @@
+"""Drawing three rosters from families of partners, by a published seed; nobody is picked by hand.
+
+First each family gets a role: most are *shared* by all rosters, with other parameters in each, some are in *train*
+alone, some in *dev* alone, some in *test* alone. Then the rosters are filled, train before dev before test, each taking
+the next member of a family whose play is not too near to somebody's (:mod:`partners.rosters.agreement`): below 95 %
+within a roster, below 85 % with the rosters before it. In *test* nobody is taken who is 85 % like a partner that the
+project had before the rosters (:data:`MET`), and a family in test alone has none of those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Literal, NamedTuple
+
+from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.randomness import generator
+from partners.rosters.agreement import Play
+from partners.rosters.plain import plain_name
+from partners.rosters.stored import DEV, ROSTERS, TEST, TRAIN, Rosters, hash_of
+
+Role = Literal["shared", "train", "dev", "test"]
+Families = Mapping[str, Mapping[str, Sequence[int | float | str]]]
+SEED = 2017  # as the held-out views': the year of Lewis et al.; drawn once, before anything was trained on the rosters
+SIZES = {TRAIN: 24, DEV: 12, TEST: 24}
+ALONE: dict[Role, int] = {"test": 6, "dev": 5, "train": 4}  # families in one roster alone; the others are shared
+TRIES = 24  # members of a family that are considered, in the order of a shuffle
+LIMIT, TWIN = 0.85, 0.95  # agreement from which on a candidate is refused, of another roster and of its own
+DEFAULT = "heuristic"  # the project's default partner is always in train
+# Whom the project trained with, evaluated on and looked at before there were rosters: the scripted partners of that
+# time, and the variants of the default league, which were chosen after a look at its held-out members.
+MET = (
+    *("boulware", "conceder", "concession_rule", "first_acceptable_offer", "heuristic", "hybrid", "linear", "micro"),
+    *("naive_tit_for_tat", "nash_seeker", "nice", "nice_tit_for_tat", "prosocial", "pushover", "random", "stubborn"),
+    *("tough", "ultimatum", "versatile"),
+    *("heuristic(accept_ratio=0.7, insist_ratio=0.7)", "heuristic(accept_ratio=0.8, insist_ratio=0.8)"),
+    *("heuristic(accept_ratio=0.9, insist_ratio=0.9)", "conceder(floor=0.9)", "linear(floor=0.75)"),
+    *("linear(floor=0.9)", "stubborn(floor=0.8)", "stubborn(floor=0.9)"),
+)
+
+
+class Considered(NamedTuple):
+    """One candidate for one roster, and why it was taken or not."""
+
+    member: str
+    roster: str
+    reason: str  # empty: taken
+    nearest_train: tuple[str, float]  # who of train is most like it, and the share of its decisions; not itself
+    nearest: tuple[str, float]  # the same among all with whom it was compared
+
+
+class Drawn(NamedTuple):
+    """Rosters, and everybody who was considered for them, in that order."""
+
+    rosters: Rosters
+    considered: list[Considered]
+
+
+def roles_of(families: Families, seed: int = SEED) -> dict[str, Role]:
+    """The role of each family, by a shuffle of their names; the family of the default partner is shared.
+
+    In test alone are families of nobody in :data:`MET`.
+    """
+    names = sorted(families.keys() - {DEFAULT})
+    order = [names[place] for place in generator(seed, "families of partners").permutation(len(names))]
+    met = {parse_spec(member)[0] for member in MET}
+    roles: dict[str, Role] = dict.fromkeys(islice((name for name in order if name not in met), ALONE["test"]), "test")
+    rest = (name for name in order if name not in roles)
+    for role in ("dev", "train"):
+        roles |= dict.fromkeys(islice(rest, ALONE[role]), role)
+    return {name: roles.get(name, "shared") for name in sorted(families)}
+
+
+def candidates(families: Families, family: str, seed: int = SEED) -> list[str]:
+    """Up to :data:`TRIES` members of a family: its default first, then others in the order of a shuffle."""
+    parameters = families[family]
+    every = [dict(zip(parameters, values, strict=True)) for values in product(*parameters.values())]
+    order = generator(seed, f"members of {family}").permutation(len(every))
+    names = [plain_name({"kind": family, **every[place]}) for place in order]
+    return sorted(names, key=lambda name: name != plain_name(family))[:TRIES]
+
+
+def draw(
+    families: Families,
+    seed: int = SEED,
+    sizes: Mapping[str, int] | None = None,
+    tell: Callable[[Considered], None] = lambda _: None,
+) -> Drawn:
+    """Rosters of ``sizes`` (by default :data:`SIZES`), fewer where the families hold no more that are apart enough.
+
+    ``tell`` hears of each candidate as it is considered.
+    """
+    sizes = SIZES if sizes is None else sizes
+    roles = roles_of(families, seed)
+    order = [sorted(families)[place] for place in generator(seed, "order of families").permutation(len(families))]
+    lots = {family: candidates(families, family, seed) for family in families}
+    members: dict[str, list[str]] = {name: [] for name in ROSTERS}
+    compared, considered = Compared(), []
+
+    def fill(roster: str, most: int, of: Sequence[str], *, defaults: bool = False) -> None:
+        """Take the next of each family with one of the roles ``of`` in turn, until the roster has ``most``."""
+        waiting = {
+            name: iter(lots[name][:1] if defaults else _unused(lots[name], members))
+            for name in order
+            if roles[name] in of
+        }
+        while waiting and len(members[roster]) < most:
+            for family in list(waiting):
+                if len(members[roster]) >= most:
+                    break
+                taken = False
+                for candidate in waiting[family]:
+                    found = compared.considered(candidate, roster, members)
+                    considered.append(found)
+                    tell(found)
+                    if taken := not found.reason:
+                        members[roster].append(candidate)
+                        break
+                if not taken:
+                    del waiting[family]
+
+    members[TRAIN].append(DEFAULT)
+    fill(TRAIN, sizes[TRAIN], ("shared", "train"), defaults=True)
+    fill(TRAIN, sizes[TRAIN], ("shared", "train"))
+    for roster in (DEV, TEST):
+        fill(roster, sizes[roster] // 2, (roster,))
+        fill(roster, sizes[roster], ("shared",))
+        fill(roster, sizes[roster], (roster,))
+    lists = {name: tuple(sorted(members[name])) for name in ROSTERS}
+    values = {family: {name: tuple(of) for name, of in families[family].items()} for family in sorted(families)}
+    hashes = {name: hash_of(lists[name]) for name in ROSTERS}
+    return Drawn(Rosters(seed, values, dict(roles), lists, hashes), considered)
+
+
+def _unused(lot: Sequence[str], members: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    return (name for name in lot if not any(name in taken for taken in members.values()))
+
+
+class Compared:
+    """Candidates as they play, each played once, and compared with whom a roster asks for."""
+
+    def __init__(self) -> None:
+        self._plays: dict[str, Play] = {}
+        self._shares: dict[tuple[str, str], float] = {}
+
+    def considered(self, member: str, roster: str, members: Mapping[str, Sequence[str]]) -> Considered:
+        """``member`` as a candidate for ``roster``, beside the ``members`` of all rosters; it may be one of them."""
+        beside = [other for other in members[roster] if other != member]
+        groups: list[tuple[Sequence[str], float, str]] = []
+        if roster != TRAIN:
+            groups.append((members[TRAIN], LIMIT, "in train"))
+        if roster == TEST:
+            groups += [(members[DEV], LIMIT, "in dev"), (MET, LIMIT, "met before there were rosters")]
+        everybody = [self.nearest(member, [other for other in others if other != member]) for others, _, _ in groups]
+        reasons = [
+            f"{share:.1%} like {who}, {why}"
+            for (who, share), (_, limit, why) in zip(everybody, groups, strict=True)
+            if share >= limit
+        ]
+        if roster == TEST and member in MET:
+            reasons.append("met before there were rosters")
+        twin = max([(0.0, ""), *((max(self.share(member, o), self.share(o, member)), o) for o in beside)])
+        if twin[0] >= TWIN:
+            reasons.append(f"{twin[0]:.1%} like {twin[1]}, in {roster} too")
+        train = self.nearest(member, [other for other in members[TRAIN] if other != member])
+        among = max([*everybody, train, self.nearest(member, beside)], key=lambda near: near[1])
+        return Considered(member, roster, "; ".join(reasons), train, among)
+
+    def nearest(self, member: str, others: Sequence[str]) -> tuple[str, float]:
+        """Who of ``others`` does most often what ``member`` does, the first by name of equals, and the share."""
+        shares = {other: self.share(member, other) for other in others}
+        return min(shares.items(), key=lambda item: (-item[1], item[0]), default=("", 0.0))
+
+    def share(self, member: str, other: str) -> float:
+        """The share of the decisions of ``member`` that ``other`` would have made too."""
+        if member not in self._plays:
+            self._plays[member] = Play(seat_occupant(member))
+        if (member, other) not in self._shares:
+            self._shares[member, other] = self._plays[member].share(seat_occupant(other))
+        return self._shares[member, other]
