@@ -1,6 +1,8 @@
 """Where the table comes from: scenario sources and their splits.
 
 ``uniform``    counts 1..max_count, values 0..10, each seat values something; a pool may be worth up to 120 points.
+               Its split ``near`` has pools of 5 to 7 items, as ``lewis``, and no view that ``lewis`` holds out;
+               ``beyond`` has the other pools.
 ``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
                Its splits are those of :mod:`dond_marl.scenarios.views`.
 ``self_play``  the 4,086 published self-play games (:mod:`dond_marl.scenarios.data`).
@@ -20,11 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, shown
-from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
+from dond_marl.game import MAX_COUNT, Scenario, as_integer
 from dond_marl.randomness import generator
 from dond_marl.scenarios import data
-from dond_marl.scenarios.space import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, lewis_space, pack, value_vectors
-from dond_marl.scenarios.views import LEWIS_SPLITS, lewis_part
+from dond_marl.scenarios.space import (
+    LEWIS_MAX_COUNT,
+    LEWIS_WHOLE,
+    Scenarios,
+    any_values,
+    lewis_space,
+    pack,
+    value_vectors,
+)
+from dond_marl.scenarios.views import LEWIS_SPLITS, draw_beyond, draw_near, lewis_part
 
 __all__ = [
     "DATASETS",
@@ -47,11 +57,12 @@ SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
 DATASETS = ("self_play", "dialogues")
 SPLITS: dict[str, tuple[str, ...]] = {
-    "uniform": (),
+    "uniform": ("near", "beyond"),
     "lewis": LEWIS_SPLITS,
     "self_play": (),
     "dialogues": data.DIALOGUE_SPLITS,
 }
+DEFAULT_SPLITS = {"lewis": "train", "dialogues": "train"}  # of the others: none, which is all of the source
 OLDER_SPLITS = {("lewis", "heldout"): "paper_test"}  # what a split was called before, and is called now
 
 
@@ -85,7 +96,7 @@ class ScenarioSource:
     def digest(self) -> str:
         """SHA-256 of what is drawn from: the same for the same distribution, wherever its files lie."""
         if self.table is None:
-            content = f"{self.prior} up to {self.max_count}".encode()
+            content = f"{self.label} up to {self.max_count}".encode()
         else:
             content = self.table.counts.tobytes() + self.table.utilities.tobytes()
         return hashlib.sha256(content).hexdigest()
@@ -95,11 +106,10 @@ class ScenarioSource:
             return self.table.rows(rng.integers(self.table.size, size=n))
         if self.budget is not None:
             return _draw_budgeted(rng, n, self.max_count, self.budget)
+        if self.split is not None:
+            return (draw_near if self.split == "near" else draw_beyond)(rng, n, self.max_count)
         counts = rng.integers(1, self.max_count + 1, size=(n, 3), dtype=np.int8)
-        utilities = rng.integers(0, MAX_VALUE + 1, size=(n, 2, 3), dtype=np.int8)
-        while (worthless := ~utilities.any(axis=2)).any():
-            utilities[worthless] = rng.integers(0, MAX_VALUE + 1, size=(int(worthless.sum()), 3), dtype=np.int8)
-        return Scenarios(counts, utilities)
+        return Scenarios(counts, any_values(rng, n))
 
     def one(self, rng: np.random.Generator) -> Scenario:
         if self.table is None:
@@ -150,6 +160,10 @@ def open_source(
     if (budget := as_integer(points_budget)) is None:
         raise ScenarioError(f"points_budget must be an integer; got {shown(points_budget)}")
     max_count, points_budget = limit, budget
+    if split in SPLITS["uniform"] and normalize:
+        raise ScenarioError(f"split={split!r} of 'uniform' goes without normalize=True; leave one of the two out")
+    if split == "near" and max_count == 1:
+        raise ScenarioError("split='near' of 'uniform' has pools of 5 to 7 items, so max_count is at least 2; got 1")
     table = None
     if name == "lewis":
         table = lewis_part(split or "train")
@@ -194,16 +208,18 @@ def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
 
 
 def check_split(name: str, split: str | None) -> str | None:
-    """The split to use: ``split`` if the source has it, by default its first. Raises :class:`ScenarioError`.
+    """The split to use: ``split`` if the source has it, by default ``train`` where there is one, else none (``None``).
 
-    An older name of a split gives today's: ``heldout`` of ``lewis`` is ``paper_test``.
+    An older name of a split gives today's: ``heldout`` of ``lewis`` is ``paper_test``. Raises :class:`ScenarioError`.
     """
     known = SPLITS[name]
     if split is None:
-        return known[0] if known else None
+        return DEFAULT_SPLITS.get(name)
     split = OLDER_SPLITS.get((name, split), split) if isinstance(split, str) else split
     if split not in known:
         choices = f"one of {', '.join(known)}" if known else "left out: this source has no splits"
+        if known and name not in DEFAULT_SPLITS:
+            choices += ", or left out"
         raise ScenarioError(f"split of scenarios={shown(name)} must be {choices}; got {shown(split)}")
     return split
 

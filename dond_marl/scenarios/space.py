@@ -80,6 +80,26 @@ def value_vectors(counts: tuple[int, ...], whole: int) -> NDArray[np.int8]:
     return frozen(every[every @ np.array(counts) == whole])
 
 
+def pools(max_count: int, beyond: bool) -> NDArray[np.int8]:
+    """Every pool of 1..max_count items a type that ``lewis`` could hold by its number of items, 5 to 7, ``[P, 3]``.
+
+    ``beyond``: the others instead.
+    """
+    every = grid(max_count)
+    total = every.sum(axis=1)
+    inside = (total >= LEWIS_POOL.start) & (total < LEWIS_POOL.stop)
+    possible: NDArray[np.int8] = every[every.all(axis=1) & (inside != beyond)]
+    return possible
+
+
+def any_values(rng: np.random.Generator, n: int) -> NDArray[np.int8]:
+    """Values ``[n, 2, 3]``, uniform in 0..10, under which each seat values something."""
+    utilities = rng.integers(0, MAX_VALUE + 1, size=(n, 2, 3), dtype=np.int8)
+    while (worthless := ~utilities.any(axis=2)).any():
+        utilities[worthless] = rng.integers(0, MAX_VALUE + 1, size=(int(worthless.sum()), 3), dtype=np.int8)
+    return utilities
+
+
 def frozen(array: NDArray[np.int8]) -> NDArray[np.int8]:
     """The same array, read-only from now on."""
     array.flags.writeable = False

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dond_marl.game import MAX_COUNT, MAX_VALUE
 from dond_marl.randomness import generator
 from dond_marl.scenarios.paper import PAPER_TEST
-from dond_marl.scenarios.space import Scenarios, frozen, lewis_space
+from dond_marl.scenarios.space import LEWIS_MAX_COUNT, Scenarios, any_values, frozen, lewis_space, pools
 
 CANONICAL_VIEWS = 80
 HELD_OUT_SEED = 2017  # the year of Lewis et al.; drawn once, before anything was trained on what is left
@@ -77,6 +77,34 @@ def lewis_part(split: str) -> Scenarios:
     test = ~_known_views(space).all(axis=1)
     kept = {"train": ~test & ~paper, "test": test, "paper_test": paper, "all": np.ones_like(test)}[split]
     return Scenarios(*(frozen(array) for array in space.rows(np.flatnonzero(kept))))
+
+
+def beyond_lewis(seed: int, n: int, max_count: int = LEWIS_MAX_COUNT) -> Scenarios:
+    """``n`` scenarios of pools that nobody met in training: 3, 4 or more than 7 items, where ``lewis`` has 5 to 7.
+
+    Pools are uniform over those of 1..max_count items a type, values as in the source ``uniform``; a function of the
+    three arguments. A network made for counts up to 4 can play them, as no count is above ``max_count``.
+    """
+    rng = generator(seed, "beyond lewis", max_count)
+    return draw_beyond(rng, n, max_count)
+
+
+def draw_beyond(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
+    """``n`` scenarios of the split ``beyond`` of ``uniform``."""
+    possible = pools(max_count, beyond=True)
+    return Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n))
+
+
+def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
+    """``n`` scenarios of the split ``near`` of ``uniform``: pools of 5 to 7 items, without the held-out views.
+
+    ``max_count`` is at least 2.
+    """
+    possible = pools(max_count, beyond=False)
+    drawn = Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n))
+    while (again := np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)).any():
+        drawn.utilities[again] = any_values(rng, int(again.sum()))
+    return drawn
 
 
 def _both(values: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:

@@ -63,7 +63,7 @@ def lewis_field(sample: int | None = None) -> Field:
 @lru_cache(maxsize=1)
 def beyond_field() -> Field:
     """Scenarios of pools and values that ``lewis`` does not hold: one slice, and no references."""
-    from dond_marl.scenarios.views import beyond_lewis  # type: ignore[attr-defined]
+    from dond_marl.scenarios.views import beyond_lewis
 
     table = beyond_lewis(BEYOND_SEED, BEYOND)
     source = ScenarioSource("uniform", None, table, int(table.counts.max()))

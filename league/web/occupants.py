@@ -14,7 +14,7 @@ from dond_marl.errors import DondError, shown
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_occupant, spec_name
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
-from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioSource, open_source
+from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioSource, check_split, open_source
 from dond_marl.seats import Partner, Whisper
 from league.settings.training import HintMode, HintsConfig
 from league.web.allowed import Allowed
@@ -151,9 +151,10 @@ def source_choices(data_dir: Path | None = None) -> dict[str, str]:
     choices = {}
     for name in SOURCES:
         text = SOURCE_WORDS.get(name, name)
-        for split in SPLITS[name] or ("",):
+        usual = check_split(name, None)
+        for split in (*(() if usual else ("",)), *SPLITS[name]):
             key = f"{name}/{split}" if split else name
-            choices[key] = f"{text}, {split}" if split and split != SPLITS[name][0] else text
+            choices[key] = f"{text}, {split}" if split and split != usual else text
             if not _is_here(name, split, data_dir):
                 choices[key] += " (to be fetched)"
     order = list(SOURCE_WORDS)

@@ -36,7 +36,7 @@ GAMES = (
     Games("mixture(of=zoo)", 0.1),
     Games("mixture(of=zoo)", 0.5),
     Games("random", 0.1),
-    Games("heuristic", 0.1, "uniform", None, 2000),
+    Games("heuristic", 0.1, "uniform", "near", 2000),
 )
 
 

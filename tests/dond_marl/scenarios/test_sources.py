@@ -198,7 +198,7 @@ def test_a_budget_that_leaves_no_scenario_is_refused(settings_):
         ({"scenarios": "lewis", "split": "val"}, "one of train, test, paper_test, all; got 'val'"),
         ({"scenarios": "lewis", "split": ""}, "one of train, test, paper_test, all"),
         ({"scenarios": "dialogues", "split": "heldout"}, "one of train, val, test; got 'heldout'"),
-        ({"scenarios": "uniform", "split": "train"}, "no splits; got 'train'"),
+        ({"scenarios": "uniform", "split": "train"}, "near, beyond, or left out; got 'train'"),
         ({"scenarios": "self_play", "split": "train"}, "no splits; got 'train'"),
         ({"max_count": 0}, r"max_count must be .*1\.\.10"),
         ({"max_count": 11}, r"max_count must be .*1\.\.10"),

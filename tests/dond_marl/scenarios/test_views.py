@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
-from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
+from dond_marl.scenarios.sources import ScenarioError, Scenarios, lewis_space, open_source, pack
 from dond_marl.scenarios.views import (
     CANONICAL_VIEWS,
     HELD_OUT_VIEWS,
     PARTS,
+    beyond_lewis,
     draw_held_out,
     orbits,
     parts,
@@ -152,6 +153,45 @@ def test_a_part_says_whose_view_is_unknown_and_the_own_decides():
 def test_a_view_of_no_legal_scenario_is_unknown():
     table = pack([Scenario((4, 4, 4), ((1, 2, 3), (3, 2, 1)))])
     assert [PARTS[parts(table, seat)[0]] for seat in (0, 1)] == ["own view unknown"] * 2
+
+
+# --- Beyond the legal space -----------------------------------------------------------------------------------------
+
+
+def test_scenarios_beyond_have_pools_of_sizes_that_nobody_met_and_only_counts_that_networks_read():
+    table = beyond_lewis(seed=3, n=4000)
+    sizes = set(table.counts.sum(axis=1).tolist())
+    assert sizes == {3, 4, 8, 9, 10, 11, 12} and set(np.unique(table.counts).tolist()) == {1, 2, 3, 4}
+    assert table.utilities.any(axis=2).all() and set(np.unique(table.utilities).tolist()) == set(range(11))
+    assert (view_numbers(table) == -1).all()
+    assert (table.counts == beyond_lewis(3, 4000).counts).all(), "a function of the seed"
+    assert not (table.counts == beyond_lewis(4, 4000).counts).all()
+
+
+def test_the_splits_of_uniform_are_pools_near_those_of_training_and_beyond():
+    rng, whole = np.random.default_rng(0), open_source("uniform")
+    near, beyond = (open_source("uniform", split=split).draw(rng, 60_000) for split in ("near", "beyond"))
+    assert whole.split is None and np.isin(view_numbers(whole.draw(rng, 60_000)), HELD_OUT_VIEWS).any()
+    assert set(np.unique(near.counts.sum(axis=1)).tolist()) == {5, 6, 7}
+    assert not np.isin(view_numbers(near), HELD_OUT_VIEWS).any() and (view_numbers(near) >= 0).any()
+    assert not set(np.unique(beyond.counts.sum(axis=1)).tolist()) & {5, 6, 7}
+    assert near.utilities.any(axis=2).all() and beyond.utilities.any(axis=2).all()
+    names = [open_source("uniform", split=split).label for split in (None, "near", "beyond")]
+    assert names == ["uniform", "uniform, split near", "uniform, split beyond"]
+    assert len({open_source("uniform", split=split).digest() for split in (None, "near", "beyond")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"split": "train"}, "one of near, beyond, or left out; got 'train'"),
+        ({"split": "near", "max_count": 1}, "max_count is at least 2; got 1"),
+        ({"split": "beyond", "normalize": True}, "goes without normalize=True"),
+    ],
+)
+def test_what_uniform_cannot_be_split_into_is_refused(settings, problem):
+    with pytest.raises(ScenarioError, match=problem):
+        open_source("uniform", **settings)
 
 
 # --- Orbits ---------------------------------------------------------------------------------------------------------
