@@ -53,8 +53,8 @@ class Belief(NamedTuple):
 class Led(NamedTuple):
     """What the claims of J beliefs lead to."""
 
-    worth: Doubles  # [J, 2N] what is certain by then: deals made, and whatever one mind alone is left for
-    origin: Index  # [G] the belief times 2N plus the claim that leads to each following belief
+    worth: Doubles  # [J, H] what is certain by then: deals made, and whatever one mind alone is left for
+    origin: Index  # [G] the belief times H plus the claim that leads to each following belief
     after: Belief  # [G] with at least two members each
     key: Hashes  # [G]
 
@@ -76,6 +76,7 @@ class Pool:
         worth = np.einsum("ni,ci->cn", automaton.splits.oA[0], own.utilities, dtype=np.int64)
         self.points: Doubles = worth * (10.0 / whole[:, None])  # [C, N] of ten
         self.exact = True
+        self._kept: Index = np.arange(automaton.claims) % automaton.width  # [H] the split that each claim keeps
         self._told: dict[int, Doubles] = {}
         self._solved: dict[int, Solved] = {}
         for left in sorted(automaton.levels):
@@ -87,8 +88,8 @@ class Pool:
         return self._told[left]
 
     def paid(self, level: Level, left: int) -> Bools:
-        """Whether a claim is sure to be a deal by the next answer, ``[Q, 2N]``."""
-        n, rest = self.automaton.width, np.tile(self.automaton.rest, 2)
+        """Whether a claim is sure to be a deal by the next answer, ``[Q, H]``."""
+        n, rest = self.automaton.width, self.automaton.rest[self._kept]
         paid: Bools = level.answer == 2 * n
         paid |= (level.answer == 2 * n + 2) & (level.claim[:, None] == rest)
         if left == 2:  # the last word of all: claims that add up are a deal too
@@ -101,13 +102,13 @@ class Pool:
         return self.points[context, self.automaton.rest[np.minimum(claim, n - 1)]] * (claim < n)
 
     def _known(self, level: Level, left: int) -> Doubles:
-        n, every = self.automaton.width, np.arange(len(self.points))
+        every = np.arange(len(self.points))
         best = np.stack([self.agreeing(level.claim, np.full(len(level.claim), c)) for c in every], axis=1)
         if left == 1:
             return best
         paid = self.paid(level, left)
-        for claim in range(2 * n):
-            worth = paid[:, claim, None] * self.points[:, claim % n]
+        for claim, kept in enumerate(self._kept.tolist()):
+            worth = paid[:, claim, None] * self.points[:, kept]
             if left > 2:
                 on = np.flatnonzero(level.following[:, claim] >= 0)
                 worth[on] = self._told[left - 2][level.following[on, claim]]
@@ -137,7 +138,7 @@ class Pool:
         layers: list[tuple[int, Belief, Doubles, list[tuple[Index, Hashes]]]] = []
         belief = first
         while belief.size:
-            worth = np.zeros((belief.size, 2 * automaton.width))
+            worth = np.zeros((belief.size, automaton.claims))
             edges: list[tuple[Index, Hashes]] = []
             found: list[tuple[Belief, Hashes]] = []
             members = 0
@@ -147,7 +148,7 @@ class Pool:
                 worth[begin:end] = led.worth
                 if not led.after.size:
                     continue
-                edges.append((led.origin + begin * 2 * automaton.width, led.key))
+                edges.append((led.origin + begin * automaton.claims, led.key))
                 key, at = np.unique(led.key, return_index=True)
                 found.append((_picked(led.after, at), key))
                 members += len(found[-1][0].member)
@@ -160,9 +161,7 @@ class Pool:
                 for begin, end in self._blocks(belief):
                     led = self.led(belief.block(begin, end), left)
                     worth[begin:end] = led.worth
-                    np.add.at(
-                        worth.reshape(-1), led.origin + begin * 2 * automaton.width, self._sums(led.after, left - 2)
-                    )
+                    np.add.at(worth.reshape(-1), led.origin + begin * automaton.claims, self._sums(led.after, left - 2))
                 edges, following = [], _joined([])
             layers.append((left, belief, worth, edges))
             belief, left = following, left - 2
@@ -212,23 +211,23 @@ class Pool:
 
     def led(self, belief: Belief, left: int) -> Led:
         """What every claim of some beliefs leads to, with ``left`` turns left, at least 2."""
-        level, n = self.automaton.levels[left], self.automaton.width
+        level, n, claims = self.automaton.levels[left], self.automaton.width, self.automaton.claims
         row, weights = belief.row, self.weights(belief, left)
-        answer, following = level.answer[belief.member], level.following[belief.member]  # [E, 2N]
-        n_mine, rest = np.tile(np.arange(n), 2), np.tile(self.automaton.rest, 2)
+        answer, following = level.answer[belief.member], level.following[belief.member]  # [E, H]
+        rest = self.automaton.rest[self._kept]
         paid = answer == 2 * n
         paid |= (answer == 2 * n + 2) & (level.claim[belief.member][:, None] == rest)
         if left == 2:
             paid |= (answer < 2 * n) & (answer % n == rest)
-        mine = self.points[belief.context[row]][:, n_mine]
+        mine = self.points[belief.context[row]][:, self._kept]
         sure = paid * mine * weights[:, None]
-        worth = np.add.reduceat(sure, belief.start[:-1], axis=0) if belief.size else np.zeros((0, 2 * n))
+        worth = np.add.reduceat(sure, belief.start[:-1], axis=0) if belief.size else np.zeros((0, claims))
         none = Belief(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
         if left == 2 or not belief.size:
             return Led(worth, none.context, none, np.zeros(0, dtype=np.uint64))
         member, claim = np.nonzero(following >= 0)
         then = following[member, claim].astype(np.int64)
-        origin = row[member] * (2 * n) + claim
+        origin = row[member] * claims + claim
         group = origin * (2 * n) + answer[member, claim]
         order = np.argsort(group, kind="stable")
         group, then, origin, member = group[order], then[order], origin[order], member[order]
@@ -264,7 +263,7 @@ class Pool:
         for turn in range(seat, acts.shape[1], 2):
             level = automaton.levels[left]
             row, mind = np.nonzero(state >= 0)
-            at, claim = state[row, mind], np.minimum(said[row, turn], 2 * n - 1)
+            at, claim = state[row, mind], said[row, turn] % automaton.claims
             fits = (level.answer[at, claim] == said[row, turn + 1]) & (said[row, turn] < 2 * n)
             state[row, mind] = np.where(fits, level.following[at, claim], -1)
             left -= 2
@@ -290,7 +289,7 @@ class Pool:
             value[held] = solved.value[place[held]]
             np.add.at(led.worth.reshape(-1), led.origin, value)
         best = led.worth.max(axis=1)
-        taste = np.tile(self.points[belief.context], 2)
+        taste = self.points[belief.context][:, self._kept]
         chosen = np.where(led.worth >= best[:, None] - SAME, taste, -1.0).argmax(axis=1)
         return np.where(agree >= best - SAME, 2 * n, chosen)
 

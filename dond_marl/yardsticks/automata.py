@@ -4,14 +4,15 @@ A *mind* is a deterministic partner with the values that it may hold; a partner 
 several deterministic ones (:class:`Assorted`). A *state* is what decides everything that a mind will ever say: its
 latest claim and a summary of what was said before (:class:`Remembers`). Histories with equal summaries are one state,
 so a partner that remembers little has few, however long the game; one that declares no summary is taken to remember
-every word, which is within reach in short games alone. N splits, Q states, M minds. Only for ``disagree="ends"``, under
+every word, which is within reach in short games alone. N splits, H claims, Q states, M
+minds. Only for ``disagree="ends"``, under
 which a seat's claim is always its last act.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,12 @@ class Remembers(Protocol):
         and all later ones. :func:`dond_marl.yardsticks.summaries.check_summary` puts that to the test.
         """
         ...
+
+
+class Deaf(Protocol):
+    """A partner to whom INSIST is the same as PROPOSE: it halves what there is to say to it."""
+
+    insist_is_propose: ClassVar[bool]  # taken to be False where it is missing
 
 
 @runtime_checkable
@@ -78,8 +85,8 @@ class Level(NamedTuple):
     claim: Index  # [Q] the split that the mind's latest claim, its last act, keeps for it; N for none
     acts: Int8s  # [t, Q] one history that leads there
     offers: Int8s  # [t, 3, Q]
-    answer: NDArray[np.int16]  # [Q, 2N] what each claim is answered, as in :mod:`dond_marl.yardsticks.replies`
-    following: NDArray[np.int32]  # [Q, 2N] the state at the seat's next turn; -1 where the game is over
+    answer: NDArray[np.int16]  # [Q, H] what each claim is answered, as in :mod:`dond_marl.yardsticks.replies`
+    following: NDArray[np.int32]  # [Q, H] the state at the seat's next turn; -1 where the game is over
 
 
 class Automaton:
@@ -90,6 +97,8 @@ class Automaton:
         self.splits: Splits = splits_of(views.counts[:1])
         self.width = int(self.splits.number[0])  # N
         self.rest: Index = self.splits.rest[0]
+        deaf = all(getattr(each.partner, "insist_is_propose", False) for each in personas)
+        self.claims = self.width if deaf else 2 * self.width  # H, what the seat may claim: PROPOSE, then INSIST
         self.strides = np.array([(views.counts[0, 1] + 1) * (views.counts[0, 2] + 1), views.counts[0, 2] + 1, 1])
         minds = np.arange(len(personas) * views.size)
         self.opening: Index = np.full(len(minds), 2 * self.width + 3)  # [M] what each mind opens with
@@ -130,24 +139,24 @@ class Automaton:
 
     def _level(self, mind: Index, claim: Index, acts: Int8s, offers: Int8s, left: int) -> tuple[Level, _Start]:
         """The level of these states, and the states of the next one, each once."""
-        n, size = self.width, len(mind)
+        n, claims, size = self.width, self.claims, len(mind)
         if left == 1:
             nothing = np.zeros((size, 0), dtype=np.int16), np.zeros((size, 0), dtype=np.int32)
             return Level(mind, claim, acts, offers, *nothing), _Start(mind[:0], claim[:0], acts[:, :0], offers[..., :0])
-        if size * 2 * n > ROOM:
+        if size * claims > ROOM:
             raise OutOfReach(f"{size:,} states with {left} turns left are too many to be exact about")
-        answer = np.empty((size, 2 * n), dtype=np.int16)
-        following = np.full((size, 2 * n), -1, dtype=np.int32)
+        answer = np.empty((size, claims), dtype=np.int16)
+        following = np.full((size, claims), -1, dtype=np.int32)
         known: Hashes = np.zeros(0, dtype=np.uint64)
         places = np.zeros(0, dtype=np.int32)
         parts: list[_Start] = []
-        count, step = 0, max(BLOCK // (2 * n), 1)
+        count, step = 0, max(BLOCK // (claims), 1)
         for start in range(0, size, step):
-            rows = np.repeat(np.arange(start, min(start + step, size)), 2 * n)
-            heard = np.tile(np.arange(2 * n), len(rows) // (2 * n))
+            rows = np.repeat(np.arange(start, min(start + step, size)), claims)
+            heard = np.tile(np.arange(claims), len(rows) // (claims))
             then_acts, then_offers = self._said(acts[:, rows], offers[..., rows], heard)
             says = self.number(self._asked(mind[rows], then_acts, then_offers))
-            answer[start : start + step] = says.reshape(-1, 2 * n)
+            answer[start : start + step] = says.reshape(-1, claims)
             go_on = np.flatnonzero(says < 2 * n)
             if left == 2 or not len(go_on):
                 continue

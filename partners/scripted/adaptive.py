@@ -47,6 +47,7 @@ class AspirationAdaptation:
     step: float = 0.1
     floor: float = 0.3
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_share("start", self.start)
@@ -94,6 +95,7 @@ class Punisher:
     insult: float = 0.3
     patience: int = 1
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_share("fair", self.fair)
@@ -134,6 +136,7 @@ class Zeuthen:
 
     rationality: float = 8.0
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("rationality", self.rationality, 0, 100)

@@ -8,9 +8,10 @@ Expectations are rounded to ``1 / 2**20`` before they are compared, so that the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,23 +40,34 @@ from partners.scripted.offers import (
 )
 
 ONE = 1 << 20  # the whole of a rounded expectation
+_MOST = 511  # more than any item can be claimed, or claims be made, in all: 10 of it on each of 50 turns
 _ROWS = 1 << 19  # types times games looked at in one go; bounds memory where any values are possible
+
+
+class Known(NamedTuple):
+    """What is known before anybody speaks, of U different views; ``which[B]`` is the view of each game."""
+
+    types: Int8s  # [3, K, U] the partner's possible values
+    weights: Doubles  # [K, U] how probable they are
+    wholes: NDArray[np.int32]  # [K, U] what the pool is worth to it, at least 1
+    counts: Int8s  # [U, 3] the pool
+    which: NDArray[np.int64]  # [B]
+
+
+def known(turns: Turns) -> Known:
+    """What the seats know before anybody speaks: a function of the pool and of the values that they see."""
+    first, which = _different_views(turns)
+    some = turns.rows(first)
+    belief = partner_beliefs(some)
+    types = np.ascontiguousarray(belief.types.transpose(2, 1, 0))
+    wholes = (types * some.counts.T[:, None]).sum(axis=0, dtype=np.int32)  # at most 100 each: fits int8
+    weights = np.ascontiguousarray(belief.weights.T)
+    return Known(types, weights, np.maximum(wholes, 1), some.counts, which)
 
 
 def posterior(turns: Turns, rationality: float) -> Beliefs:
     """The partner's possible values and their probabilities after its claims."""
-    prior = partner_beliefs(turns)
-    claims = partner_claims(turns)
-    if not len(claims.made):
-        return prior
-    total = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int32)  # [3, B]
-    types = prior.types.transpose(2, 1, 0)  # [3, K, B]
-    scale = rationality / np.maximum(_wholes(turns, prior), 1)
-    kept_in_all = sum(types[item].astype(np.float64) * total[item] for item in range(3))
-    log = kept_in_all * scale - claims.number * _log_normalizers(turns, types, rationality)
-    log = np.where(prior.weights.T > 0, log, -np.inf)
-    weights = prior.weights.T * np.exp(log - log.max(axis=0))
-    return Beliefs(prior.types, (weights / weights.sum(axis=0)).T)
+    return Beliefs(partner_beliefs(turns).types, _weights(turns, known(turns), rationality).T)
 
 
 def claimed_in_all(turns: Turns) -> NDArray[np.int64]:
@@ -64,30 +76,23 @@ def claimed_in_all(turns: Turns) -> NDArray[np.int64]:
     All that :func:`posterior` looks at, besides what is on the table.
     """
     claims = partner_claims(turns).before_the_last()
-    total = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
-    return np.column_stack([claims.number, total.T])
+    return np.column_stack([claims.number, _in_all(claims).T])
 
 
 def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
     """The share of its whole value that each item is expected to be worth to the partner, ``[3, B]`` in 1 / 2**20."""
-    width = partner_beliefs(turns.rows(np.arange(min(turns.size, 1)))).weights.shape[1]
-    step = max(1, _ROWS // width)
-    if turns.size <= step:
-        return _expected_values(turns, rationality)
-    blocks = (turns.rows(np.arange(start, min(start + step, turns.size))) for start in range(0, turns.size, step))
-    return np.concatenate([_expected_values(block, rationality) for block in blocks], axis=1)
+    claims = partner_claims(turns)
+    keys = _different_views(turns)[1]
+    for column in (claims.number, *_in_all(claims)):
+        keys = keys * (_MOST + 1) + column
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return _in_blocks(turns.rows(first), lambda some: _expected_values(some, rationality))[:, which.reshape(-1)]
 
 
 def prior_values(turns: Turns) -> NDArray[np.int64]:
     """The same before anything was claimed, ``[3, B]``: a function of the pool and of what the seat sees of values."""
-    own = turns.my_utilities if turns.prior.startswith(LEWIS_PRIORS) else np.zeros_like(turns.my_utilities)
-    keys = numbers_of(turns.counts, np.hstack([own, turns.partner_utilities]))
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    some = turns.rows(first)
-    step = max(1, _ROWS // len(partner_beliefs(some.rows(np.arange(1))).weights.T)) if len(first) else 1
-    blocks = [some.rows(np.arange(start, min(start + step, some.size))) for start in range(0, some.size, step)]
-    values = [_mean_values(block, partner_beliefs(block)) for block in blocks or [some]]
-    return np.concatenate(values, axis=1)[:, which.reshape(-1)]
+    first, which = _different_views(turns)
+    return _in_blocks(turns.rows(first), _prior_values)[:, which]
 
 
 def expected_share_left(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -107,6 +112,7 @@ class _Believer:
 
     rationality: float = 8.0
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("rationality", self.rationality, 0, 100)
@@ -203,6 +209,7 @@ class Ultimatum:
     """
 
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; from its second turn on it INSISTs."""
@@ -215,18 +222,52 @@ class Ultimatum:
         return answer(on_the_table(turns) & enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
 
 
-def _wholes(turns: Turns, beliefs: Beliefs) -> NDArray[np.int32]:
-    """What the pool is worth under each type, ``[K, B]`` points."""
-    worths = beliefs.types.transpose(2, 1, 0) * turns.counts.T[:, None]  # at most 100 each: fits int8
-    total: NDArray[np.int32] = worths.sum(axis=0, dtype=np.int32)
+def _different_views(turns: Turns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each view that leaves other beliefs is met first, ``[U]``, and which of them each game has, ``[B]``."""
+    own = turns.my_utilities if turns.prior.startswith(LEWIS_PRIORS) else np.zeros_like(turns.my_utilities)
+    keys = numbers_of(turns.counts, np.hstack([own, turns.partner_utilities]))
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return first, which.reshape(-1)
+
+
+def _in_all(claims: Claims) -> NDArray[np.int64]:
+    """How many of each item were claimed in all, ``[3, B]``."""
+    total: NDArray[np.int64] = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
     return total
 
 
-def _log_normalizers(turns: Turns, types: Int8s, rationality: float) -> Doubles:
-    """The logarithm of the sum of ``exp(rationality * share)`` over all splits, for ``types[3, K, B]``, ``[K, B]``."""
-    pools, which = np.unique(turns.counts, axis=0, return_inverse=True)
+def _in_blocks(turns: Turns, of: Callable[[Turns], NDArray[np.int64]]) -> NDArray[np.int64]:
+    """``of`` the games, ``[3, B]``, not too many at once."""
+    width = partner_beliefs(turns.rows(np.arange(min(turns.size, 1)))).weights.shape[1]
+    step = max(1, _ROWS // width)
+    if turns.size <= step:
+        return of(turns)
+    blocks = (turns.rows(np.arange(start, min(start + step, turns.size))) for start in range(0, turns.size, step))
+    return np.concatenate([of(block) for block in blocks], axis=1)
+
+
+def _weights(turns: Turns, views: Known, rationality: float) -> Doubles:
+    """How probable each type is after the partner's claims, ``[K, B]``."""
+    prior = views.weights[:, views.which]
+    claims = partner_claims(turns)
+    if not len(claims.made):
+        return prior
+    total = _in_all(claims)
+    types = views.types.astype(np.float64)
+    kept_in_all = sum(types[item][:, views.which] * total[item] for item in range(3))
+    normalizers = _log_normalizers(views, rationality)
+    log = kept_in_all * (rationality / views.wholes)[:, views.which] - claims.number * normalizers[:, views.which]
+    log = np.where(prior > 0, log, -np.inf)
+    weights = prior * np.exp(log - log.max(axis=0))
+    chances: Doubles = weights / weights.sum(axis=0)
+    return chances
+
+
+def _log_normalizers(views: Known, rationality: float) -> Doubles:
+    """The logarithm of the sum of ``exp(rationality * share)`` over all splits, for each view's types, ``[K, U]``."""
+    pools, which = np.unique(views.counts, axis=0, return_inverse=True)
     tables = np.stack([_log_normalizers_of(tuple(pool.tolist()), rationality) for pool in pools])
-    base = MAX_VALUE + 1
+    base, types = MAX_VALUE + 1, views.types
     codes = (types[0].astype(np.int32) * base + types[1]) * base + types[2]
     codes += which.reshape(-1).astype(np.int32) * tables.shape[1]
     logs: Doubles = tables.ravel().take(codes)
@@ -246,13 +287,19 @@ def _log_normalizers_of(pool: tuple[int, ...], rationality: float) -> Doubles:
 
 
 def _expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
-    return _mean_values(turns, posterior(turns, rationality))
+    views = known(turns)
+    return _mean_values(views, _weights(turns, views, rationality))
 
 
-def _mean_values(turns: Turns, belief: Beliefs) -> NDArray[np.int64]:
-    per_point = belief.weights.T / np.maximum(_wholes(turns, belief), 1)
-    types = belief.types.transpose(2, 1, 0)
-    return np.stack([np.rint((types[item] * per_point).sum(axis=0) * ONE).astype(np.int64) for item in range(3)])
+def _prior_values(turns: Turns) -> NDArray[np.int64]:
+    views = known(turns)
+    return _mean_values(views, views.weights[:, views.which])
+
+
+def _mean_values(views: Known, weights: Doubles) -> NDArray[np.int64]:
+    shares = views.types / views.wholes
+    means = [(shares[item][:, views.which] * weights).sum(axis=0) for item in range(3)]
+    return np.stack([np.rint(mean * ONE).astype(np.int64) for mean in means])
 
 
 def _first_and_best(turns: Turns, claims: Claims) -> tuple[Points, Points, Int8s]:

@@ -67,6 +67,7 @@ class Tough:
     """
 
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def act(self, turns: Turns) -> Decisions:
         return answer(on_the_table(turns) & (offered(turns) >= whole(turns)), keep_valued(turns))
@@ -85,6 +86,7 @@ class FirstAcceptableOffer:
 
     tau: float = 5.0
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("tau", self.tau, 0, 10)
@@ -106,6 +108,7 @@ class Pushover:
 
     demand: float = 0.25
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_share("demand", self.demand)
@@ -132,6 +135,7 @@ class Stubborn:
     floor: float = 0.5
     late: int = 3
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_share("demand", self.demand)
@@ -160,6 +164,7 @@ class Versatile:
 
     accept_ratio: float = 0.6
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_share("accept_ratio", self.accept_ratio)

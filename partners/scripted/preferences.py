@@ -42,6 +42,7 @@ class SocialValue:
     accept_ratio: float = 0.8
     rationality: float = 8.0
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("angle", self.angle, -90, 90)
@@ -83,6 +84,7 @@ class InequityAverse:
     beta: float = 0.25
     rationality: float = 8.0
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("alpha", self.alpha, 0, 10)

@@ -46,6 +46,7 @@ class NaiveTitForTat:
 
     kindness: float = 0.0
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_share("kindness", self.kindness)
@@ -107,6 +108,7 @@ class Hybrid:
     middle: float = 0.75
     closing: float = 0.8
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("opening", "middle", "closing"):
@@ -174,6 +176,7 @@ class ConcessionRule:
     target: float = 8.0
     bottom: float = 4.0
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("target", self.target, 0, 10)

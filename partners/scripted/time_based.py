@@ -41,6 +41,7 @@ class TimeBased:
     exponent: float
     floor: float = 0.5
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("exponent", self.exponent, 0, above=True)

@@ -31,6 +31,7 @@ class _Trader:
     floor: float = 0.5
     slack: float = 0.1
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("exponent", self.exponent, 0, above=True)
@@ -63,6 +64,7 @@ class Similarity(_Trader):
     """
 
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def act(self, turns: Turns) -> Decisions:
         splits, values = menu(turns), prior_values(turns)
