@@ -17,7 +17,7 @@ from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
 from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.bayesian import prior_values
-from partners.scripted.menu import ONE, Menu, drawn, favourite, menu, numbered, own_shares, shares_left, taken
+from partners.scripted.menu import ONE, Menu, different, favourite, menu, numbered, own_shares, shares_left
 from partners.scripted.offers import answer, offered, on_the_table, whole
 
 _STEPS = 1 << 10  # steps in which utilities are told apart, and in which a mixture of levels is weighed
@@ -47,44 +47,49 @@ class QuantalResponse:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
-        splits = menu(turns)
-        weights = self._weights(turns, splits)
-        place = drawn(weights, turns.noise[:, 0])
-        agree = place == len(weights) - 1
-        chance = np.take_along_axis(weights, place[None], axis=0)[0] / weights.sum(axis=0)
-        oA = taken(splits, np.where(agree, 0, place))
+        some, which = different(turns)
+        splits = menu(some)
+        claims, agrees = self._weights(turns, some, which, splits)
+        ends = claims.cumsum(axis=0)[:, which]
+        draw = turns.noise[:, 0] * (ends[-1] + agrees)
+        agree = (draw >= ends[-1]) & (agrees > 0)
+        place = np.minimum((ends <= draw).sum(axis=0), len(ends) - 1)
+        chance = np.where(agree, agrees, claims[place, which]) / (ends[-1] + agrees)
         return Decisions(
             np.where(agree, np.int8(Act.AGREE), np.int8(Act.PROPOSE)),
-            (oA.T * ~agree).T,
-            np.minimum(chance, 1).astype(np.float32),
+            splits.items[:, place, which].T * ~agree[:, None],
+            chance.astype(np.float32),
             constant(Cause.FREE, np.int8, turns.size),
         )
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
-        splits = menu(turns)
-        weights = self._weights(turns, splits)
-        chances = weights / weights.sum(axis=0)
-        proposed = numbered(splits, chances[:-1], max_count)
-        return np.hstack([proposed, np.zeros_like(proposed), chances[-1:].T, np.zeros((turns.size, 2))])
+        some, which = different(turns)
+        splits = menu(some)
+        claims, agrees = self._weights(turns, some, which, splits)
+        total = claims.sum(axis=0)[which] + agrees
+        proposed = numbered(splits, claims, max_count)[which] / total[:, None]
+        return np.hstack([proposed, np.zeros_like(proposed), (agrees / total)[:, None], np.zeros((turns.size, 2))])
 
-    def _weights(self, turns: Turns, splits: Menu) -> Doubles:
-        """How often each split is claimed, and last how often it agrees, ``[N + 1, B]``, up to a factor."""
-        wholes = np.maximum(whole(turns), 1)
+    def _weights(self, turns: Turns, some: Turns, which: NDArray[np.int64], splits: Menu) -> tuple[Doubles, Doubles]:
+        """How often each split is claimed, ``[N, U]``, and each game agrees, ``[B]``, up to a factor a game."""
+        table = np.exp(self.rationality * np.arange(-_STEPS, _STEPS + 1) / _STEPS)
+        worths = np.where(splits.fits, self._worths(some, splits), -1)
+        best = worths.max(axis=0)
+        claims = table[_STEPS - (best - worths) * _STEPS // ONE] * splits.fits
+        agreeing = offered(turns).astype(np.int64) * ONE // np.maximum(whole(turns), 1)
+        agrees = table[_STEPS + (agreeing - best[which]) * _STEPS // ONE] * on_the_table(turns)
+        return claims, agrees
+
+    def _worths(self, turns: Turns, splits: Menu) -> NDArray[np.int64]:
+        """What claiming each split is worth, ``[N, U]`` in 1 / 2**20 of its whole value."""
         left = turns.rules.max_turns - turns.taken
-        taken_up = shares_left(turns, splits, prior_values(turns)) if left > 1 else 0
+        if left == 1:
+            return np.zeros(splits.fits.shape, dtype=np.int64)
+        taken_up = shares_left(turns, splits, prior_values(turns))
         hope = round(self.hope * ONE) if left > 2 else 0
-        claims = (own_shares(splits, wholes) * taken_up + hope * (ONE - taken_up)) // ONE if left > 1 else None
-        worths = np.zeros((len(splits.fits) + 1, turns.size), dtype=np.int64)
-        if claims is not None:
-            worths[:-1] = claims
-        worths[-1] = offered(turns).astype(np.int64) * ONE // wholes
-        possible = np.vstack([splits.fits, on_the_table(turns)[None]])
-        worths = np.where(possible, worths, -1)
-        behind = (worths.max(axis=0) - worths) * _STEPS // ONE
-        table = np.exp(-self.rationality * np.arange(_STEPS + 2) / _STEPS)
-        weights: Doubles = table[behind] * possible
-        return weights
+        worths: NDArray[np.int64] = own_shares(splits, whole(turns)) * taken_up + hope * (ONE - taken_up)
+        return worths // ONE
 
 
 @dataclass(frozen=True)
@@ -111,18 +116,20 @@ class LevelK:
         check_number("tau", self.tau, 0, 100, above=True)
 
     def act(self, turns: Turns) -> Decisions:
-        wholes, gift, splits = np.maximum(whole(turns), 1), offered(turns), menu(turns)
-        own, left = own_shares(splits, wholes), shares_left(turns, splits, prior_values(turns))
+        some, which = different(turns)
+        splits = menu(some)
+        own, left = own_shares(splits, whole(some)), shares_left(some, splits, prior_values(some))
         taken_up = [left]  # in 1 / 2**20, by each level
         for level in range(1, self.level + 1):
             claim, value = favourite(splits, own * self._chance(taken_up))
             worth = value // (ONE * _STEPS)
             if level < self.level:
                 taken_up.append(np.where(left >= worth, ONE, 0))
-        enough = gift.astype(np.int64) * ONE // wholes >= worth
+        gift = offered(turns)
+        enough = gift.astype(np.int64) * ONE // np.maximum(whole(turns), 1) >= worth[which]
         if turns.rules.max_turns - turns.taken == 1:
             enough |= gift > 0
-        return answer(on_the_table(turns) & enough, claim)
+        return answer(on_the_table(turns) & enough, claim[which])
 
     def _chance(self, taken_up: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         """How probably a mixture of the lower levels takes what each split leaves, ``[N, B]`` in 1 / 2**30."""

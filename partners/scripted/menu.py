@@ -7,16 +7,20 @@ does not fit comes last and weighs nothing, so that a game's answer does not dep
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.game import MAX_COUNT
 from dond_marl.seats import Bools, Doubles, Int8s, Turns
 from dond_marl.splits import grid_size
+from dond_marl.yardsticks.beliefs import numbers_of
 from partners.scripted.offers import Points
 
 ONE = 1 << 20  # the whole of a share, where shares are whole numbers
+_BASE = MAX_COUNT + 1
 NEVER = -(1 << 60)  # the score of a split that does not fit
 
 
@@ -28,24 +32,46 @@ class Menu(NamedTuple):
     points: Points  # [N, B] what it is worth to the seat
 
 
+def different(turns: Turns) -> tuple[Turns, NDArray[np.int64]]:
+    """U games with different pools or values as seen, and which of these each game is like, ``[B]``.
+
+    Whoever forgets the past need not weigh the same pool twice.
+    """
+    keys = numbers_of(turns.counts, np.hstack([turns.my_utilities, turns.partner_utilities]))
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return turns.rows(first), which.reshape(-1)
+
+
 def menu(turns: Turns) -> Menu:
     """All splits of the games' pools."""
-    counts = turns.counts.T
-    first, second, third = (counts[item].astype(np.int32) + 1 for item in range(3))
-    number = first * second * third
-    place = np.arange(int(number.max(initial=1)), dtype=np.int32)[:, None]
-    rows, last = np.divmod(place, third)
-    start, middle = np.divmod(rows, second)
-    fits: Bools = place < number
-    items = np.stack([start, middle, last]).astype(np.int8) * fits
-    values = turns.my_utilities.T.astype(np.int32)
+    first, second, third = turns.counts.T.astype(np.int16)
+    codes, which = np.unique((first * _BASE + second) * _BASE + third, return_inverse=True)
+    every, number = _splits_of(tuple(codes.tolist()))
+    which = which.reshape(-1)
+    items = every.take(which, axis=2)
+    fits: Bools = np.arange(every.shape[1])[:, None] < number[which]
+    values = turns.my_utilities.T.astype(np.int16)
     points = items[0] * values[0] + items[1] * values[1] + items[2] * values[2]
-    return Menu(items, fits, points)
+    return Menu(items, fits, points.astype(np.int32))
+
+
+@lru_cache(maxsize=256)
+def _splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
+    """The splits of some pools, ``[3, N, P]``, and how many each has, ``[P]``; read-only."""
+    counts = np.array(pools, dtype=np.int64)
+    first, second, third = (counts // _BASE**digit % _BASE + 1 for digit in (2, 1, 0))
+    number = first * second * third
+    place = np.arange(int(number.max(initial=1)))[:, None]
+    fits = place < number
+    items = np.stack([place // (second * third), place // third % second, place % third]).astype(np.int8) * fits
+    items.flags.writeable = number.flags.writeable = False
+    return items, number
 
 
 def own_shares(splits: Menu, wholes: Points) -> NDArray[np.int64]:
     """What each split is worth to the seat, ``[N, B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
-    shares: NDArray[np.int64] = splits.points.astype(np.int64) * ONE // np.maximum(wholes, 1)
+    # A quotient of two numbers this small is never rounded up to the next whole number.
+    shares: NDArray[np.int64] = (splits.points * float(ONE) / np.maximum(wholes, 1)).astype(np.int64)
     return shares
 
 
@@ -53,7 +79,7 @@ def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArra
     """What the partner makes of the rest, ``[N, B]`` in 1 / 2**20, if an item is worth ``values[3, B]`` of them."""
     total = (values * turns.counts.T).sum(axis=0)
     kept = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
-    left: NDArray[np.int64] = np.clip(total - kept, 0, ONE)
+    left: NDArray[np.int64] = np.minimum(np.maximum(total - kept, 0), ONE)
     return left
 
 
@@ -78,13 +104,6 @@ def taken(splits: Menu, place: NDArray[np.int64]) -> Int8s:
     """Split number ``place[B]`` of each game, ``[B, 3]``."""
     chosen: Int8s = np.take_along_axis(splits.items, place[None, None], axis=1)[:, 0].T
     return chosen
-
-
-def drawn(weights: Doubles, uniform: Doubles) -> NDArray[np.int64]:
-    """The place in ``weights[N, B]`` that each ``uniform[B]`` falls on, in proportion to the weights, ``[B]``."""
-    ends = weights.cumsum(axis=0)
-    places: NDArray[np.int64] = (ends <= uniform * ends[-1]).sum(axis=0)
-    return np.minimum(places, len(weights) - 1)
 
 
 def numbered(splits: Menu, chances: Doubles, max_count: int) -> Doubles:
