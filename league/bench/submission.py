@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, short_names, spec_name
 from dond_marl.seats import Partner
+from league.ledger.export import past_of_blob
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
 from league.tasks.values import Place, Seated, seated
-from partners.ancestry import Known, past_in
+from partners.ancestry import Known
 from partners.provenance import known, of_test_in, refuse_judged
 from partners.rosters import TEST, roster
 
@@ -38,6 +39,7 @@ class Submission(NamedTuple):
 
     who: Who
     name: str  # in the leaderboard
+    known: Known  # its identity, the same on every machine, and everybody in its past
     seed: int | None = None  # of its training: results of one name that differ in it are seeds of one arm
     declared: str | None = None  # whom it met, in the words of whoever submits it
     settings_sha256: str | None = None  # of the league that it comes from
@@ -60,7 +62,7 @@ def of_spec(text: str, name: str | None = None) -> Submission:
     if kind in NETWORKS:  # every network here is greedy
         parameters.pop("greedy", None)
     usual = spec_name({"kind": kind, **parameters})
-    return Submission(Who(written), name or short_names([usual]).get(usual, usual))
+    return Submission(Who(written), name or short_names([usual]).get(usual, usual), known(written))
 
 
 def of_run(folder: Path, member: str | None, name: str | None = None) -> Submission:
@@ -73,21 +75,26 @@ def of_run(folder: Path, member: str | None, name: str | None = None) -> Submiss
     with ReadLedger(directory.ledger) as ledger, ledger.still():
         if not ledger.begun:
             raise InputError(f"{directory.path}: the run was stopped before it began; take another run")
-        members, states, meta = ledger.members(), ledger.states(), ledger.meta()
-    known = {each.name: each for each in members}
+        members, states, meta, config = ledger.members(), ledger.states(), ledger.meta(), ledger.config()
+    by_name = {each.name: each for each in members}
     mains = [each.name for each in members if each.role == "main"]
     if member is None and len(mains) != 1:
-        raise InputError(f"--member says whom of {directory.path} to measure: one of {', '.join(known)}")
+        raise InputError(f"--member says whom of {directory.path} to measure: one of {', '.join(by_name)}")
     chosen = mains[0] if member is None else member
-    if chosen not in known:
-        raise InputError(f"{directory.path} has no member {chosen!r}; it has {', '.join(known)}")
-    found = known[chosen]
+    if chosen not in by_name:
+        raise InputError(f"{directory.path} has no member {chosen!r}; it has {', '.join(by_name)}")
+    found = by_name[chosen]
     if found.spec is not None and found.blob is None and not found.live:
         return of_spec(found.spec, name or chosen)
     blob = states[chosen].blob if found.live else found.blob
     digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()
+    assert blob is not None
+    from league.tasks.blobs import read_blob  # loads PyTorch
+
+    past = past_of_blob(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
+    identity = spec_name({"kind": "checkpoint", "greedy": True, "sha256": blob})
     who = Who(None, (Seated(found, blob), Place(directory.blobs)))
-    return Submission(who, name or chosen, settings_sha256=digest)
+    return Submission(who, name or chosen, Known(identity, past), settings_sha256=digest)
 
 
 def greedy_spec(spec: Mapping[str, Any] | str) -> dict[str, Any]:
@@ -140,23 +147,10 @@ def provenance(submission: Submission, partners: Sequence[str]) -> Provenance:
     Raises :class:`partners.provenance.ProvenanceError` where one of them is of the roster test and the submission, or
     an ancestor of it, has met that roster, or where nobody wrote down whom it met and nothing is declared.
     """
-    identity, past = known_of(submission.who)
+    identity, past = submission.known
     if set(partners) & set(roster(TEST)):
         met = refuse_judged(past, submission.name, submission.declared)
     else:
         met = f"known: {len(past.met)} in its past" if not past.unknown else "not written down"
         met = met if submission.declared is None else f"{met}; declared: {submission.declared}"
     return Provenance(identity, met, tuple(of_test_in(past, partners)))
-
-
-def known_of(who: Who) -> Known:
-    """The identity and the past of whoever is submitted."""
-    if who.spec is not None:
-        return known(who.spec)
-    assert who.weights is not None
-    (member, blob), place = who.weights
-    assert blob is not None
-    from league.tasks.blobs import read_blob  # loads PyTorch
-
-    note = read_blob(place.blobs, blob).about
-    return Known(spec_name({"kind": "learner", "name": member.name, "weights": blob}), past_in(note))

@@ -20,6 +20,7 @@ from league.bench import statistics
 from league.bench.results import Row
 from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, in_columns, plain
 from league.tables.blocks import Row as Line
+from partners.rosters import ROSTERS
 
 SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of results that compare
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # shares of the reference, of the performance profile
@@ -62,7 +63,7 @@ def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm
         own = row["submission"]["name"], row["submission"]["seed"]
         found.setdefault(key, {}).pop(own, None)
         found[key][own] = row
-    order = ("test", "dev", "train")
+    order = ROSTERS[::-1]
     keys = sorted(found, key=lambda key: (order.index(key[1]) if key[1] in order else len(order), key[3:], key[2]))
     groups = []
     for key in keys:
@@ -99,8 +100,13 @@ def section_of(benchmark: dict[str, Any], arms: Sequence[Arm], over: str | None 
 def title_of(benchmark: dict[str, Any]) -> str:
     """Which partners, and which scenarios."""
     roster = benchmark["roster"]
-    against = f"the roster {roster}" if roster in ("train", "dev", "test") else f"{benchmark['partners']} partners"
+    against = f"the roster {roster}" if roster in ROSTERS else _partners(benchmark)
     return f"Against {against}, {benchmark['scenarios']}"
+
+
+def _partners(benchmark: dict[str, Any]) -> str:
+    number = benchmark["partners"]
+    return f"{number} partner{'s' if number > 1 else ''}"
 
 
 def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
@@ -108,7 +114,7 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
     number = benchmark["number_of_scenarios"]
     every = f"all {number:,}" if benchmark["every_scenario"] else f"{number:,}"
     notes = [
-        f"{benchmark['partners']} partners, roster {benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, "
+        f"{_partners(benchmark)}, roster {benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, "
         f"{benchmark['max_turns']} turns; networks play their likeliest act; where chance is left each game is played "
         f"{benchmark['replicates']} times.",
         f"Points of ten and shares of the reference on: {benchmark['headline']}. Intervals are "

@@ -17,7 +17,6 @@ examples:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -123,23 +122,25 @@ def run(
 @command.command(cls=Command)
 @click.option("--results", type=FILE, multiple=True, metavar="FILE", help=f"may be repeated ({DEFAULT})")
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], help="text, markdown or html (text)")
+@click.option("--over", metavar="ARM", help="compare all others with it: differences, chances, Holm's p")
 @click.option("--out", type=WritableFile(), metavar="FILE", help="write it there instead of printing it")
-def table(results: tuple[Path, ...], form: str, out: Path | None) -> None:
+def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | None) -> None:
     """Show the leaderboard of results files: seeds of one name together, best first.
 
     examples:
       dond bench table
       dond bench table --results docs/results/bench.jsonl --format html --out leaderboard.html
     """
-    report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]))
+    report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]), over)
     if form == "text":
         if out is not None:
             raise InputError("--out is for --format markdown or html; redirect the text instead")
         console = console_for_people()
+        say(report.summary)
         for section in report.sections:
             print_section(console, section)
         return
-    text: Any = page(report) if form == "html" else markdown(report)
+    text = page(report) if form == "html" else markdown(report)
     if out is None:
         click.echo(text, nl=False)
         return

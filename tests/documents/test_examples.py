@@ -123,3 +123,17 @@ def test_a_policy_trained_elsewhere_sits_in_the_league(tmp_path):
     config = ("--config", ROOT / "configs" / "league_scripted.yaml")
     ladder = call(sys.executable, ROOT / "scripts" / "league.py", *config, *settings, cwd=tmp_path, path=site)
     assert "sb3(path='model.zip')" in ladder.split("cross-play")[0]
+
+
+@pytest.mark.slow
+def test_a_policy_of_openspiel_is_submitted_to_the_benchmark(tmp_path):
+    """Train with OpenSpiel's PPO, save, install the package, and submit it: whom it met must be declared."""
+    need("pyspiel")
+    need("hatchling")
+    site, results = tmp_path / "site", tmp_path / "bench.jsonl"
+    call(sys.executable, FOLDER / "openspiel_ppo.py", "--steps", 8192, "--save", "actor.pt", cwd=tmp_path)
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
+    call(*pip, "--target", site, FOLDER / "openspiel_partner", cwd=tmp_path)
+    words = ("--against", "heuristic", "--declare", "the default heuristic", "--results", results)
+    told = call(*PROGRAM, "bench", "openspiel(path='actor.pt')", *words, cwd=tmp_path, path=site)
+    assert "points of ten" in told and "declared: the default heuristic" in told

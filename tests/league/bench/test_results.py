@@ -1,0 +1,96 @@
+"""The results file: what is appended is read again, a torn last line is mended, and damage is told by its line."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league.bench.results import FORMAT, ResultsError, append, read, sealed
+
+NAMES = st.text(min_size=1, max_size=20)
+
+
+def row(name: str = "somebody", **figures: float) -> dict:
+    """A line with nothing in it but a name."""
+    empty = {"format": FORMAT, "benchmark": {}, "code": {}, "cells": [], "answers": {}}
+    return sealed({**empty, "submission": {"name": name}, "figures": figures, "clock": {"seconds": 1.0}})
+
+
+@given(st.lists(NAMES, max_size=6))
+def test_lines_come_back_as_they_were_written(tmp_path_factory, names):
+    path = tmp_path_factory.mktemp("results") / "deep" / "bench.jsonl"
+    for name in names:
+        append(path, row(name))
+    assert [each["submission"]["name"] for each in read([path] if names else [])] == names
+
+
+def test_the_checksum_covers_everything_but_the_clock():
+    one = row(points=1.0)
+    assert sealed({**one, "clock": {"seconds": 9.0}})["sha256"] == one["sha256"]
+    assert sealed({**one, "figures": {"points": 2.0}})["sha256"] != one["sha256"]
+
+
+@given(st.integers(min_value=1))
+def test_what_a_kill_left_of_the_last_line_is_passed_over_and_cut_off(tmp_path_factory, cut):
+    path = tmp_path_factory.mktemp("results") / "bench.jsonl"
+    append(path, row("one"))
+    whole = path.read_bytes()
+    torn = whole[: cut % (len(whole) - 1) + 1]
+    path.write_bytes(whole + torn)
+    assert [each["submission"]["name"] for each in read([path])] == ["one"]
+    append(path, row("two"))
+    assert [each["submission"]["name"] for each in read([path])] == ["one", "two"]
+    assert path.read_bytes().startswith(whole) and path.read_bytes().count(b"\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "damaged, it is no JSON"),
+        ("[1]", "no line of this build"),
+        ('{"format": 99}', "no line of this build"),
+        (json.dumps({"format": FORMAT}), "lacks one of"),
+        (json.dumps({**row(points=1.0), "figures": {"points": 9.0}}), "changed since it was written"),
+        ('{"format": ' + "[" * 5000, "damaged, it is no JSON"),
+    ],
+)
+def test_a_damaged_line_is_refused_by_its_number_and_nothing_is_added(tmp_path, line, said):
+    path = tmp_path / "bench.jsonl"
+    append(path, row())
+    path.write_text(path.read_text() + line + "\n")
+    before = path.read_bytes()
+    for attempt in (lambda: read([path]), lambda: append(path, row())):
+        with pytest.raises(ResultsError, match=rf"line 2: .*{said}"):
+            attempt()
+    assert path.read_bytes() == before
+
+
+def test_bytes_that_are_no_text_are_damage(tmp_path):
+    path = tmp_path / "bench.jsonl"
+    path.write_bytes(b"\xff\xfe\n")
+    with pytest.raises(ResultsError, match="line 1"):
+        read([path])
+
+
+def test_a_file_that_is_not_there_says_how_it_is_made(tmp_path):
+    with pytest.raises(ResultsError, match="dond bench"):
+        read([tmp_path / "none.jsonl"])
+
+
+def test_several_processes_append_whole_lines(tmp_path):
+    path = tmp_path / "bench.jsonl"
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        list(pool.map(_append_some, [path] * 2, ["a", "b"]))
+    names = [each["submission"]["name"] for each in read([path])]
+    assert sorted(names) == ["a"] * 20 + ["b"] * 20
+
+
+def _append_some(path: Path, name: str) -> None:
+    for _ in range(20):
+        append(path, row(name))

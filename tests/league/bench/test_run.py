@@ -1,0 +1,254 @@
+"""A submission is measured by what it plays: equal to a plain count of the games, whoever plays and however often."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.views import PARTS, parts
+from dond_marl.yardsticks.metrics import points_of_ten
+from league.bench.protocol import ALL, HEADLINE
+from league.bench.run import OWN, against, measure
+from league.bench.submission import greedy_spec, of_run, of_spec
+from league.evaluation.matches import UnreachedError
+from league.ledger.ledger import ReadLedger
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.provenance import ProvenanceError, identity
+from partners.rosters import DEV, TEST, hash_of, roster
+from tests.command import dond
+from tests.league.absent import install_absent
+from tests.third_party import on_the_path
+
+torch.set_num_threads(1)
+LEAGUE = """
+env: {{scenarios: lewis, split: train}}
+league: {{seed: 3, rounds: 2, block_size: 8, evaluate: false}}
+members: [heuristic]
+training: {{hidden: [8], rollout: 2, num_envs: 8, minibatch: 16, epochs: 1}}
+learners: [{{name: main, decisions: 40, snapshot_every: 1}}]
+logging: {{output_dir: "{folder}", tensorboard: false}}
+"""
+
+
+def network(path, **about):
+    """An untrained checkpoint at ``path``."""
+    made = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
+    tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
+    save_checkpoint(path, tensors, {**describe(made), **about})
+    return path
+
+
+@pytest.fixture(scope="module")
+def row():
+    return measure(of_spec("heuristic"), against(["linear", "stubborn"]))
+
+
+def plain_points(member: str, partner: str) -> np.ndarray:
+    """Points of ten of the member in each seat of all scenarios, ``[2, N]``, from the play loop alone."""
+    table = open_source("lewis", split="all").table
+    pair = seat_occupant(member), seat_occupant(partner)
+    first, second = rollout(pair, table, seed=0), rollout(pair[::-1], table, seed=0)
+    return np.stack([points_of_ten(first.scores, table.wholes)[:, 0], points_of_ten(second.scores, table.wholes)[:, 1]])
+
+
+def test_where_both_are_deterministic_figures_are_plain_means_without_error(row):
+    table = open_source("lewis", split="all").table
+    part = np.stack([parts(table, seat) for seat in (0, 1)])
+    points = np.stack([plain_points("heuristic", partner) for partner in ("linear", "stubborn")])
+    figures = row["figures"]
+
+    def mean(among):
+        return np.mean([[points[p, s][among[s]].mean() for s in (0, 1)] for p in (0, 1)])
+
+    assert figures["points"]["value"] == pytest.approx(mean(part > 0), abs=1e-6)
+    assert figures["points_by_part"][ALL]["value"] == pytest.approx(points.mean(), abs=1e-6)
+    for number, name in enumerate(PARTS):
+        assert figures["points_by_part"][name]["value"] == pytest.approx(mean(part == number), abs=1e-6)
+    assert figures["points"]["low"] == figures["points"]["high"] == figures["points"]["value"]
+    assert all(cell["replicates"] == 1 and not cell["margin"] for cell in row["cells"])
+    assert figures["games"] == 2 * 2 * table.size
+
+
+def test_cells_name_partner_and_seat_and_the_worst_of_them_is_told(row):
+    by_cell = {(cell["partner"], cell["seat"]): cell["points"][HEADLINE] for cell in row["cells"]}
+    assert by_cell.keys() == {(name, seat) for name in ("linear", "stubborn") for seat in (0, 1)}
+    worst = row["figures"]["points_worst_cell"]
+    assert worst["value"] == min(by_cell.values()) == by_cell[worst["partner"], worst["seat"]]
+    lower = min((by_cell[name, 0] + by_cell[name, 1]) / 2 for name in ("linear", "stubborn"))
+    assert row["figures"]["points_worst_tenth"]["value"] == pytest.approx(lower, abs=1e-5)
+    assert row["figures"]["points_by_seat"][0]["value"] == pytest.approx(
+        np.mean([value for (_, seat), value in by_cell.items() if seat == 0]), abs=1e-5
+    )
+
+
+def test_a_line_says_what_it_is_of(row):
+    assert row["submission"]["name"] == "heuristic" and row["submission"]["identity"] == identity("heuristic")
+    assert not row["submission"]["learned"] and row["submission"]["deterministic"]
+    assert row["benchmark"]["roster"] == OWN and row["benchmark"]["networks"] == "greedy"
+    assert row["benchmark"]["roster_sha256"] == hash_of(["linear", "stubborn"])
+    assert {"version", "commit", "numpy", "torch", "python"} <= row["code"].keys()
+    assert json.loads(json.dumps(row, allow_nan=False)) == row
+
+
+def test_the_same_input_gives_the_same_line_however_many_workers(row):
+    again = measure(of_spec("heuristic"), against(["stubborn", "linear"]), workers=2)
+    assert {**again, "clock": None} == {**row, "clock": None}
+
+
+def test_where_chance_is_left_scenarios_are_replayed_and_the_noise_is_told():
+    short = measure(of_spec("nice"), against(["heuristic"]), replicates=2)
+    long = measure(of_spec("nice"), against(["heuristic"]), replicates=12)
+    assert {cell["replicates"] for cell in short["cells"]} == {2}
+    wide, narrow = (each["figures"]["points"]["high"] - each["figures"]["points"]["low"] for each in (short, long))
+    assert 0 < narrow < wide < 0.5
+    assert abs(short["figures"]["points"]["value"] - long["figures"]["points"]["value"]) < 2 * (wide + narrow)
+
+
+def test_the_noise_of_a_partner_does_not_depend_on_whom_else_one_meets():
+    alone = measure(of_spec("heuristic"), against(["nice"]), replicates=2)
+    among = measure(of_spec("heuristic"), against(["linear", "nice"]), replicates=2)
+    assert alone["cells"] == [cell for cell in among["cells"] if cell["partner"] == "nice"]
+
+
+def test_a_roster_is_met_whole_and_by_its_hash():
+    assert against([DEV]).partners == roster(DEV)
+    with pytest.raises(InputError, match="one roster or several occupants"):
+        against([DEV, "heuristic"])
+    with pytest.raises(InputError, match="says whom to meet"):
+        against([])
+    with pytest.raises(OccupantNameError):
+        against(["no_such_partner"])
+
+
+def test_networks_are_greedy_wherever_they_are_named(tmp_path):
+    path = str(network(tmp_path / "net.json"))
+    assert parse_spec(of_spec(path).who.spec) == ("checkpoint", {"path": path, "greedy": True})
+    assert of_spec("expert").who.spec == "expert(greedy=True)" and of_spec("expert").name == "expert"
+    inside = greedy_spec({"kind": "mixture", "of": [f"checkpoint(path={path!r})", "heuristic"]})
+    assert inside["of"] == [f"checkpoint(greedy=True, path={path!r})", "heuristic"]
+    with pytest.raises(InputError, match="likeliest act"):
+        of_spec("expert(greedy=False)")
+
+
+def test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    lines = []
+    for folder in (tmp_path, tmp_path / "elsewhere"):
+        submission = of_spec(str(network(folder / "net.json")), "net")
+        lines.append(measure(submission, against(["heuristic"])))
+        assert lines[-1]["submission"]["learned"] and lines[-1]["submission"]["met"] == "not written down"
+        assert str(tmp_path) not in json.dumps(lines[-1])
+    assert lines[0]["sha256"] == lines[1]["sha256"]
+
+
+def test_who_has_met_the_test_roster_is_not_measured_by_it_and_the_path_is_told(tmp_path):
+    member = roster(TEST)[0]
+    path = network(tmp_path / "leaked.json", met=[identity(member)], descends_from=[], met_through={}, met_unknown=[])
+    with pytest.raises(ProvenanceError, match=r"leaked <- .*roster test"):
+        measure(of_spec(str(path), "leaked"), against([TEST]))
+    assert measure(of_spec(str(path), "leaked"), against([member, "linear"][1:]))["figures"]["points"]
+
+
+def test_whose_meetings_nobody_wrote_down_must_declare_them(tmp_path):
+    submission = of_spec(str(network(tmp_path / "old.json")), "old")
+    member = roster(TEST)[0]
+    with pytest.raises(ProvenanceError, match="nobody wrote down"):
+        measure(submission, against([member]))
+    row = measure(submission._replace(declared="nobody at all"), against([member]))
+    assert row["submission"]["declared"] == "nobody at all" and "nobody at all" in row["submission"]["met"]
+
+
+def test_partners_that_a_submission_has_met_are_counted(tmp_path):
+    note = {"met": [identity("linear")], "descends_from": [], "met_through": {}, "met_unknown": []}
+    submission = of_spec(str(network(tmp_path / "net.json", **note)), "net")
+    row = measure(submission, against(["linear", "stubborn"]))
+    assert row["submission"]["met_here"] == [identity("linear")]
+
+
+def test_whoever_is_not_reached_has_its_games_left_out_and_told(tmp_path, monkeypatch):
+    with on_the_path(install_absent(tmp_path), monkeypatch):
+        few, many = (f"absent(costly=False, share={share})" for share in (0.03, 0.5))
+        row = measure(of_spec(few), against(["linear"]), replicates=2)
+        own = row["answers"]["the member"]
+        assert own["games_left_out"] > 0 and own["causes"]["not reached"] > 0
+        assert row["figures"]["points"]["n"] < row["figures"]["games"]
+        with pytest.raises(UnreachedError):
+            measure(of_spec(many), against(["linear"]), replicates=2)
+
+
+def test_who_costs_to_ask_is_measured_on_a_sample(tmp_path, monkeypatch):
+    with on_the_path(install_absent(tmp_path), monkeypatch):
+        submission = of_spec("absent(share=0.0)")
+        with pytest.raises(InputError, match="--sample"):
+            measure(submission, against(["linear"]))
+        row = measure(submission, against(["linear"]), sample=60)
+        assert row["benchmark"]["number_of_scenarios"] == 60 and not row["benchmark"]["every_scenario"]
+        points = row["figures"]["points_by_part"][ALL]
+        assert points["low"] < points["value"] < points["high"]
+
+
+def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
+    config = tmp_path / "league.yaml"
+    config.write_text(LEAGUE.format(folder=tmp_path / "runs"))
+    assert dond("league", "--config", config, "--quiet") == 0
+    live = measure(of_run(tmp_path / "runs", None), against(["linear"]))
+    assert live["submission"]["name"] == "main" and live["submission"]["settings_sha256"]
+    assert live["submission"]["met"].startswith("known:")
+    with ReadLedger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        (first, *_) = (member.name for member in ledger.members() if member.role == "snapshot")
+    snapshot = measure(of_run(tmp_path / "runs", first), against(["linear"]))
+    assert snapshot["submission"]["name"] == first
+    assert snapshot["submission"]["identity"] != live["submission"]["identity"]  # it has learned since
+    fixed = of_run(tmp_path / "runs", "heuristic")
+    assert fixed.who.spec == "heuristic"
+    with pytest.raises(InputError, match="it has main, heuristic"):
+        of_run(tmp_path / "runs", "nobody")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--against", "dev"), "say whom to measure"),
+        (("expert",), "--against says whom to meet"),
+        (("nobody", "--against", "heuristic"), "no occupant is called 'nobody'"),
+        (("expert", "--run", "somewhere", "--against", "dev"), "say whom to measure"),
+        (("expert", "--member", "main", "--against", "dev"), "--member is for --run"),
+        (("expert", "--against", "dev", "--against", "linear"), "one roster or several occupants"),
+        (("expert(greedy=False)", "--against", "dev"), "likeliest act"),
+        (("heuristic", "--against", "linear", "--beyond", "--sample", "9"), "leave out --sample"),
+        (("--run", "no_such_folder", "--against", "dev"), "no run folder"),
+        (("no_such.json", "--against", "dev"), "no such checkpoint"),
+        (("heuristic", "--against", "linear", "--replicates", "1"), "--replicates must be"),
+    ],
+)
+def test_a_mistake_is_one_sentence(words, said, capsys, tmp_path):
+    assert dond("bench", *words, "--results", tmp_path / "bench.jsonl") == 2
+    errors = capsys.readouterr().err
+    assert said in errors and "Traceback" not in errors
+    assert not (tmp_path / "bench.jsonl").exists()
+
+
+def test_the_command_adds_a_line_and_shows_it(tmp_path, capsys):
+    results = tmp_path / "bench.jsonl"
+    words = ("bench", "heuristic", "--against", "linear", "--name", "arm", "--results", results)
+    for seed in (1, 2):
+        assert dond(*words, "--seed", seed) == 0
+    shown = capsys.readouterr().out
+    assert "arm has" in shown and "Points of ten by partner" in shown and f"added to: {results}" in shown
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    assert [line["submission"]["seed"] for line in lines] == [1, 2]
+
+
+def test_a_damaged_results_file_is_told_before_anything_is_played(tmp_path, capsys):
+    results = tmp_path / "bench.jsonl"
+    results.write_text("{}\n")
+    assert dond("bench", "nobody_at_all", "--against", "linear", "--results", results) == 2
+    assert f"{results}, line 1" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""The leaderboard: seeds of one name are one arm, and only what was measured alike stands together."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dond_marl.errors import InputError
+from league.bench import statistics
+from league.bench.results import append, sealed
+from league.bench.run import against, measure
+from league.bench.submission import of_spec
+from league.bench.table import arms_by_protocol, in_short, leaderboard, scores_of
+from league.tables.blocks import Figure
+from tests.command import dond
+
+DEMANDS = (0.5, 0.55, 0.6, 0.65, 0.7)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict]:
+    """Five seeds of an arm whose seed is how much it asks for, another arm of one run, and one of another roster."""
+    opponents = against(["linear", "stubborn"])
+    made = [
+        measure(of_spec(f"heuristic(demand={demand})", "asking")._replace(seed=seed), opponents)
+        for seed, demand in enumerate(DEMANDS)
+    ]
+    alone = measure(of_spec("nice", "nice"), opponents, replicates=2)
+    elsewhere = measure(of_spec("nice", "nice"), against(["heuristic"]), replicates=2)
+    return [*made, alone, elsewhere]
+
+
+def cells(section, table: int, label: str) -> dict[str, Figure]:
+    block = section.blocks[table]
+    (line,) = (row for row in block.rows if row.label == label)
+    return dict(zip(block.heads, line.cells, strict=True))
+
+
+def test_results_stand_together_only_where_the_protocol_is_the_same(rows):
+    groups = arms_by_protocol(rows)
+    assert sorted(sorted(arm.name for arm in arms) for _, arms in groups) == [["asking", "nice"], ["nice"]]
+    report = leaderboard(rows)
+    assert len(report.sections) == 2 and report.summary == "7 results of `dond bench`"
+
+
+def test_several_seeds_are_an_interquartile_mean_with_the_interval_over_seeds(rows):
+    (section, _) = leaderboard(rows).sections
+    own = [row for row in rows if row["submission"]["name"] == "asking"]
+    points = [row["figures"]["points"]["value"] for row in own]
+    found, expected = cells(section, 0, "asking")["points"].estimate, statistics.middle(points)
+    assert found.mean == pytest.approx(np.mean(sorted(points)[1:4]))
+    assert (found.mean, found.low, found.high, found.n) == pytest.approx(tuple(expected))
+    assert found.n == len(DEMANDS) and found.low < found.mean < found.high
+
+
+def test_one_run_has_the_interval_of_its_noise_alone(rows):
+    (section, _) = leaderboard(rows).sections
+    found = cells(section, 0, "nice")["points"].estimate
+    own = rows[5]["figures"]["points"]
+    assert (found.mean, found.low, found.high) == (own["value"], own["low"], own["high"])
+    assert "noise of the games alone" in " ".join(section.notes)
+
+
+def test_of_results_of_one_name_and_seed_the_last_counts(rows):
+    changed = sealed(
+        {**rows[0], "figures": {**rows[0]["figures"], "points": {**rows[0]["figures"]["points"], "value": 9.0}}}
+    )
+    ((_, arms), _) = arms_by_protocol([*rows, changed])
+    (asking,) = (arm for arm in arms if arm.name == "asking")
+    assert len(asking.rows) == len(DEMANDS)
+    assert asking.values(lambda row: row["figures"]["points"]["value"]).max() == 9.0
+
+
+def test_arms_stand_best_first(rows):
+    for section in leaderboard(rows).sections:
+        points = [row.cells[section.blocks[0].heads.index("points")].estimate.mean for row in section.blocks[0].rows]
+        assert points == sorted(points, reverse=True)
+
+
+def test_scores_are_by_partner_and_seat_and_shares_need_a_reference(rows):
+    scores = scores_of(rows[0])
+    by_cell = {(cell["partner"], cell["seat"]): cell["points"]["held-out views"] for cell in rows[0]["cells"]}
+    assert scores.shape == (2, 2) and scores[1, 0] == by_cell["stubborn", 0]
+    with_reference = [{**cell, "reference": {"held-out views": 10.0}} for cell in rows[0]["cells"][:2]]
+    shares = scores_of({**rows[0], "cells": [*with_reference, *rows[0]["cells"][2:]]}, shares=True)
+    assert np.nanmax(shares) <= 1
+    assert set(np.isnan(shares).sum(axis=1)) <= {0, 2}
+
+
+def test_arms_are_compared_with_the_one_that_is_named(rows):
+    again = [sealed({**rows[5], "submission": {**rows[5]["submission"], "seed": seed}}) for seed in range(5)]
+    report = leaderboard([*rows[:5], *again], over="nice")
+    compared = cells(report.sections[0], -1, "asking")
+    assert not math.isnan(compared["p, Holm"].estimate.mean)
+    assert 0 <= compared["chance of more"].estimate.mean <= 1
+    with pytest.raises(InputError, match="no arm is called 'nobody'"):
+        leaderboard(rows, over="nobody")
+
+
+def test_the_outcome_is_told_in_sentences(rows):
+    told = " ".join(in_short(rows[0]))
+    assert "asking has" in told and "points of ten against 2 partners" in told and "Its worst cell is" in told
+
+
+@pytest.mark.parametrize(
+    ("form", "mark"), [("text", "Arms, best first"), ("markdown", "| arm |"), ("html", "<!doctype")]
+)
+def test_the_command_renders_it_in_every_format(rows, tmp_path, capsys, form, mark):
+    path = tmp_path / "bench.jsonl"
+    for row in rows:
+        append(path, row)
+    assert dond("bench", "table", "--results", path, "--format", form) == 0
+    shown = capsys.readouterr().out
+    assert mark.lower() in shown.lower() and "asking" in shown
+    if form != "text":
+        assert dond("bench", "table", "--results", path, "--format", form, "--out", tmp_path / "out") == 0
+        assert (tmp_path / "out").read_text() == shown
+
+
+def test_mistakes_of_the_table_are_one_sentence(tmp_path, capsys):
+    assert dond("bench", "table", "--results", tmp_path / "none.jsonl") == 2
+    assert "no such results file" in capsys.readouterr().err
+    path = Path(tmp_path / "bench.jsonl")
+    path.write_text("")
+    assert dond("bench", "table", "--results", path) == 0
+    assert dond("bench", "table", "--results", path, "--out", tmp_path / "x.txt") == 2
+    assert dond("bench", "table", "--results", path, "--over", "nobody") == 2
