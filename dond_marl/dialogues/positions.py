@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from dond_marl.dialogues.games import Negotiation, acts, negotiations
 from dond_marl.game import Act, Action, Rules, Triple, rest, worth
 from dond_marl.scenarios.sources import pack
+from dond_marl.scenarios.views import may_be_trained_on
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, History, Int8s, Partner, Rows, Turns, no_hints, no_noise
 from dond_marl.yardsticks.metrics import scenario_groups
 
@@ -102,13 +103,20 @@ class Positions(NamedTuple):
         )
 
 
-def human_positions(split: str, rules: Rules, data_dir: str | Path | None = None) -> Positions:
+def human_positions(
+    split: str, rules: Rules, data_dir: str | Path | None = None, *, to_train_on: bool = False
+) -> Positions:
     """Every position of ``train``, ``val`` or ``test`` that games under ``rules`` can reach.
 
-    A turn of talk is a turn of the game, so those after ``max_turns`` are left out. Raises
+    A turn of talk is a turn of the game, so those after ``max_turns`` are left out; ``to_train_on`` leaves out talks on
+    scenarios that nobody trains on, see :mod:`dond_marl.scenarios.views`. Raises
     :class:`dond_marl.scenarios.data.DataError`.
     """
-    return positions_of(negotiations(split, data_dir), rules)
+    talks = list(negotiations(split, data_dir))
+    if to_train_on:
+        kept = may_be_trained_on(pack([talk.scenario for talk in talks]))
+        talks = list(itertools.compress(talks, kept.tolist()))
+    return positions_of(talks, rules)
 
 
 def positions_of(talks: Iterable[Negotiation], rules: Rules) -> Positions:

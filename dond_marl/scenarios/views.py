@@ -64,6 +64,13 @@ def parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
     return np.where(~known[:, seat], 2, np.where(~known[:, 1 - seat], 1, 0)).astype(np.int8)
 
 
+def may_be_trained_on(scenarios: Scenarios) -> NDArray[np.bool_]:
+    """Whether each scenario has no held-out view on either side and is not one of the paper's 392, ``[N]``."""
+    seen = np.isin(view_numbers(scenarios), HELD_OUT_VIEWS).any(axis=1)
+    kept_apart: NDArray[np.bool_] = seen | np.isin(_exactly(scenarios), _exactly(lewis_part("paper_test")))
+    return ~kept_apart
+
+
 @lru_cache(maxsize=len(LEWIS_SPLITS))
 def lewis_part(split: str) -> Scenarios:
     """The scenarios of ``lewis`` in one of :data:`LEWIS_SPLITS`, in the order of the whole space.
@@ -121,6 +128,13 @@ def _sorted(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
     low, high = np.minimum(first, second), np.maximum(first, second)
     middle = np.maximum(low, np.minimum(high, third))
     code: NDArray[np.int64] = (np.minimum(low, third) * base + middle) * base + np.maximum(high, third)
+    return code
+
+
+def _exactly(scenarios: Scenarios) -> NDArray[np.int64]:
+    """One number per scenario, ``[N]``, equal for equal ones only."""
+    digits = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).astype(np.int64)
+    code: NDArray[np.int64] = digits @ _DIGIT ** np.arange(9)
     return code
 
 

@@ -59,10 +59,13 @@ class Report(NamedTuple):
 
 
 def lessons(config: TrainConfig) -> Lessons:
-    """Every position of the dialogue files under the rules. Raises :class:`dond_marl.scenarios.data.DataError`."""
+    """The positions of the dialogue files under the rules; those learned from without scenarios that are held out.
+
+    Raises :class:`dond_marl.scenarios.data.DataError`.
+    """
     rules, folder = config.env.rules(), config.env.data_dir
-    taught, others, unseen = (human_positions(split, rules, folder) for split in ("train", "val", "test"))
-    return Lessons(taught, others, unseen)
+    taught, others = (human_positions(split, rules, folder, to_train_on=True) for split in ("train", "val"))
+    return Lessons(taught, others, human_positions("test", rules, folder))
 
 
 def teach(

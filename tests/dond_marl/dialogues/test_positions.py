@@ -15,6 +15,8 @@ from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import GameRecord
+from dond_marl.scenarios.sources import Scenarios
+from dond_marl.scenarios.views import HELD_OUT_VIEWS, view_numbers
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 REJECTS, ENDS = Rules(10, "rejects"), Rules(10)
@@ -96,6 +98,14 @@ def test_any_order_of_the_items_is_as_good():
 @pytest.fixture(scope="module")
 def val(data_dir):
     return human_positions("val", REJECTS, data_dir)
+
+
+def test_what_is_trained_on_has_no_position_with_a_view_that_is_held_out(data_dir):
+    kept, whole = (human_positions("val", REJECTS, data_dir, to_train_on=each) for each in (True, False))
+    seen = Scenarios(kept.counts, np.stack([kept.my_utilities] * 2, axis=1))
+    every = Scenarios(whole.counts, np.stack([whole.my_utilities] * 2, axis=1))
+    assert not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any() and np.isin(view_numbers(every), HELD_OUT_VIEWS).any()
+    assert 0 < kept.size < whole.size
 
 
 def test_the_positions_of_exact_games_are_the_turns_of_those_games(data_dir):

@@ -17,6 +17,7 @@ from dond_marl.scenarios.views import (
     PARTS,
     beyond_lewis,
     draw_held_out,
+    may_be_trained_on,
     orbits,
     parts,
     view_numbers,
@@ -116,6 +117,17 @@ def test_every_shape_of_pool_is_met_in_training():
     shapes = [np.sort(open_source("lewis", split=split).table.counts, axis=1) for split in ("train", "all")]
     trained, whole = ({tuple(row) for row in each.tolist()} for each in shapes)
     assert trained == whole and len(whole) == 8
+
+
+def test_what_may_be_trained_on_is_told_of_any_scenario():
+    space = lewis_space()
+    trained = rows("train")
+    whole = np.concatenate([space.counts, space.utilities.reshape(-1, 6)], axis=1)
+    assert may_be_trained_on(space).tolist() == [row.tobytes() in trained for row in whole]
+    assert may_be_trained_on(beyond_lewis(0, 500)).all()
+    drawn = open_source("uniform").block(0, 0, 60_000)
+    unseen = np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)
+    assert unseen.any() and (may_be_trained_on(drawn) == ~unseen).all()
 
 
 def test_heldout_is_the_older_name_of_the_paper_s_test_set():
