@@ -8,7 +8,7 @@ from dond_marl.yardsticks.metrics import Estimate
 from league.tables.blocks import Cell, Unit
 
 UNKNOWN = "-"
-FORMS: dict[Unit, str] = {"share": ".1%", "count": ",.0f", "ratio": ".3f", "skill": ".1f", "seconds": ".1f"}
+FORMS: dict[Unit, str] = {"share": ".1%", "count": ",.0f", "ratio": ".3f", "seconds": ".1f"}
 
 
 def spelled(value: float, unit: Unit = "points") -> str:

@@ -1,13 +1,16 @@
-"""Duplicate match points: who does better with the same cards, as a Bayesian rating with an interval over scenarios.
+"""Duplicate match points: who does better with the same cards, as a rating by maximum likelihood, with an interval.
 
 As in duplicate bridge, only members compare that held the same values in the same seat against the same partner; how
-much better counts for nothing. Every such table is one race that openskill rates. Intervals come from a Bayesian
-bootstrap (Rubin 1981) in which the scenarios of all tables get random weights, and races are rated for all replicates
-at once. N = members, k = entrants of a table, K = scenarios, R = replicates.
+much better counts for nothing. On each scenario of such a table every two of its entrants compare once: more own points
+win, as many are half a win for both. The rating is what makes all comparisons of a league likeliest together (Bradley &
+Terry 1952), so that neither the order of rounds nor of rows matters. Intervals come from a Bayesian bootstrap
+(Rubin 1981) in which the scenarios of all tables get random weights. N = members, k = entrants of a table,
+K = scenarios, R = replicates.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -21,22 +24,24 @@ from dond_marl.yardsticks.metrics import GROUPS, scenario_groups
 from league.standings.ratings import Rated, Table, scenario_weights, with_interval
 from league.tasks.values import Leg
 
-RESOLUTION = 9  # decimals of a match-point share; sums in another order must not break a tie
+PRIOR = 1.0  # comparisons that every member is taken to have tied with a member of rating 0, so that all stay finite
+CLOSE = 1e-7  # log-odds; a step as short is the last, for the error is as small as its square
+TINY = 1e-300
+COMPARED_AT_ONCE = 2**24  # bounds the memory that a round takes
 
 
 class Session(NamedTuple):
     """Everybody who sat in one seat against one partner on one block: a duplicate tournament at one table."""
 
-    entrants: tuple[int, ...]
-    shares: Table  # [k, K] match points per scenario: 1 for each other entrant with fewer own points, half for a tie
+    entrants: tuple[int, ...]  # ascending
+    points: NDArray[np.int16]  # [k, K] own scores
     groups: NDArray[np.int64]  # [K] of the scenarios
 
 
 def sessions(scenarios: Scenarios, legs: Iterable[Leg], place: Mapping[str, int]) -> list[Session]:
     """The sessions of a round by seat and partner; a partner that met one member in a seat compares nobody.
 
-    ``place`` gives each member's number. Match points are divided by the number of other entrants: 0..1. A scenario
-    on which a game counts for nobody is left out of the session.
+    ``place`` gives each member's number. A scenario on which a game counts for nobody is left out of the session.
     """
     tables: dict[tuple[int, int], dict[int, NDArray[np.int16]]] = defaultdict(dict)
     counted: dict[tuple[int, int], Bools] = {}
@@ -52,17 +57,10 @@ def sessions(scenarios: Scenarios, legs: Iterable[Leg], place: Mapping[str, int]
             entrants = tuple(sorted(table))
             points, kept = np.stack([table[entrant] for entrant in entrants]), counted.get(at)
             if kept is None:
-                played.append(Session(entrants, match_points(points), groups))
+                played.append(Session(entrants, points, groups))
             elif kept.any():
-                played.append(Session(entrants, match_points(points[:, kept]), groups[kept]))
+                played.append(Session(entrants, points[:, kept], groups[kept]))
     return played
-
-
-def match_points(points: NDArray[np.int16]) -> Table:
-    """The share of the other entrants that each beats, ties half, per scenario: ``points[k, K]`` -> ``[k, K]``."""
-    beaten = np.stack([(own > points).sum(axis=0) + ((own == points).sum(axis=0) - 1) / 2 for own in points])
-    shares: Table = beaten / (len(points) - 1)
-    return shares
 
 
 def duplicate_rating(
@@ -74,78 +72,83 @@ def duplicate_rating(
     replicates: int,
     confidence: float,
 ) -> Rated:
-    """Plackett-Luce skill ``[N]`` (openskill's mu, about 25) from the sessions of each round; ``nan``: in none.
+    """Log-odds ``[N]`` from the sessions of each round; ``nan``: in none.
 
-    Each session is one race, ranked by match points. Members that are ``live`` begin each round anew, for they have
-    changed since the last. One round is held at a time. Source: Weng & Lin 2011, *A Bayesian Approximation Method for
-    Online Ranking*, algorithm 4, as in openskill >= 6.2.
+    Of two members that differ by d the better gets ``1 / (1 + exp(-d))`` of the match points between them: 0.1 is
+    52.5 %, 1 is 73 %. 0 is a member that is as often ahead of others as behind. Of members that are ``live``, and so
+    change between rounds, only the last round in which they sat counts. One round is held at a time.
     """
-    from openskill.models import PlackettLuce  # only needed here
+    won, weights = match_points(rounds, members, live), scenario_weights(generator, replicates)
+    value = likeliest(won.sum(axis=2, dtype=np.float64))
+    again = np.stack([weights @ own.T.astype(np.float64) for own in won], axis=1)  # [R, N, N]
+    return with_interval(
+        value, likeliest(again, value), confidence, enough=int(np.count_nonzero(won.any(axis=(0, 1)))) > 1
+    )
 
-    model, weights = PlackettLuce(), scenario_weights(generator, replicates)
-    skill, draws = [model.rating() for _ in range(members)], Skills(replicates, members)
-    seen, occupied = np.zeros(members, dtype=bool), np.zeros(GROUPS, dtype=bool)
+
+def match_points(rounds: Iterable[Sequence[Session]], members: int, live: Sequence[int] = ()) -> NDArray[np.float32]:
+    """How often each member was ahead of each other by group of scenarios, ties half: ``[N, N, GROUPS]``."""
+    won = np.zeros((members, members, GROUPS), dtype=np.float32)
     for played in rounds:
-        for member in live:
-            skill[member] = model.rating()
-        draws.forget(live)
-        for entrants, shares, groups in played:
-            ranks = np.unique(-np.round(shares.mean(axis=1), RESOLUTION), return_inverse=True)[1]  # 0: best
-            teams = model.rate([[skill[entrant]] for entrant in entrants], ranks=ranks.astype(float).tolist())
-            for entrant, (after,) in zip(entrants, teams, strict=True):
-                skill[entrant], seen[entrant] = after, True
-            weighed = weights[:, groups]
-            means = weighed @ shares.T / weighed.sum(axis=1, keepdims=True)  # [R, k]
-            draws.race(entrants, np.round(means, RESOLUTION))
-            occupied[groups] = True
-    value, drawn = (np.where(seen, mu, np.nan) for mu in ([rating.mu for rating in skill], draws.mean))
-    return with_interval(value, drawn, confidence, enough=int(occupied.sum()) > 1)
+        changed = np.intersect1d(live, [entrant for session in played for entrant in session.entrants]).astype(np.int64)
+        won[changed], won[:, changed] = 0, 0
+        alike: dict[bytes, list[Session]] = defaultdict(list)
+        for session in played:
+            alike[session.groups.tobytes()].append(session)
+        for tables in alike.values():
+            _compare(won, tables)
+    won[np.arange(members), np.arange(members)] = 0
+    return won
 
 
-class Skills:
-    """Plackett-Luce skills of N members in R replicates, which openskill's defaults rate as openskill does."""
+def likeliest(won: Table, start: Table | None = None) -> Table:
+    """The ratings under which match points are likeliest, ``won[..., N, N]`` to ``[..., N]``, of whom compared at all.
 
-    def __init__(self, replicates: int, members: int) -> None:
-        from openskill.models import PlackettLuce
-
-        self._model = PlackettLuce()
-        self.mean = np.full((replicates, members), self._model.mu)
-        self._variance = np.full((replicates, members), self._model.sigma**2)
-
-    def forget(self, members: Sequence[int]) -> None:
-        """Set members back to the prior."""
-        self.mean[:, members], self._variance[:, members] = self._model.mu, self._model.sigma**2
-
-    def race(self, entrants: Sequence[int], results: Table) -> None:
-        """One race, in which the larger of ``results[R, k]`` are better: algorithm 4 of Weng & Lin 2011."""
-        model, places = self._model, list(entrants)
-        order = np.argsort(-results, axis=1, kind="stable")
-        ordered = np.take_along_axis(results, order, axis=1)
-        first, last = _ties(ordered)
-        mean = np.take_along_axis(self.mean[:, places], order, axis=1)
-        variance = np.take_along_axis(self._variance[:, places], order, axis=1) + model.tau**2
-        c = np.sqrt((variance + model.beta**2).sum(axis=1, keepdims=True))
-        strength = np.exp(mean / c)
-        alike = last - first + 1
-        behind = np.take_along_axis(np.cumsum(strength[:, ::-1], axis=1)[:, ::-1], first, axis=1)  # and as good
-        # Everybody who is as good or better has beaten an entrant with this chance, and so it learns from each.
-        faced = strength * np.take_along_axis(np.cumsum(1 / (alike * behind), axis=1), last, axis=1)
-        squares = strength**2 * np.take_along_axis(np.cumsum(1 / (alike * behind**2), axis=1), last, axis=1)
-        moved = mean + variance / c * (1 / alike - faced)
-        shrunk = 1 - np.sqrt(variance) / c * variance / c**2 * (faced - squares)
-        back = np.argsort(order, axis=1)
-        self.mean[:, places] = np.take_along_axis(moved, back, axis=1)
-        sure = variance * np.maximum(shrunk, model.kappa)
-        self._variance[:, places] = np.take_along_axis(sure, back, axis=1)
+    Besides, each has tied ``PRIOR`` comparisons with a member whose rating is 0. ``start[N]``: ratings to begin with.
+    Newton's method for all tables at once; its steps are as long as never overshoots (Sun & Tran-Dinh 2019,
+    *Generalized Self-Concordant Functions*, theorem 2; the third derivative of a logistic is at most its second).
+    """
+    met = np.flatnonzero((won + np.swapaxes(won, -1, -2)).reshape(-1, *won.shape[-2:]).any(axis=(0, 2)))
+    rating = np.full(won.shape[:-1], np.nan)
+    if not len(met):
+        return rating
+    won = won[..., met[:, None], met]
+    games, places = won + np.swapaxes(won, -1, -2), np.arange(len(met))
+    fit = np.zeros(won.shape[:-1]) if start is None else np.broadcast_to(start[met], won.shape[:-1]).copy()
+    step = np.full(fit.shape, math.inf)
+    while np.abs(step).max() > CLOSE:
+        behind = 1 / (1 + np.exp(fit[..., :, None] - fit[..., None, :]))  # the chance to be
+        own = 1 / (1 + np.exp(fit))
+        gained = won * behind
+        slope = (gained - np.swapaxes(gained, -1, -2)).sum(axis=-1) + PRIOR * (own - 0.5)
+        curved = -games * behind * (1 - behind)
+        curved[..., places, places] = 0.0
+        curved[..., places, places] = PRIOR * own * (1 - own) - curved.sum(axis=-1)
+        step = np.linalg.solve(curved, slope[..., None])[..., 0]
+        apart = np.maximum(np.maximum(step.max(axis=-1), 0) - np.minimum(step.min(axis=-1), 0), TINY)
+        fit += step * (np.log1p(apart) / apart)[..., None]
+    rating[..., met] = fit
+    return rating
 
 
-def _ties(ordered: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first and the last place of those that are equal, two ``[R, k]``, for descending rows."""
-    size = ordered.shape[1]
-    places = np.broadcast_to(np.arange(size), ordered.shape)
-    begins = np.ones(ordered.shape, dtype=bool)
-    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    ends = np.roll(begins, -1, axis=1)  # the place before the next begins; the last always ends
-    first = np.maximum.accumulate(np.where(begins, places, 0), axis=1)
-    last = np.minimum.accumulate(np.where(ends, places, size)[:, ::-1], axis=1)[:, ::-1]
-    return first, last
+def _compare(won: NDArray[np.float32], tables: Sequence[Session]) -> None:
+    """Add every comparison of sessions on the same scenarios."""
+    members, groups = len(won), tables[0].groups
+    together = np.zeros((members, members), dtype=np.int16)  # tables at which both sat
+    seats = [np.ix_(session.entrants, session.entrants) for session in tables]
+    for both in seats:
+        together[both] += 1
+    at_once = max(COMPARED_AT_ONCE // members**2, 1)
+    for start in range(0, len(groups), at_once):
+        some = slice(start, start + at_once)
+        ahead = np.zeros((members, members, len(groups[some])), dtype=np.int16)
+        for both, session in zip(seats, tables, strict=True):
+            points = session.points[:, some]
+            if len(points) == members:  # in order: a part of the table need not be copied
+                ahead += points[:, None] > points
+            else:
+                ahead[both] += points[:, None] > points
+        twice = together[:, :, None] + ahead - ahead.transpose(1, 0, 2)  # a win is 2, a tie 1
+        order = np.argsort(groups[some], kind="stable")
+        present, starts = np.unique(groups[some][order], return_index=True)
+        won[:, :, present] += np.add.reduceat(twice[:, :, order], starts, axis=2, dtype=np.float32) / 2

@@ -55,7 +55,7 @@ class Findings(NamedTuple):
     members: tuple[str, ...]
     take: Rated  # points of ten
     give: Rated
-    duplicates: Rated  # openskill's mu
+    duplicates: Rated  # log-odds
     deviation: Rated  # points of ten, at most 0
     solutions: tuple[Solution, ...]
     alpha_rank: Rated  # shares

@@ -16,13 +16,13 @@ from dond_marl.records.record import GameRecord
 from dond_marl.yardsticks.metrics import Estimate
 from league.standings.curves import CurvePoint
 
-Unit = Literal["points", "share", "count", "acts", "skill", "ratio", "seconds"]
+Unit = Literal["points", "share", "count", "acts", "log-odds", "ratio", "seconds"]
 UNITS: dict[Unit, str] = {
     "points": "points of ten",
     "share": "share",
     "count": "count",
     "acts": "acts",
-    "skill": "openskill's mu",
+    "log-odds": "log-odds",
     "ratio": "ratio",
     "seconds": "seconds",
 }

@@ -17,7 +17,7 @@ MIXTURES = (WELFARE, NASH, DRIFT)
 RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, and its unit
     "take": ("take", "points"),
     "give": ("give", "points"),
-    "duplicate": ("duplicate", "skill"),
+    "duplicate": ("duplicate", "log-odds"),
     "deviation as seat_0": ("deviation_seat_0", "points"),
     "deviation as seat_1": ("deviation_seat_1", "points"),
 }
@@ -42,9 +42,10 @@ def meta_game(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any],
     predicted = 1 - float(document["cells_played"])
     notes = [
         "Take, give: points of ten that a member gets more than others do, and that others get more from it; members "
-        "that play alike count as one. Duplicate: skill (about 25) by who does better with the same cards against the "
-        "same partner. Deviation: what naming the member would gain in the strictest equilibrium, at most 0: clones "
-        "move no rating. Alpha-rank: how long a population that imitates who does better stays with it.",
+        "that play alike count as one. Duplicate: log-odds of being ahead of the others with the same cards against "
+        "the same partner (0: as often as behind; of two that are 1 apart the better gets 73 % of the match points). "
+        "Deviation: what naming the member would gain in the strictest equilibrium, at most 0: clones move no rating. "
+        "Alpha-rank: how long a population that imitates who does better stays with it.",
         "CCE: a coarse correlated equilibrium, from which nobody gains by naming a member beforehand; replicator: "
         "where imitation drifts. The regret gap is what is left to gain.",
         f"Intervals are {document['confidence']:.0%}, over scenarios, {document['replicates']} replicates; n counts "

@@ -138,7 +138,7 @@ def test_every_fold_says_the_same_as_if_the_games_had_not_been_played(place):
         strict=True,
     ):
         assert (
-            one.entrants == other.entrants and (one.shares == other.shares).all() and (one.groups == other.groups).all()
+            one.entrants == other.entrants and (one.points == other.points).all() and (one.groups == other.groups).all()
         )
     points = points_of(scenarios, [left_out(legs[0], gone)])[legs[0].seats]
     assert np.isnan(points[gone]).all() and not np.isnan(points[kept]).any()
