@@ -24,8 +24,11 @@ from dond_marl import __version__
 from league.cli.shell import Group, run
 from league.settings.presets import folder
 
-EXPERIMENTS = ("styles", "hints", "distill", "humanlike", "scaling", "compare")
-COMMANDS = ("league", "train", "evaluate", "bench", "play", "web", "report", "catalogue", "llm-check", "data", "ship")
+EXPERIMENTS = ("baselines", "styles", "hints", "distill", "humanlike", "scaling", "compare")
+COMMANDS = (
+    *("league", "train", "evaluate", "bench", "rosters", "play", "web", "report", "catalogue", "llm-check", "data"),
+    "ship",
+)
 
 experiment = Group(
     "experiment",

@@ -74,15 +74,24 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
         first = plan_round(config, History(members_of(config), config.league.decay), states)
         per_game, acts = _clocked(first, place, config.env.max_turns)
         practice = sum(_seconds(task, place) for task in first.training)
-    rounds, legs = config.rounds_in_all, 2 * config.league.block_size
-    snapshots = sum((config.league.rounds - 1) // x.snapshot_every if x.snapshot_every else 0 for x in config.learners)
-    # A snapshot is met by every learner, and by everybody else until they are no longer news.
-    later = min(len(config.learners), config.league.opponents) * snapshots // 2
-    matches = len(first.matches) * rounds + later * rounds
+    snapshots, matches = snapshots_at_most(config), matches_in_all(config, first)
     decisions = sum(task.learner.decisions for task in first.training) * config.league.rounds
-    games = matches * legs
+    games = matches * 2 * config.league.block_size
     seconds = games * per_game + practice * config.league.rounds
     return Cost(matches, games, decisions, snapshots, seconds, tuple(_questions(config, first, acts))), first
+
+
+def snapshots_at_most(config: Config) -> int:
+    """How many snapshots all learners leave, if every gate lets them pass."""
+    every = (learner.snapshot_every for learner in config.learners)
+    return sum((config.league.rounds - 1) // rounds for rounds in every if rounds)
+
+
+def matches_in_all(config: Config, first: Plan) -> int:
+    """How many matches a league plays at most whose first round is ``first``."""
+    # A snapshot is met by every learner, and by everybody else until they are no longer news.
+    later = min(len(config.learners), config.league.opponents) * snapshots_at_most(config) // 2
+    return (len(first.matches) + later) * config.rounds_in_all
 
 
 def _questions(config: Config, first: Plan, acts: float) -> Iterator[Questions]:

@@ -21,6 +21,7 @@ PACKAGES = ("dond_marl", "hints", "league", "partners")
 CONFIGS = sorted(path.name for path in (ROOT / "configs").glob("*.yaml"))
 LEAGUES = [name for name in CONFIGS if name.startswith("league") or name == "pool_ppo.yaml"]
 COMMANDS = {  # of every other config
+    "baselines.yaml": "experiment baselines",
     "bc_config.yaml": "train",
     "distill.yaml": "experiment distill",
     "expert.yaml": "train",
@@ -29,6 +30,7 @@ COMMANDS = {  # of every other config
     "ppo_config.yaml": "train",
     "ppo_fast.yaml": "train",
     "reinforce_config.yaml": "train",
+    "selection.yaml": "experiment baselines",
     "styles.yaml": "experiment styles",
 }
 # Runs several commands of `dond` in one process, which loads PyTorch once: exit code, output and errors of each.

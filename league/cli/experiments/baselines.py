@@ -1,0 +1,82 @@
+"""Compare arms of equal acts over seeds: PPO on a pool, self-play, a league, and who learns nothing, by the benchmark.
+
+Every run has a folder of its own under output_dir. What was stopped goes on with the same command; what is done is
+not done again, so that a second roster costs its games alone.
+
+examples:
+  dond experiment baselines                      # with configs/baselines.yaml, against the roster dev
+  dond experiment baselines --seeds 3 --only pool_ppo --only league
+  dond experiment baselines --against test --results docs/results/baselines.jsonl
+  dond experiment baselines --config configs/selection.yaml
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dond_marl.errors import InputError
+from dond_marl.records.files import write_whole
+from league.cli.shell import FILE, Command, as_called, config_option, console_for_people, say, set_option, whole
+from league.cli.stops import STOPS
+from league.experiments.baselines.settings import BaselinesConfig
+from league.settings.read import load_config
+from partners.rosters import ROSTERS
+
+MOST_WORKERS = 64
+
+
+@click.command(cls=Command, help=__doc__)
+@config_option("baselines.yaml", default="configs/baselines.yaml", help="a YAML file (baselines.yaml)")
+@set_option
+@click.option("--seeds", type=whole(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
+@click.option(
+    "--against", type=click.Choice(ROSTERS), help="the roster to be measured on; comparison.against otherwise"
+)
+@click.option(
+    "--workers", type=whole(1, MOST_WORKERS), default=2, metavar="N", help="runs at a time, a thread each (2)"
+)
+@click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
+@click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
+@click.pass_context
+def command(
+    context: click.Context,
+    config_path: Path,
+    overrides: tuple[str, ...],
+    seeds: int | None,
+    against: str | None,
+    workers: int,
+    only: tuple[str, ...],
+    results: Path | None,
+) -> None:
+    """Train, measure, and print the table."""
+    from league.bench.run import against as opponents_of  # PyTorch is loaded from here on
+    from league.bench.table import leaderboard
+    from league.display.tables import print_section
+    from league.experiments.baselines.measured import acts_section, perform
+    from league.experiments.baselines.plan import jobs_of
+    from league.report.as_markdown import markdown
+
+    given = {"comparison.seeds": seeds, "comparison.against": against}
+    overrides = (*overrides, *(f"{key}={value}" for key, value in given.items() if value is not None))
+    config = load_config(config_path, overrides, BaselinesConfig)
+    names = [arm.name for arm in config.arms]
+    for name in only:
+        if name not in names:
+            raise InputError(f"--only {name}: no arm is called so; there are {', '.join(names)}")
+    folder, comparison = Path(config.output_dir).expanduser(), config.comparison
+    opponents, path = opponents_of([comparison.against]), results or folder / "results.jsonl"
+    jobs = [job for job in jobs_of(config) if not only or job.arm.name in only]
+    say(f"{len(jobs)} runs against the roster {comparison.against}, {workers} at a time, under {folder}")
+    STOPS.word = f"stopped: what is done is kept, and the rest goes on where it was with: {as_called(context)}"
+    done = sorted(perform(jobs, opponents, path, workers, say), key=lambda result: jobs.index(result.job))
+    learned = {result.job.arm.name for result in done}
+    over = comparison.reference if comparison.reference in learned else None
+    report = leaderboard([result.row for result in done if result.row is not None], over)
+    report = report._replace(sections=(*report.sections, acts_section(done, comparison.acts)))
+    for section in report.sections:
+        print_section(console_for_people(), section)
+    table = folder / f"table_{comparison.against}.md"
+    write_whole(table, markdown(report))
+    say(f"written: {path} and {table}")

@@ -1,0 +1,144 @@
+"""What each arm plays: its config at the acts that it may use, and whoever does not learn, by name.
+
+An *act* is what one seat says once, whoever sits there. A learner's own decisions are half of the acts of its practice,
+as seats alternate and both are practiced alike; a league's matches come on top. How many acts a run came to is counted
+as it plays; what is planned here meets that within some per cent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import yaml
+
+from dond_marl.errors import InputError
+from dond_marl.game import Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios.sources import ScenarioSource, open_source
+from dond_marl.yardsticks.metrics import TEN
+from league.evaluation.matches import Terms
+from league.experiments.baselines.settings import BEST_OF_TRAIN, ArmConfig, BaselinesConfig
+from league.rounds.dry_run import matches_in_all, snapshots_at_most
+from league.rounds.planner import first_states, members_of, plan_round
+from league.settings.presets import preset
+from league.settings.read import Config, dump, load_config
+from league.settings.training import TrainConfig
+from league.standings.history import History
+from partners.rosters import TRAIN, roster
+
+ACTS_A_GAME = 5.0  # of both seats, for planning alone: what games of the train roster take
+CHOICE = 256  # train scenarios on which somebody is chosen among others, each in both seats
+
+
+class Job(NamedTuple):
+    """One arm with one seed, everything that it is a function of, and the folder that it is kept in."""
+
+    arm: ArmConfig
+    seed: int
+    folder: Path
+    config: Config | TrainConfig | None  # None: nobody learns
+    occupant: str | None = None  # then who is submitted
+
+    @property
+    def label(self) -> str:
+        return self.arm.name if self.config is None else f"{self.arm.name}, seed {self.seed}"
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what the run is a function of."""
+        what = self.occupant if self.config is None else dump(self.config.portable())
+        return hashlib.sha256(f"{self.arm.pick}\n{what}".encode()).hexdigest()
+
+
+def jobs_of(config: BaselinesConfig) -> list[Job]:
+    """Every arm with every seed, 1 the first; once, where nobody learns. Raises what reading its config raises."""
+    jobs = []
+    for arm in config.arms:
+        folder = Path(config.output_dir).expanduser() / arm.name
+        if arm.occupant is not None:
+            who = best_of_train() if arm.occupant == BEST_OF_TRAIN else arm.occupant
+            jobs.append(Job(arm, 1, folder, None, who))
+            continue
+        seeds = range(1, config.comparison.seeds + 1)
+        jobs += [Job(arm, seed, folder / f"{seed:04d}", _config(arm, seed, config.comparison.acts)) for seed in seeds]
+    return jobs
+
+
+def _config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainConfig:
+    """The settings of an arm with this seed, as long as ``acts`` allow."""
+    assert arm.config is not None
+    path = preset(Path(arm.config))
+    if not _is_league(path):
+        training = load_config(path, (*arm.set, f"training.seed={seed}", "logging.tensorboard=false"), TrainConfig)
+        if training.training.algo == "bc":
+            raise InputError(f"{arm.name}: {path} clones people, who are no arm of equal acts; take another config")
+        if acts is None:
+            return training
+        steps = {"num_train_steps": max(acts // 2, 1)}
+        return training.model_copy(update={"training": training.training.model_copy(update=steps)})
+    unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
+    league: Config = load_config(path, (*arm.set, f"league.seed={seed}", *unmeasured))
+    if not league.learners:
+        raise InputError(f"{arm.name}: nobody learns in {path}; name somebody with occupant instead of config")
+    return league if acts is None else _scaled(league, acts, arm)
+
+
+def _is_league(path: Path) -> bool:
+    """Whether a config is a league's; one that cannot be read is refused by whoever reads it as a training's."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return False
+    return isinstance(data, dict) and bool({"league", "members", "learners"} & data.keys())
+
+
+def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
+    """The same league with decisions a round such that practice, matches and choice together take about ``acts``."""
+    left = acts - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
+    wanted = 2 * config.league.rounds * sum(learner.decisions for learner in config.learners)
+    factor = left / wanted
+    learners = tuple(
+        learner.model_copy(update={"decisions": round(learner.decisions * factor)}) for learner in config.learners
+    )
+    if left <= 0 or not all(learner.decisions for learner in learners):
+        raise InputError(
+            f"{arm.name}: what it plays to choose takes about {acts - left:,} of {acts:,} acts; allow more acts, or "
+            "make its matches smaller with set: [league.block_size=4, league.pairs=0]"
+        )
+    return config.model_copy(update={"learners": learners})
+
+
+def match_acts(config: Config) -> int:
+    """About how many acts the matches of a league take."""
+    with tempfile.TemporaryDirectory() as folder:
+        states = first_states(config, Path(folder))
+        first = plan_round(config, History(members_of(config), config.league.decay), states)
+    return round(matches_in_all(config, first) * 2 * config.league.block_size * ACTS_A_GAME)
+
+
+def choice_acts(config: Config) -> int:
+    """About how many acts it takes to choose among a main and its snapshots; a gate may let fewer of them pass."""
+    candidates = 1 + snapshots_at_most(config.model_copy(update={"learners": config.learners[:1]}))
+    return round(candidates * len(config.members) * 2 * CHOICE * ACTS_A_GAME)
+
+
+def best_of_train() -> str:
+    """The spec of the member of the train roster that scores most against all others of it, both seats, split train."""
+    members = roster(TRAIN)
+    source = open_source("lewis", split="train")
+    some = source.block(0, 0, CHOICE)
+    terms = Terms(ScenarioSource(source.name, source.split, some, source.max_count), some, Rules())
+    points = np.full((len(members), len(members)), np.nan)
+    for place, member in enumerate(members):
+        for other in range(place):
+            for games, (own, theirs) in zip(
+                terms.games((seat_occupant(member),) * 2, seat_occupant(members[other])), ((0, 1), (1, 0)), strict=True
+            ):
+                shares = (games.scores / np.maximum(some.wholes, 1)).mean(axis=0) * TEN / 2
+                points[place, other] = np.nansum([points[place, other], shares[own]])
+                points[other, place] = np.nansum([points[other, place], shares[theirs]])
+    return members[int(np.nanmean(points, axis=1).argmax())]
