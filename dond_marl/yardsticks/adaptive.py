@@ -130,6 +130,14 @@ class Pool:
         start = np.append(np.flatnonzero(fresh), len(group))
         return Belief(context[order][start[:-1]], start, automaton.first[mind[order]]), np.zeros(len(self.points))
 
+    def told_at_once(self) -> Doubles:
+        """What each context could have of each mind, if it were told before its first act, ``[C, M]`` points of ten."""
+        automaton, left = self.automaton, self.automaton.rules.max_turns - self.automaton.seat
+        if left not in self._told:
+            return np.zeros_like(self.chances)
+        worth: Doubles = self._told[left][np.maximum(automaton.first, 0)].T * (automaton.first >= 0)
+        return worth
+
     def _solve(self) -> Doubles:
         automaton, left = self.automaton, self.automaton.rules.max_turns - self.automaton.seat
         first, values = self.beginning()

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dond_marl.game import Act, Rules
-from dond_marl.seats import NO_ACT_YET, Doubles, Int8s, Partner, Turns
+from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns
 from dond_marl.yardsticks.beliefs import Beliefs, beliefs
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_of
@@ -140,18 +140,21 @@ def check_odds(partner: Partner, rules: Rules) -> None:
         )
 
 
-def upper_bound(odds: Odds, seat: int) -> float:
-    """No response is worth more: the seat is told the partner's values after its first act of choice."""
+def upper_bound(odds: Odds, seat: int, among: Bools | None = None) -> float:
+    """No response is worth more: the seat is told the partner's values after its first act of choice.
+
+    ``among[C, K]``: only the games against these types count, the others pay nothing: a bound for a part of the games.
+    """
     contexts, first = odds.contexts, odds.rules.max_turns - seat
     if odds.rules.max_turns == 1:
         return 0.0
-    every = np.arange(contexts.size)
+    every, counted = np.arange(contexts.size), np.ones_like(contexts.weights) if among is None else among
     if seat == 0:
-        worth = np.einsum("chk,ck->ch", odds.informed(first)[0], contexts.weights)
+        worth = np.einsum("chk,ck->ch", odds.informed(first)[0], contexts.weights * counted)
         return float(worth.max(axis=1) @ contexts.shares)
     opening, total = odds.opening(), np.zeros(contexts.size)
     for offer in range(2 * odds.width):
-        weights, claim = opening[:, offer], np.full(contexts.size, offer % odds.width)
+        weights, claim = opening[:, offer] * counted, np.full(contexts.size, offer % odds.width)
         total += best_by_value(odds, every, weights, claim, first)[0]
     return float(total @ contexts.shares)
 

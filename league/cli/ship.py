@@ -1,4 +1,4 @@
-"""Renew files that the package ships, from a checkout: the trained expert, the ladders' best responses."""
+"""Renew files that the package ships, from a checkout: the trained expert, the references of partners."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from pathlib import Path
 
 import click
 
+from dond_marl.game import SEATS
+from dond_marl.yardsticks.adaptive import EFFORT
 from league.cli.shell import FILE, Command, Group, Renamed, say
-from league.standings.best_response_values import STORED, store
+from league.standings.references import STORED as REFERENCES
+from league.standings.references import Reference
 from partners.network.pair import CheckpointError
 from partners.network.saved import EXPERT
+from partners.rosters import ROSTERS
 
 
 @click.group(cls=Group, help=__doc__)
@@ -39,21 +43,44 @@ def expert(run: Path, out: Path) -> None:
 
 
 @command.command(cls=Command)
+@click.argument("partners", nargs=-1, metavar="[PARTNER]...")
 @click.option(
-    "--out",
-    "--target",
-    cls=Renamed,
-    type=FILE,
-    default=STORED,
-    metavar="FILE",
-    help="where to write them (the package)",
+    "--roster",
+    "rosters",
+    type=click.Choice(ROSTERS),
+    multiple=True,
+    help="whose members to take; by default all three, and every occupant that needs no parameters",
 )
-def responses(out: Path) -> None:
-    """Compute what the exact best response to every occupant of the catalogue earns, and store it for the ladders.
+@click.option("--again", is_flag=True, help="compute those too that are there and whose partner plays as it did")
+@click.option(
+    "--effort",
+    type=click.IntRange(min=1),
+    default=EFFORT,
+    show_default=True,
+    help="beliefs that are looked at for one turn and pool; beyond that an upper bound is stored",
+)
+@click.option("--out", type=FILE, default=REFERENCES, metavar="FILE", help="the file to add to (the package's)")
+def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool, effort: int, out: Path) -> None:
+    """Compute what could be had against partners: exact best responses, or upper bounds that no policy exceeds.
+
+    Each is stored as soon as it is known, so that the command can be stopped and goes on where it was. Those that take
+    long come last.
 
     examples:
-      dond ship responses
+      dond ship references
+      dond ship references --roster test
+      dond ship references "boulware(exponent=2)" --out mine.json
     """
-    for name, (first, second) in store(out).items():
-        say(f"{name:24} {first:6.3f} as seat_0, {second:6.3f} as seat_1")
+    from league.evaluation.reference_values import ship_references, shipped_for
+
+    ship_references(shipped_for(partners, rosters), out, again=again, effort=effort, tell=_tell)
     say(f"written: {out}")
+
+
+def _tell(name: str, reference: Reference) -> None:
+    for seat, side in zip(SEATS, reference.seats, strict=True):
+        if side is None:
+            say(f"{name:40} as {seat}: nothing is certain")
+            continue
+        value = f"{side.high:6.3f}" if side.exact else f"at most {side.high:6.3f}, earned {side.low:6.3f}"
+        say(f"{name:40} as {seat}: {value} ({side.how}, {side.seconds:.0f} s)")

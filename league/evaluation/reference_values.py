@@ -1,0 +1,204 @@
+"""Computing references: the best response to a partner, played over the whole legal space, or a certified bound.
+
+An exact response plays every scenario once, so that what it earns in a part of the scenarios is a sum over that part's
+games. Where the response is not exact the reference is an upper bound: the seat is told more than it can know
+(:mod:`dond_marl.yardsticks.odds`, :mod:`dond_marl.yardsticks.adaptive`), in each part by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from dond_marl.game import Rules
+from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import Scenarios, lewis_space
+from dond_marl.scenarios.views import PARTS, parts
+from dond_marl.seats import Doubles, Partner, costs_to_ask
+from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
+from dond_marl.yardsticks.automata import personas_of
+from dond_marl.yardsticks.best_response import OutOfReach
+from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
+from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.yardsticks.odds import Odds, has_odds, upper_bound
+from league.standings.references import (
+    PRIOR,
+    STORED,
+    Reference,
+    Side,
+    fingerprint_of,
+    reference_of,
+    stored_references,
+    write_references,
+)
+from partners.best_response import BestResponse
+from partners.catalogue import PARTNERS
+from partners.llm.local.model_cache import cache_folder
+from partners.provenance import identity
+from partners.rosters import ROSTERS, roster
+
+REPLICATES = 4  # games of each scenario where a partner gambles
+RULES = Rules()
+
+
+def reference_to(partner: Partner, *, effort: int = EFFORT) -> Reference:
+    """What could have been had against ``partner`` in each seat; ``effort`` bounds what is looked at for a pool."""
+    if costs_to_ask(partner.traits):
+        return Reference((None, None), "")
+    first, second = (_side(partner, seat, effort) for seat in (0, 1))
+    return Reference((first, second), fingerprint_of(partner))
+
+
+def known_reference(spec: Spec, *, effort: int = EFFORT) -> Reference:
+    """The reference for any occupant: the package's, the user's own, or computed now and kept in the user's cache."""
+    own = cache_folder() / "references.json"
+    found = reference_of(spec, own)
+    if found is None:
+        found = reference_to(seat_occupant(spec), effort=effort)
+        write_references(own, {**stored_references(own), identity(spec): found})
+    return found
+
+
+def ship_references(
+    specs: Iterable[Spec],
+    target: Path = STORED,
+    *,
+    again: bool = False,
+    effort: int = EFFORT,
+    tell: Callable[[str, Reference], None] = lambda *_: None,
+) -> None:
+    """Compute the references for ``specs`` and add each to ``target`` as soon as it is known.
+
+    Those that are there already and whose partner still plays as it did are left as they are, unless ``again``.
+    """
+    for spec in specs:
+        name, partner = identity(spec), seat_occupant(spec)
+        held = stored_references(target).get(name)
+        if held is None or again or held.fingerprint != fingerprint_of(partner):
+            held = reference_to(partner, effort=effort)
+            write_references(target, {**stored_references(target), name: held})
+        tell(name, held)
+
+
+def shipped_for(partners: Iterable[Spec], rosters: Iterable[str] = ()) -> list[Spec]:
+    """Whom the package ships references for: the given ones, else all rosters and the catalogue; the quickest first."""
+    chosen, named = list(partners), list(rosters)
+    if not chosen and not named:
+        named, chosen = list(ROSTERS), _alone()
+    every: dict[str, Spec] = {}
+    for spec in [*chosen, *(member for name in named for member in roster(name))]:
+        every.setdefault(identity(spec), spec)
+    return sorted(every.values(), key=lambda spec: not seat_occupant(spec).traits.memoryless)
+
+
+def _alone() -> list[Spec]:
+    """Every occupant of the catalogue that needs no parameters and can be asked freely."""
+    found: list[Spec] = []
+    for name in PARTNERS:
+        try:
+            free = not costs_to_ask(seat_occupant(name).traits)
+        except OccupantNameError:  # it needs parameters
+            continue
+        if free:
+            found.append(name)
+    return found
+
+
+def _side(partner: Partner, seat: int, effort: int) -> Side | None:
+    began = time.process_time()
+    try:
+        if has_minds(partner, RULES):
+            exact, how, low, high, bounds = _followed(partner, seat, effort)
+        elif has_odds(partner, RULES):
+            exact, how, low, high, bounds = _by_odds(partner, seat)
+        else:
+            return None
+    except OutOfReach:
+        return None
+    which = parts(lewis_space(), seat)
+    means = tuple(float(low[which == part].mean()) for part in range(len(PARTS)))
+    return Side(
+        exact,
+        how,
+        float(low.mean()),
+        float(low.mean()) if exact else max(high, float(low.mean())),
+        (means[0], means[1], means[2]),
+        (means[0], means[1], means[2]) if exact else (bounds[0], bounds[1], bounds[2]),
+        time.process_time() - began,
+    )
+
+
+def _followed(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doubles, float, list[float]]:
+    """Pool by pool: what the response earns in each scenario, and the bounds over all and by part."""
+    space, which = lewis_space(), parts(lewis_space(), seat)
+    _, pool_of = np.unique(space.counts, axis=0, return_inverse=True)
+    earned, told = np.zeros(space.size), np.zeros(space.size)
+    total, exact = 0.0, True
+    for pool in range(int(pool_of.max()) + 1):
+        rows = np.flatnonzero(pool_of.reshape(-1) == pool)
+        table = Scenarios(*(array[rows] for array in space))
+        contexts = contexts_in(table, seat)
+        game = Adaptive(partner, contexts, seat, RULES, PRIOR, effort=effort)
+        value, sure = game.value()
+        total, exact = total + value * len(rows), exact and sure
+        response = BestResponse(partner, contexts)
+        response.follow(game)
+        for chance, who in personas_of(partner) or ():
+            earned[rows] += chance * _earned(response, who, table, seat, 0)
+        told[rows] = _told(game, table, seat)
+    bounds = [float(told[which == part].mean()) for part in range(len(PARTS))]
+    return exact, "expectimax over beliefs" if exact else "told in the end", earned, total / space.size, bounds
+
+
+def _told(game: Adaptive, table: Scenarios, seat: int) -> Doubles:
+    """What the seat could have in each scenario of one pool, if it were told who sits opposite, ``[N]``."""
+    pool = game.pool(0)
+    worth = pool.told_at_once() * pool.chances
+    mine, theirs = table.utilities[:, seat], table.utilities[:, 1 - seat]
+    views = pool.automaton.views.utilities
+    context = (pool.own.utilities[None] == mine[:, None]).all(axis=2).argmax(axis=1)
+    view = (views[None] == theirs[:, None]).all(axis=2).argmax(axis=1)
+    personas = np.arange(len(game.personas))[:, None] * len(views)
+    of_view = pool.chances[context, personas + view].sum(axis=0)
+    told: Doubles = worth[context, personas + view].sum(axis=0) / of_view
+    return told
+
+
+def _by_odds(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, list[float]]:
+    space, which = lewis_space(), parts(lewis_space(), seat)
+    contexts = contexts_in(space, seat)
+    odds = Odds(partner, contexts, RULES, PRIOR)
+    part_of = _part_of(contexts, space, seat)
+    bounds = []
+    for part in range(len(PARTS)):
+        bounds.append(upper_bound(odds, seat, part_of == part) * space.size / int((which == part).sum()))
+    response = BestResponse(partner, contexts)
+    games = [_earned(response, partner, space, seat, number) for number in range(REPLICATES)]
+    return False, "told after its first act", np.mean(games, axis=0), upper_bound(odds, seat), bounds
+
+
+def _part_of(contexts: Contexts, space: Scenarios, seat: int) -> Index:
+    """The part in which a seat's context meets each type, ``[C, K]``; -1 where it does not."""
+    part = parts(space, seat)
+    place: dict[bytes, int] = {}
+    for row in range(space.size):
+        view = space.counts[row].tobytes() + space.utilities[row, seat].tobytes()
+        place[view + space.utilities[row, 1 - seat].tobytes()] = int(part[row])
+    found = np.full(contexts.types.shape, -1, dtype=np.int64)
+    for context, kind in zip(*np.nonzero(contexts.weights), strict=True):
+        view = contexts.own.counts[context].tobytes() + contexts.own.utilities[context].tobytes()
+        theirs = contexts.theirs.utilities[contexts.types[context, kind]]
+        found[context, kind] = place[view + theirs.tobytes()]
+    return found
+
+
+def _earned(response: Partner, partner: Partner, table: Scenarios, seat: int, number: int) -> Doubles:
+    """What the response earns in each scenario, ``[N]`` points of ten."""
+    pair = (response, partner) if seat == 0 else (partner, response)
+    games = rollout(pair, table, RULES, seed=0, index=(number, seat), prior=PRIOR)
+    points: Doubles = points_of_ten(games.scores, table.wholes)[:, seat]
+    return points
