@@ -50,10 +50,11 @@ class Considered(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Rosters, and everybody who was considered for them, in that order."""
+    """Rosters, and how near those who were taken for them and those who were refused are to others."""
 
     rosters: Rosters
-    considered: list[Considered]
+    admitted: list[Considered]  # as the whole rosters stand
+    refused: list[Considered]  # in the order in which they were considered
 
 
 def roles_of(families: Families, seed: int = SEED) -> dict[str, Role]:
@@ -95,14 +96,12 @@ def draw(
     order = [sorted(families)[place] for place in generator(seed, "order of families").permutation(len(families))]
     lots = {family: candidates(families, family, seed) for family in families}
     members: dict[str, list[str]] = {name: [] for name in ROSTERS}
-    compared, considered = Compared(), []
+    compared, refused = Compared(), []
 
     def fill(roster: str, most: int, of: Sequence[str], *, defaults: bool = False) -> None:
         """Take the next of each family with one of the roles ``of`` in turn, until the roster has ``most``."""
         waiting = {
-            name: iter(lots[name][:1] if defaults else _unused(lots[name], members))
-            for name in order
-            if roles[name] in of
+            name: _unused(lots[name][:1] if defaults else lots[name], members) for name in order if roles[name] in of
         }
         while waiting and len(members[roster]) < most:
             for family in list(waiting):
@@ -111,11 +110,11 @@ def draw(
                 taken = False
                 for candidate in waiting[family]:
                     found = compared.considered(candidate, roster, members)
-                    considered.append(found)
                     tell(found)
                     if taken := not found.reason:
                         members[roster].append(candidate)
                         break
+                    refused.append(found)
                 if not taken:
                     del waiting[family]
 
@@ -129,7 +128,8 @@ def draw(
     lists = {name: tuple(sorted(members[name])) for name in ROSTERS}
     values = {family: {name: tuple(of) for name, of in families[family].items()} for family in sorted(families)}
     hashes = {name: hash_of(lists[name]) for name in ROSTERS}
-    return Drawn(Rosters(seed, values, dict(roles), lists, hashes), considered)
+    rosters = Rosters(seed, values, dict(roles), lists, hashes)
+    return Drawn(rosters, compared.admissions(lists), refused)
 
 
 def _unused(lot: Sequence[str], members: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -165,6 +165,10 @@ class Compared:
         train = self.nearest(member, [other for other in members[TRAIN] if other != member])
         among = max([*everybody, train, self.nearest(member, beside)], key=lambda near: near[1])
         return Considered(member, roster, "; ".join(reasons), train, among)
+
+    def admissions(self, members: Mapping[str, Sequence[str]]) -> list[Considered]:
+        """Every member of every roster, considered for it anew: a reason is a member that should not be there."""
+        return [self.considered(member, roster, members) for roster in ROSTERS for member in members[roster]]
 
     def nearest(self, member: str, others: Sequence[str]) -> tuple[str, float]:
         """Who of ``others`` does most often what ``member`` does, the first by name of equals, and the share."""
