@@ -6,10 +6,11 @@ Everybody is named by one text, the identity that :mod:`partners.provenance` mak
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 ITSELF = ""  # in a past: whoever the past is of
 MET, THROUGH, DESCENDS, UNKNOWN = "met", "met_through", "descends_from", "met_unknown"
+NO_PLACE = -1  # in met_through, which holds of everybody in met the place there of who met them: whoever the note is of
 KEYS = (MET, THROUGH, DESCENDS, UNKNOWN)  # of a note
 
 
@@ -60,10 +61,11 @@ class Ancestry(NamedTuple):
 
     def note(self) -> dict[str, Any]:
         """What a checkpoint notes of it, as plain JSON values; :func:`past_in` reads it back."""
-        indirect = {identity: by for identity, by in sorted(self.through.items()) if by != ITSELF}
+        met = self.met
+        place = {identity: number for number, identity in enumerate(met)}
         return {
-            MET: list(self.met),
-            THROUGH: indirect,
+            MET: list(met),
+            THROUGH: [place.get(self.through[identity], NO_PLACE) for identity in met],
             DESCENDS: list(self.descends_from),
             UNKNOWN: list(self.unknown),
         }
@@ -82,13 +84,14 @@ NOT_KNOWN = Ancestry({}, unknown=(ITSELF,))
 
 def past_in(note: Mapping[str, Any]) -> Ancestry:
     """The past that a checkpoint's note holds; of one without, it is not known."""
-    met, parents, unknown = (note.get(key) for key in (MET, DESCENDS, UNKNOWN))
-    through = note.get(THROUGH, {})
-    if not isinstance(through, Mapping) or not all(map(_is_texts, (met, parents, unknown, list(through.values())))):
+    met, through, parents, unknown = (note.get(key) for key in KEYS)
+    if not (_is_texts(met) and _is_texts(parents) and _is_texts(unknown) and isinstance(through, list)):
         return NOT_KNOWN
-    assert met is not None and parents is not None and unknown is not None
-    return Ancestry({**dict.fromkeys(met, ITSELF), **through}, tuple(sorted(parents)), tuple(sorted(unknown)))
+    if len(through) != len(met) or not all(type(place) is int and NO_PLACE <= place < len(met) for place in through):
+        return NOT_KNOWN
+    by = {name: met[place] if place >= 0 else ITSELF for name, place in zip(met, through, strict=True)}
+    return Ancestry(by, tuple(sorted(parents)), tuple(sorted(unknown)))
 
 
-def _is_texts(value: object) -> bool:
+def _is_texts(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)

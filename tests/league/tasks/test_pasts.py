@@ -1,0 +1,281 @@
+"""Whom learners have met, from the settings to every file that training writes, and from file to file after that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dond_marl.occupants import parse_spec
+from league.experiments.distill import DistillConfig
+from league.experiments.hints.settings import ExperimentConfig
+from league.experiments.styles.settings import StylesConfig
+from league.ledger.export import past_of_blob
+from league.ledger.ledger import Ledger
+from league.settings.read import Config, load_config
+from league.settings.training import HintsConfig, TrainConfig
+from league.tasks.blobs import read_blob
+from league.tasks.pasts import learner_identity, past_of_learner, past_of_training, pasts_of_league
+from partners.ancestry import ITSELF, KEYS, Ancestry, past_in
+from partners.llm.prompt import load_template
+from partners.llm.student.distill import distill
+from partners.llm.student.recipe import CARD, Games, Recipe, StudentSettings
+from partners.llm.student.recipe import ITSELF as THE_TEACHER
+from partners.network.checkpoint import load_checkpoint, save_checkpoint
+from partners.provenance import ProvenanceError, ancestry, identity, known, of_test_in, refuse_past
+from partners.rosters import TEST, roster
+from tests.command import dond, in_process
+
+ROOT = Path(__file__).resolve().parents[3]
+CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
+SMALL = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=2, batch=8)
+LEAGUE = """
+env: {scenarios: lewis, split: train, max_turns: 4}
+league: {seed: 3, rounds: 2, block_size: 8, evaluate: false}
+members: [MEMBERS]
+gate: [pushover]
+heldout: [stubborn]
+training: {hidden: [8], rollout: 2, num_envs: 8, minibatch: 16, epochs: 1}
+learners:
+  - {name: main, decisions: 40, snapshot_every: 1}
+  - {name: other, decisions: 40, snapshot_every: 0BEGINNING}
+stages:
+  - {name: whispers, rounds: 1, learners: {other: {hints: {mode: expert, expert: linear}}}}
+  - {name: league}
+logging: {output_dir: "FOLDER", tensorboard: false}
+"""
+TRAINING = """
+env: {scenarios: lewis, split: train, max_turns: 4, partner: "PARTNER"}
+training: {rollout: 2, num_envs: 8, minibatch: 16, epochs: 1, hidden: [8], num_train_steps: STEPS}
+logging: {output_dir: "FOLDER", tensorboard: false, save_every: 40}
+"""
+
+
+def league(folder: Path, members: str = "heuristic, random", beginning: str = "") -> Path:
+    """The settings of a small league that keeps its runs in ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = LEAGUE.replace("MEMBERS", members).replace("BEGINNING", beginning).replace("FOLDER", str(folder))
+    (folder / "league.yaml").write_text(written)
+    return folder / "league.yaml"
+
+
+def training(folder: Path, partner: str, steps: int = 40) -> Path:
+    """The settings of a small training that keeps its runs in ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = TRAINING.replace("PARTNER", partner).replace("STEPS", str(steps)).replace("FOLDER", str(folder))
+    (folder / "training.yaml").write_text(written)
+    return folder / "training.yaml"
+
+
+def member_of_test() -> str:
+    return roster(TEST)[0]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory) -> Path:
+    """The run folder of a small league."""
+    folder = tmp_path_factory.mktemp("played")
+    assert dond("league", "--config", league(folder), "--quiet") == 0
+    return folder / "0001"
+
+
+@pytest.fixture(scope="module")
+def snapshot(played, tmp_path_factory) -> str:
+    """A snapshot of that league's main, as a checkpoint."""
+    path = tmp_path_factory.mktemp("snapshot") / "main.json"
+    assert dond("league", "export", "--run", played, "--member", "main@1", "--out", path) == 0
+    return f"checkpoint(path={str(path)!r})"
+
+
+# ---------------------------------------------------------------- what ships
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_nobody_who_learns_by_a_shipped_config_meets_the_test_roster(path):
+    for name, past in _pasts(path).items():
+        refuse_past(past, name)
+
+
+def test_what_ships_has_met_nobody_of_the_test_roster_and_says_whom_it_met():
+    for artefact in ("expert", "llm(provider=hf)"):
+        past = ancestry(artefact)
+        refuse_past(past, artefact)
+        assert past.unknown == () and len(past.met) > 10
+
+
+def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
+    """Of everybody who learns by a config, or by those that it names."""
+    keys = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if "arms" in keys:
+        named = [arm for arm in keys["arms"] if "config" in arm]
+        every = {arm["name"]: _pasts(path.parent / arm["config"], arm.get("set", ())) for arm in named}
+        return {f"{arm}: {name}": past for arm, pasts in every.items() for name, past in pasts.items()}
+    if "teacher" in keys:
+        return {"the student": load_config(path, overrides, DistillConfig).recipe().past()}
+    if "experiment" in keys:
+        experiment = load_config(path, overrides, ExperimentConfig)
+        hints = [experiment.hints.model_copy(update={"mode": mode}) for mode in experiment.experiment.modes]
+        return {each.mode: _learner(experiment, each) for each in hints}
+    if "comparison" in keys:
+        return {"the learner": _learner(load_config(path, overrides, StylesConfig))}
+    if "league" in keys:
+        league = load_config(path, overrides)
+        pasts = pasts_of_league(league)
+        met = {identity(member.spec) for member in (*league.members, *league.gate)}
+        assert all(met <= set(past.met) for past in pasts.values())
+        return pasts
+    return {"the learner": past_of_training(load_config(path, overrides, TrainConfig))}
+
+
+def _learner(config: ExperimentConfig | StylesConfig, hints: HintsConfig | None = None) -> Ancestry:
+    return past_of_learner(config.env.partner, config.training.init_from, hints)
+
+
+# ---------------------------------------------------------------- from settings to files
+
+
+def test_a_learner_of_a_league_has_met_all_of_it_but_those_held_out(played):
+    config = load_config(played.parent / "league.yaml")
+    main, other = (learner_identity(config, name) for name in ("main", "other"))
+    fixed = {identity(spec) for spec in ("heuristic", "random", "pushover", "linear")}
+    with Ledger(played / "ledger.sqlite") as ledger:
+        blobs = {name: state.blob for name, state in [*ledger.states().items(), *ledger.states(-1).items()]}
+        blobs |= {member.name: member.blob for member in ledger.members() if member.blob}
+    notes = {name: read_blob(played / "blobs", blob).about for name, blob in blobs.items()}
+    assert {name: set(notes[name]["met"]) for name in ("main", "main@1", "other")} == {
+        "main": fixed | {other}, "main@1": fixed | {other}, "other": fixed | {main}
+    }  # fmt: skip
+    assert past_in(notes["main"]).path(identity("linear")) == (other, identity("linear"))  # who whispered to the other
+    assert past_in(notes["main"]) == pasts_of_league(config)["main"]
+
+
+def test_an_exported_member_notes_the_league_that_it_comes_from(played, snapshot):
+    config = load_config(played.parent / "league.yaml")
+    past = ancestry(snapshot)
+    assert past.descends_from == (learner_identity(config, "main"),) and past.unknown == ()
+    assert {identity(spec) for spec in ("heuristic", "random", "pushover", "linear")} < set(past.met)
+    assert identity("stubborn") not in past.met
+
+
+@pytest.mark.parametrize(("name", "words"), [("nobody", "it has main, other, main@1"), ("heuristic", "it has main")])
+def test_only_who_learned_is_exported(played, tmp_path, name, words):
+    refused = in_process("league", "export", "--run", played, "--member", name, "--out", tmp_path / "a.json")
+    assert refused.returncode == 2 and words in refused.stderr and not (tmp_path / "a.json").exists()
+
+
+def test_the_same_league_elsewhere_writes_the_same_bytes(played, tmp_path):
+    assert dond("league", "--config", league(tmp_path / "elsewhere"), "--quiet") == 0
+    here, there = (sorted((run / "blobs").iterdir()) for run in (played, tmp_path / "elsewhere" / "0001"))
+    assert [path.name for path in here] == [path.name for path in there]
+    assert all(str(tmp_path).encode() not in path.read_bytes() for path in there)
+
+
+def test_a_training_notes_its_partner_and_what_it_began_as(snapshot, tmp_path):
+    settings = training(tmp_path, "mixture(of=['nice', 'linear'])")
+    assert (
+        dond("train", "--config", settings, "--set", f"training.init_from={snapshot}", "--hint", "random", "--quiet")
+        == 0
+    )
+    (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
+    past = ancestry(f"checkpoint(path={str(path)!r})")
+    assert identity(snapshot) in past.descends_from and past.unknown == ()
+    assert {identity("nice"), identity("mixture(of=['nice', 'linear'])"), *ancestry(snapshot).met} < set(past.met)
+
+
+def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_not_known(tmp_path):
+    assert dond("train", "--config", training(tmp_path, "nice"), "--quiet") == 0
+    (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
+    weights = load_checkpoint(path)
+    save_checkpoint(path, weights.tensors, {key: value for key, value in weights.about.items() if key not in KEYS})
+    settings = tmp_path / "0001" / "config.yaml"
+    settings.write_text(settings.read_text().replace("num_train_steps: 40", "num_train_steps: 120"))
+    assert dond("train", "--resume", tmp_path / "0001", "--quiet") == 0
+    *_, last = sorted((tmp_path / "0001" / "checkpoints").glob("*.json"))
+    past = ancestry(f"checkpoint(path={str(last)!r})")
+    assert last != path and past.unknown == (ITSELF,) and identity("nice") in past.met
+
+
+def test_a_league_of_an_older_version_is_known_by_its_settings_but_not_by_its_files(played, snapshot, tmp_path):
+    without_note = {"layout": "base"}
+    config = load_config(played.parent / "league.yaml")
+    assert past_of_blob(without_note, config, "main").met == ancestry(snapshot).met
+    named = f"heuristic, {json.dumps(snapshot)}"
+    config = load_config(league(tmp_path, named))
+    past = past_of_blob(without_note, config, "main")
+    (unknown,) = past.unknown
+    assert parse_spec(unknown)[0] == "checkpoint" and identity("heuristic") in past.met
+
+
+# ---------------------------------------------------------------- from file to file
+
+
+def test_from_a_league_to_its_snapshot_to_a_student_nobody_is_forgotten(snapshot, tmp_path):
+    games = (Games("nice", 0.1, number=20), Games(THE_TEACHER, 0.0, number=20))
+    recipe = Recipe(teacher=snapshot, games=games, max_turns=4, student=SMALL)
+    card = distill(recipe, load_template(), tmp_path / "student", lambda line: None)
+    assert json.loads((tmp_path / "student" / CARD).read_text())["met"] == card["met"]
+    student = f"llm(provider=hf, model={str(tmp_path / 'student')!r})"
+    past = ancestry(student)
+    assert past.unknown == () and identity(snapshot) in past.descends_from
+    assert {identity(spec) for spec in ("nice", "heuristic", "random", "pushover", "linear")} < set(past.met)
+    assert str(tmp_path) not in identity(student) and str(tmp_path) not in json.dumps(past.note())
+    # The league's main, its snapshot, the student: whoever meets the student has met whom the main met.
+    with pytest.raises(ProvenanceError, match=r"main <- llm <- checkpoint \w{12} <- main <- pushover, which"):
+        refuse_past(Ancestry({}).meets([known(student)]), "main", ["pushover"])
+    assert of_test_in(past, ["stubborn"]) == []
+
+
+# ---------------------------------------------------------------- what is refused, before anything is written
+
+
+def test_a_training_that_would_meet_the_test_roster_is_refused(tmp_path):
+    for partner in (member_of_test(), f"mixture(of=['nice', {member_of_test()!r}])"):
+        settings = training(tmp_path, "nice")
+        refused = in_process("train", "--config", settings, "--set", f"env.partner={partner}")
+        assert refused.returncode == 2 and f"{member_of_test()}, which is in the roster test" in refused.stderr
+        assert "the learner <- " in refused.stderr and sorted(tmp_path.iterdir()) == [settings]
+
+
+def test_a_league_that_would_meet_the_test_roster_is_refused_whichever_way_leads_there(tmp_path):
+    member = member_of_test()
+    ways = {
+        "members": league(tmp_path / "members", f"nice, {json.dumps(member)}"),
+        "gate": league(tmp_path / "gate"),
+        "hinter": league(tmp_path / "hinter"),
+        "inside": league(tmp_path / "inside", json.dumps(f"best_response(to={member!r})")),
+    }
+    ways["gate"].write_text(ways["gate"].read_text().replace("gate: [pushover]", f"gate: [{json.dumps(member)}]"))
+    ways["hinter"].write_text(ways["hinter"].read_text().replace("expert: linear", f"expert: {json.dumps(member)}"))
+    for way, settings in ways.items():
+        refused = in_process("league", "--config", settings)
+        assert refused.returncode == 2 and "is in the roster test" in refused.stderr, way
+        assert ("main <- " in refused.stderr) == (way in ("hinter", "inside")), (
+            way
+        )  # the others are named with their line
+        assert list(settings.parent.iterdir()) == [settings], way
+
+
+def test_a_league_may_hold_the_test_roster_out(tmp_path):
+    settings = league(tmp_path)
+    settings.write_text(settings.read_text().replace("heldout: [stubborn]", "heldout: test"))
+    config = load_config(settings)
+    assert isinstance(config, Config) and [member.spec for member in config.heldout] == list(roster(TEST))
+    for name, past in pasts_of_league(config).items():
+        refuse_past(past, name)
+
+
+def test_a_teacher_whose_ancestor_met_the_test_roster_is_refused_before_a_student_is_made(snapshot, tmp_path):
+    weights = load_checkpoint(Path(parse_spec(snapshot)[1]["path"]))
+    tainted = past_in(weights.about).meets([known(member_of_test())])
+    save_checkpoint(tmp_path / "tainted.json", weights.tensors, {**weights.about, **tainted.note()})
+    teacher = f"checkpoint(path={str(tmp_path / 'tainted.json')!r})"
+    with pytest.raises(ProvenanceError, match=r"the student <- checkpoint \w{12} <- .*which is in the roster test"):
+        distill(Recipe(teacher=teacher, games=(Games("nice", 0.1, number=4),), student=SMALL), load_template(),
+                tmp_path / "student", lambda line: None)  # fmt: skip
+    assert not (tmp_path / "student").exists()
+    beginning = f", init_from: {json.dumps(teacher)}"
+    refused = in_process("league", "--config", league(tmp_path / "runs", beginning=beginning))
+    assert refused.returncode == 2 and "main <- other <- checkpoint" in refused.stderr
