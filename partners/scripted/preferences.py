@@ -20,6 +20,7 @@ from partners.scripted.menu import NEVER, ONE, favourite, menu, own_shares, shar
 from partners.scripted.offers import answer, offered, on_the_table, progress, whole
 
 _UNIT = 1 << 10  # the whole of a weight
+_ROUNDED = 16 * _UNIT  # sums of shares that differ by less than this are equal: each was rounded
 
 Shares = NDArray[np.int64]
 
@@ -55,7 +56,7 @@ class SocialValue:
         gift = self._worth(
             offered(turns).astype(np.int64) * ONE // np.maximum(wholes, 1), share_of_offer(turns, values)
         )
-        return answer(on_the_table(turns) & (gift >= self.accept_ratio * best), claim)
+        return answer(on_the_table(turns) & (gift + _ROUNDED >= self.accept_ratio * best), claim)
 
     def summary(self, turns: Turns) -> Shares:
         """What it remembers: how often the partner has claimed, and how many of each item in all, ``[B, 4]``."""
@@ -99,7 +100,7 @@ class InequityAverse:
         claim, best = favourite(splits, np.where(self._worth(left, own) >= 0, self._worth(own, left), NEVER))
         share = offered(turns).astype(np.int64) * ONE // np.maximum(wholes, 1)
         gift = self._worth(share, share_of_offer(turns, values))
-        return answer(on_the_table(turns) & (gift >= (1 - progress(turns)) * np.maximum(best, 0)), claim)
+        return answer(on_the_table(turns) & (gift + _ROUNDED >= (1 - progress(turns)) * np.maximum(best, 0)), claim)
 
     def summary(self, turns: Turns) -> Shares:
         """What it remembers: how often the partner has claimed, and how many of each item in all, ``[B, 4]``."""
