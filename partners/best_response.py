@@ -44,12 +44,6 @@ class BestResponse:
             check_odds(self.to, Rules())
         self._memory: dict[tuple[Rules, str, bool], _Memory] = {}
 
-    def follow(self, game: Adaptive) -> None:
-        """Play a game that is solved already, under its rules, prior and contexts, instead of solving it again."""
-        memory = _Memory(self.to, game.rules, game.prior, None, revealed=False)
-        memory.take(_Tracking(self.to, game.rules, game.contexts, game.prior, game))
-        self._memory[game.rules, game.prior, False] = memory
-
     def __repr__(self) -> str:
         return f"BestResponse(to={self._name!r})"
 
@@ -94,13 +88,6 @@ class _Memory:
         self.places: dict[bytes, tuple[int, int]] = {}  # of a view: which mind, which of its contexts
         if contexts is not None and not revealed:
             self._learn(contexts, np.hstack([contexts.own.counts, contexts.own.utilities]))
-
-    def take(self, mind: _Tracking) -> None:
-        """A mind that knows its contexts already."""
-        own = mind.contexts.own
-        for place, view in enumerate(np.hstack([own.counts, own.utilities])):
-            self.places[view.tobytes()] = len(self._minds), place
-        self._minds.append(mind)
 
     def contexts_value(self, seat: int) -> float:
         mind = self._minds[0]
@@ -168,14 +155,8 @@ class _Sure:
 class _Tracking:
     """Keeps account of who may sit opposite, and of all that each of them remembers."""
 
-    def __init__(
-        self, to: Partner, rules: Rules, contexts: Contexts, prior: str, solved: Adaptive | None = None
-    ) -> None:
-        self.contexts = contexts
-        self._seats = [
-            solved if solved is not None and solved.seat == seat else Adaptive(to, contexts, seat, rules, prior)
-            for seat in (0, 1)
-        ]
+    def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
+        self._seats = [Adaptive(to, contexts, seat, rules, prior) for seat in (0, 1)]
 
     def value(self, seat: int) -> float:
         value, exact = self._seats[seat].value()

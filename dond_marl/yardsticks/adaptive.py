@@ -115,20 +115,14 @@ class Pool:
             np.maximum(best, worth, out=best)
         return best
 
-    def beginning(self) -> tuple[Belief, Doubles]:
-        """The beliefs at the seat's first turn, and what each context has by then for certain (nothing): ``[C]``."""
+    def beginning(self) -> Belief:
+        """The beliefs at the seat's first turn: one for each context and each thing that it may have heard by then."""
         automaton = self.automaton
         context, mind = np.nonzero(self.chances)
         on = automaton.first[mind] >= 0
         context, mind = context[on], mind[on]
-        code = automaton.opening[mind] if automaton.seat else np.zeros(len(mind), dtype=np.int64)
-        group = context * (2 * automaton.width + 4) + code
-        order = np.argsort(group, kind="stable")
-        group = group[order]
-        fresh = np.ones(len(group), dtype=bool)
-        fresh[1:] = group[1:] != group[:-1]
-        start = np.append(np.flatnonzero(fresh), len(group))
-        return Belief(context[order][start[:-1]], start, automaton.first[mind[order]]), np.zeros(len(self.points))
+        heard = automaton.opening[mind] if automaton.seat else np.zeros(len(mind), dtype=np.int64)
+        return _grouped(context * (2 * automaton.width + 4) + heard, context, automaton.first[mind])
 
     def told_at_once(self) -> Doubles:
         """What each context could have of each mind, if it were told before its first act, ``[C, M]`` points of ten."""
@@ -140,7 +134,7 @@ class Pool:
 
     def _solve(self) -> Doubles:
         automaton, left = self.automaton, self.automaton.rules.max_turns - self.automaton.seat
-        first, values = self.beginning()
+        first, values = self.beginning(), np.zeros(len(self.points))
         if not first.size:
             return values
         layers: list[tuple[int, Belief, Doubles, list[tuple[Index, Hashes]]]] = []
@@ -301,6 +295,27 @@ class Pool:
         chosen = np.where(led.worth >= best[:, None] - SAME, taste, -1.0).argmax(axis=1)
         return np.where(agree >= best - SAME, 2 * n, chosen)
 
+    def earned(self) -> Doubles:
+        """What the response earns in each context from each mind, played out, ``[C, M]`` points of ten."""
+        automaton, n = self.automaton, self.automaton.width
+        left, total = automaton.rules.max_turns - automaton.seat, np.zeros(self.chances.shape)
+        belief = self.beginning()
+        while belief.size:
+            level, row, member = automaton.levels[left], belief.row, belief.member
+            context, mind, say = belief.context[row], level.mind[member], self.acts(belief, left)[row]
+            agree = say == 2 * n
+            total[context[agree], mind[agree]] = self.agreeing(level.claim[member], context)[agree]
+            if left == 1:
+                break
+            claims = np.flatnonzero(~agree)
+            row, context, mind, member, say = (each[claims] for each in (row, context, mind, member, say))
+            paid = self.paid(level, left)[member, say]
+            total[context, mind] = self.points[context, self._kept[say]] * paid
+            then, answer = level.following[member, say].astype(np.int64), level.answer[member, say]
+            on = np.flatnonzero(then >= 0)
+            belief, left = _grouped(row[on] * (2 * n) + answer[on], context[on], then[on]), left - 2
+        return total
+
 
 class Adaptive:
     """The best response of one seat to one partner over some contexts, solved pool by pool where it is needed.
@@ -377,6 +392,16 @@ def check_adaptive(partner: Partner, rules: Rules) -> list[Persona]:
             f'that are, and says what it remembers (summary), and disagree="ends"; got {partner!r} under {rules}'
         )
     return personas
+
+
+def _grouped(group: Index, context: Index, member: Index) -> Belief:
+    """Members as beliefs, those of one number together: ``[E]`` each."""
+    order = np.argsort(group, kind="stable")
+    group = group[order]
+    fresh = np.ones(len(group), dtype=bool)
+    fresh[1:] = group[1:] != group[:-1]
+    first = np.flatnonzero(fresh)
+    return Belief(context[order[first]], np.append(first, len(group)), member[order])
 
 
 def _picked(belief: Belief, which: Index) -> Belief:

@@ -20,8 +20,7 @@ from dond_marl.scenarios.sources import Scenarios, lewis_space
 from dond_marl.scenarios.views import PARTS, parts
 from dond_marl.seats import Doubles, Partner, costs_to_ask
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
-from dond_marl.yardsticks.automata import personas_of
-from dond_marl.yardsticks.best_response import OutOfReach
+from dond_marl.yardsticks.best_response import SAME, OutOfReach
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.metrics import points_of_ten
 from dond_marl.yardsticks.odds import Odds, has_odds, upper_bound
@@ -145,27 +144,25 @@ def _followed(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doub
         game = Adaptive(partner, contexts, seat, RULES, PRIOR, effort=effort)
         value, sure = game.value()
         total, exact = total + value * len(rows), exact and sure
-        response = BestResponse(partner, contexts)
-        response.follow(game)
-        for chance, who in personas_of(partner) or ():
-            earned[rows] += chance * _earned(response, who, table, seat, 0)
-        told[rows] = _told(game, table, seat)
+        solved = game.pool(0)
+        earned[rows] = _of_each(game, solved.earned(), table, seat)
+        told[rows] = _of_each(game, solved.told_at_once(), table, seat)
+    assert not exact or abs(earned.mean() - total / space.size) < SAME
     bounds = [float(told[which == part].mean()) for part in range(len(PARTS))]
     return exact, "expectimax over beliefs" if exact else "told in the end", earned, total / space.size, bounds
 
 
-def _told(game: Adaptive, table: Scenarios, seat: int) -> Doubles:
-    """What the seat could have in each scenario of one pool, if it were told who sits opposite, ``[N]``."""
+def _of_each(game: Adaptive, worth: Doubles, table: Scenarios, seat: int) -> Doubles:
+    """Values by context and mind ``[C, M]`` of one pool's scenarios, expected over who sits opposite: ``[N]``."""
     pool = game.pool(0)
-    worth = pool.told_at_once() * pool.chances
     mine, theirs = table.utilities[:, seat], table.utilities[:, 1 - seat]
     views = pool.automaton.views.utilities
     context = (pool.own.utilities[None] == mine[:, None]).all(axis=2).argmax(axis=1)
     view = (views[None] == theirs[:, None]).all(axis=2).argmax(axis=1)
-    personas = np.arange(len(game.personas))[:, None] * len(views)
-    of_view = pool.chances[context, personas + view].sum(axis=0)
-    told: Doubles = worth[context, personas + view].sum(axis=0) / of_view
-    return told
+    total = np.zeros(table.size)
+    for number, persona in enumerate(game.personas):
+        total += persona.chance * worth[context, number * len(views) + view]
+    return total
 
 
 def _by_odds(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, list[float]]:
