@@ -1,14 +1,36 @@
-"""The table of families: every value that it holds makes a partner of the catalogue."""
+"""The table of families, and what every scripted partner says of itself: it is true whatever the parameters."""
 
 from __future__ import annotations
 
 import inspect
+from itertools import product
 
+import numpy as np
 import pytest
 
-from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.conformance import check_partner, positions
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import catalogue, seat_occupant, spec_name
+from dond_marl.randomness import generator
+from dond_marl.seats import NO_ACT_YET, History, Turns, no_hints
 from partners.catalogue import scripted
 from partners.scripted.families import FAMILIES
+
+VARIANTS = ((Rules(1), False), (Rules(5, "rejects"), False), (Rules(4), True))
+
+
+def extremes(name):
+    """The specs with each combination of the smallest and the largest value of each parameter."""
+    ends = [(values[0], values[-1]) for values in FAMILIES[name].values()]
+    return [{"kind": name, **dict(zip(FAMILIES[name], some, strict=True))} for some in product(*ends)]
+
+
+def said(partner, games=100, length=11):
+    """The acts and claims of ``partner`` in positions of random talk over legal scenarios."""
+    rules = ((Rules(length), False),)
+    for position in positions(seat_occupant("random"), games=games, sources=("lewis",), variants=rules):
+        decisions = partner.act(position.turns)
+        yield decisions.act_type, decisions.oA * (decisions.act_type <= Act.INSIST)[:, None]
 
 
 def test_every_scripted_partner_is_a_family_and_nobody_else():
@@ -16,15 +38,112 @@ def test_every_scripted_partner_is_a_family_and_nobody_else():
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_every_value_of_a_family_makes_another_partner(name):
-    made = [
-        seat_occupant({"kind": name, parameter: value})
-        for parameter, values in FAMILIES[name].items()
-        for value in values
-    ]
+def test_every_default_is_among_the_values_of_its_family(name):
     defaults = inspect.signature(catalogue()[name]).parameters
     assert list(defaults) == list(FAMILIES[name]), "a parameter that no roster varies"
     for parameter, values in FAMILIES[name].items():
         assert defaults[parameter].default in values
         assert len(set(values)) == len(values) > 1
-    assert len({repr(partner) for partner in made}) >= len(made) - max(len(FAMILIES[name]) - 1, 0)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_any_combination_of_values_makes_a_partner(name):
+    for some in product(*FAMILIES[name].values()):
+        spec = {"kind": name, **dict(zip(FAMILIES[name], some, strict=True))}
+        assert seat_occupant(spec_name(spec)).traits.deterministic == seat_occupant(name).traits.deterministic
+
+
+@pytest.mark.parametrize(("name", "parameter"), [(name, key) for name, keys in FAMILIES.items() for key in keys])
+def test_every_parameter_of_a_family_changes_what_is_said(name, parameter):
+    plays = [list(said(seat_occupant({"kind": name, parameter: value}))) for value in FAMILIES[name][parameter]]
+    flat = {b"".join(np.ascontiguousarray(array).tobytes() for turn in play for array in turn) for play in plays}
+    assert len(flat) > 1
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if FAMILIES[name]])
+def test_extreme_members_of_a_family_keep_to_the_contract(name):
+    for spec in (extremes(name)[0], extremes(name)[-1]):
+        check_partner(seat_occupant(spec), games=4, sources=("by_hand",), variants=VARIANTS)
+
+
+def histories(turns_before, games, rng):
+    """Random talk of so many turns over one table and its own values, ``PROPOSE`` and ``INSIST`` of any split."""
+    pool, mine = np.array([1, 2, 1], dtype=np.int8), np.array([4, 2, 2], dtype=np.int8)
+    acts = rng.integers(0, 2, size=(turns_before, games)).astype(np.int8)
+    offers = rng.integers(0, pool[None, :, None] + 1, size=(turns_before, 3, games)).astype(np.int8)
+    return seen(pool, mine, acts, offers)
+
+
+def seen(pool, mine, acts, offers, length=8):
+    """What the seat to move sees after this talk."""
+    games, taken = acts.shape[1], len(acts)
+    mask = np.ones((games, 5), dtype=bool)
+    mask[:, Act.AGREE] = taken > 0
+    noise = np.full((games, 8), np.nan)
+    return Turns(
+        rules=Rules(length),
+        prior="lewis",
+        counts=np.tile(pool, (games, 1)),
+        my_utilities=np.tile(mine, (games, 1)),
+        partner_utilities=np.zeros((games, 3), dtype=np.int8),
+        history=History(acts, offers, taken),
+        last_partner_act=acts[-1] if taken else np.full(games, NO_ACT_YET, dtype=np.int8),
+        last_partner_offer_for_me=pool - offers[-1].T if taken else np.zeros((games, 3), dtype=np.int8),
+        turns_remaining=np.full(games, length - taken, dtype=np.int8),
+        act_mask=mask,
+        hint_features=no_hints(games),
+        noise=noise,
+        game_noise=noise,
+    )
+
+
+def members(of):
+    """The deterministic members of the families with this attribute, each at its defaults and its extremes."""
+    specs = [spec for name in FAMILIES for spec in ({"kind": name}, *extremes(name))]
+    partners = {spec_name(spec): seat_occupant(spec) for spec in specs}
+    return {name: who for name, who in partners.items() if hasattr(who, of) and who.traits.deterministic}
+
+
+REMEMBERING = members("summary")
+
+
+@pytest.mark.parametrize("name", REMEMBERING)
+def test_a_summary_holds_all_that_a_partner_needs_of_the_past(name):
+    # Histories with equal summaries and the same last claim: the answer is the same, and so it is after more talk.
+    partner, rng, found = REMEMBERING[name], generator(0, "summaries"), 0
+    for taken in (2, 3, 4):
+        turns = histories(taken, 3000, rng)
+        acts, offers = turns.history.act.T, turns.history.oA.transpose(1, 2, 0)
+        own = offers[taken - 2]  # the seat's own latest claim is known besides
+        keys = np.vstack([acts[-1], offers[-1], own, np.asarray(partner.summary(turns)).T])
+        _, which, sizes = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+        which = which.reshape(-1)
+        order = np.argsort(which, kind="stable")
+        first = order[np.cumsum(sizes) - sizes][which]  # a history of the same summary for each
+        found += int((first != np.arange(len(first))).sum())
+        heard = rng.integers(0, 2, size=(2, 1)).astype(np.int8), rng.integers(0, 2, size=(2, 3, 1)).astype(np.int8)
+        for more in (0, 2):
+            longer = (
+                np.concatenate([acts, np.tile(heard[0][:more], (1, acts.shape[1]))]),
+                np.concatenate([offers, np.tile(heard[1][:more], (1, 1, acts.shape[1]))]),
+            )
+            turns = seen(turns.counts[0], turns.my_utilities[0], *longer)
+            answer = partner.act(turns)
+            same = answer.act_type == answer.act_type[first]
+            same &= ((answer.oA == answer.oA[first]) | (answer.act_type > Act.INSIST)[:, None]).all(axis=1)
+            assert same.all(), f"{name} after {taken} and {more} turns"
+    assert found > 100
+
+
+DEAF = members("insist_is_propose")
+
+
+@pytest.mark.parametrize("name", DEAF)
+def test_who_says_that_insist_is_propose_to_it_answers_both_alike(name):
+    partner, rng = DEAF[name], generator(0, "insisting")
+    for taken in range(1, 6):
+        turns = histories(taken, 500, rng)
+        acts, offers = turns.history.act.T.copy(), turns.history.oA.transpose(1, 2, 0)
+        other = seen(turns.counts[0], turns.my_utilities[0], 1 - acts, offers)
+        for one, two in zip(partner.act(turns), partner.act(other), strict=True):
+            assert (one == two).all()
