@@ -57,6 +57,11 @@ HOW = {
     "dond report --run runs/league_quick/0001": How(),
     "dond report --run runs/league": How(),
     "dond catalogue": How(),
+    "dond rosters list": How(),
+    "dond rosters check": How(
+        by="tests/partners/rosters/test_draw.py::test_every_member_of_the_shipped_rosters_is_admitted_again"
+    ),
+    "dond rosters check first_acceptable_offer": How(),
     "dond train --algo ppo --hint none --config configs/ppo_config.yaml": How(STEPS),
     "dond train --algo reinforce --hint expert --config configs/reinforce_config.yaml": How(STEPS, slow=True),
     "python scripts/train.py --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),

@@ -1,0 +1,122 @@
+"""List the rosters of partners, check whether somebody may be in them, or draw them anew.
+
+The roster train is whom learners meet (zoo in a config), dev may be looked at while a method is tuned, and nobody who
+is judged has met anybody of test.
+
+examples:
+  dond rosters list
+  dond rosters check                            # every member again: hashes, and nearness to the others
+  dond rosters check first_acceptable_offer     # why this one would be refused
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import RenderableType
+from rich.table import Table
+
+from dond_marl.occupants import check_spec
+from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say
+from partners.rosters import FILE as SHIPPED
+from partners.rosters import ROSTERS, TEST, stored, written
+from partners.rosters.admission import as_csv, as_markdown, beside, from_csv
+from partners.rosters.draw import LIMIT, Compared, Considered, draw
+from partners.rosters.draw import SEED as PUBLISHED
+from partners.rosters.plain import plain_name
+
+FORMATS = ("text", "markdown", "csv")
+file_option = click.option("--file", "path", type=FILE, default=SHIPPED, metavar="FILE", help="other rosters")
+
+
+@click.group(cls=Group, help=__doc__)
+def command() -> None:
+    """Has subcommands alone."""
+
+
+@command.command("list", cls=Command)
+@click.argument("names", nargs=-1, type=click.Choice(ROSTERS), metavar="[ROSTER]...")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="as text, markdown or csv (text)")
+@file_option
+def list_command(names: tuple[str, ...], form: str, path: Path) -> None:
+    """Print the members, whom of train each is most like, and how often the two do the same.
+
+    examples:
+      dond rosters list
+      dond rosters list test --format csv
+    """
+    rosters, shown = stored(path), names or ROSTERS
+    rows = [row for row in from_csv(beside(path).read_text(encoding="utf-8")) if row.roster in shown]
+    taken = [row for row in rows if not row.reason]
+    if form != "text":
+        click.echo(as_csv(taken) if form == "csv" else as_markdown(taken), nl=False)
+        return
+    console = console_for_people()
+    for name in (name for name in ROSTERS if name in shown):
+        console.print(_table(name, [row for row in taken if row.roster == name]))
+        say(f"{len(rosters.members[name])} members, sha256 {rosters.hashes[name]}\n")
+    say(f"drawn from {len(rosters.families)} families by the seed {rosters.seed}")
+
+
+@command.command(cls=Command)
+@click.argument("members", nargs=-1, metavar="[OCCUPANT]...")
+@click.option("--as", "roster_name", type=click.Choice(ROSTERS), default=TEST, help="the roster it would be in (test)")
+@file_option
+def check(members: tuple[str, ...], roster_name: str, path: Path) -> None:
+    """Compute the nearness of every member anew, or say of these occupants whether they might be members.
+
+    The exit code is 2 where a member may not be there.
+
+    examples:
+      dond rosters check
+      dond rosters check "linear(exponent=3)" --as dev
+    """
+    rosters, compared = stored(path), Compared()
+    if members:
+        for member in members:
+            check_spec(member)  # says who is near
+        found = [compared.considered(plain_name(member), roster_name, rosters.members) for member in members]
+    else:
+        if damage := rosters.damage():
+            raise click.UsageError(f"{path}: {damage}; draw them with `dond rosters draw`")
+        found = compared.admissions(rosters.members)
+    for row in found:
+        say(f"{row.roster:6} {row.member:60} {row.reason or f'apart: {_near(row)}'}")
+    refused = [row.member for row in found if row.reason]
+    if refused and not members:
+        raise click.UsageError(f"{len(refused)} of {len(found)} may not be there: {', '.join(refused)}")
+
+
+@command.command("draw", cls=Command)
+@click.option("--seed", type=SEED, default=PUBLISHED, help=f"of the draw ({PUBLISHED}, the published one)")
+@click.option("--out", type=WritableFile(), default=SHIPPED, metavar="FILE", help="where to write them (the package)")
+def draw_command(seed: int, out: Path) -> None:
+    """Draw the rosters from the families of partners, and write them with the record of who was refused and why.
+
+    Whoever trained on the old rosters has to train again: the new ones hold others.
+
+    examples:
+      dond rosters draw --seed 7 --out /tmp/mine.yaml
+    """
+    from partners.scripted.families import FAMILIES
+
+    drawn = draw(FAMILIES, seed, tell=lambda row: say(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}"))
+    out.write_text(written(drawn.rosters), encoding="utf-8")
+    beside(out).write_text(as_csv([*drawn.admitted, *drawn.refused]), encoding="utf-8")
+    say(f"written: {out} and {beside(out).name}")
+
+
+def _table(name: str, rows: list[Considered]) -> RenderableType:
+    table = Table(title=name, title_justify="left", box=None)
+    for heading in ("member", "most like, of train", "same decision"):
+        table.add_column(heading, justify="right" if heading == "same decision" else "left")
+    for row in rows:
+        who, share = row.nearest_train
+        table.add_row(row.member, who, f"{share:.1%}")
+    return table
+
+
+def _near(row: Considered) -> str:
+    who, share = row.nearest
+    return f"{share:.1%} like {who}, below {LIMIT:.0%}" if share < LIMIT else f"{share:.1%} like {who}"

@@ -1,0 +1,198 @@
+"""Rosters are drawn: by the seed alone, apart from one another, with no copy of anybody."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import parse_spec, seat_occupant
+from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, roster, stored
+from partners.rosters.admission import as_csv, as_markdown, beside, from_csv
+from partners.rosters.draw import ALONE, LIMIT, MET, SEED, SIZES, TRIES, TWIN, Compared, candidates, draw, roles_of
+
+# The training members of the review that found the copies, and the least share of its decisions that each agrees in.
+TRAINED_WITH = {
+    "train": [
+        *("conceder", "concession_rule", "heuristic", "linear", "naive_tit_for_tat", "nice_tit_for_tat", "prosocial"),
+        *("pushover", "stubborn", "heuristic(accept_ratio=0.7, insist_ratio=0.7)"),
+        *("heuristic(accept_ratio=0.8, insist_ratio=0.8)", "heuristic(accept_ratio=0.9, insist_ratio=0.9)"),
+        *("conceder(floor=0.9)", "linear(floor=0.75)", "linear(floor=0.9)", "stubborn(floor=0.8)"),
+        "stubborn(floor=0.9)",
+    ],
+    "dev": [],
+    "test": [],
+}
+SMALL = {
+    "heuristic": {"accept_ratio": (0.55, 0.8), "insist_ratio": (0.5, 0.8)},
+    "first_acceptable_offer": {"tau": (5.0, 8.0)},
+    "linear": {"exponent": (0.7, 1.0, 1.4), "floor": (0.2, 0.5)},
+    "tough": {},
+    "zeuthen": {"rationality": (0.0, 8.0)},
+    "sniper": {"patience": (1.0, 3.0), "fair": (0.3, 0.5, 0.7)},
+}
+RECORD = from_csv(beside().read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def compared():
+    return Compared()
+
+
+# --- The shipped rosters --------------------------------------------------------------------------------------------
+
+
+def test_the_shipped_rosters_have_the_sizes_that_were_published():
+    assert {name: len(roster(name)) for name in ROSTERS} == SIZES and stored().seed == SEED
+
+
+def test_about_half_of_the_test_roster_is_of_families_that_train_has_nobody_of():
+    known = {parse_spec(member)[0] for member in roster(TRAIN)}
+    strangers = [member for member in roster(TEST) if parse_spec(member)[0] not in known]
+    assert len(roster(TEST)) * 0.4 <= len(strangers) <= len(roster(TEST)) * 0.6
+
+
+def test_families_are_in_the_rosters_of_their_roles_alone():
+    rosters = stored()
+    assert rosters.roles == roles_of(rosters.families, rosters.seed)
+    for name in ROSTERS:
+        assert {rosters.roles[parse_spec(member)[0]] for member in roster(name)} <= {"shared", name}
+
+
+def test_every_member_was_drawn_from_its_family():
+    rosters = stored()
+    for name in ROSTERS:
+        for member in roster(name):
+            assert member in candidates(rosters.families, parse_spec(member)[0], rosters.seed)
+
+
+def test_the_record_is_of_the_shipped_rosters_and_nobody_in_it_is_a_copy():
+    taken = [row for row in RECORD if not row.reason]
+    assert [(row.roster, row.member) for row in taken] == [(name, m) for name in ROSTERS for m in roster(name)]
+    for row in taken:
+        if row.roster != TRAIN:
+            assert row.nearest_train[1] < LIMIT and row.nearest_train[0] in roster(TRAIN)
+        assert row.nearest[1] < (LIMIT if row.roster == TEST and row.nearest[0] not in roster(TEST) else TWIN)
+    assert all(row.nearest_train[1] <= row.nearest[1] for row in taken)
+
+
+def test_nobody_whom_the_project_met_before_is_in_the_test_roster():
+    assert not set(MET) & set(roster(TEST))
+    assert {parse_spec(member)[0] for member in MET}.isdisjoint(f for f, role in stored().roles.items() if role == TEST)
+
+
+@pytest.mark.parametrize("name", [DEV, TEST])
+def test_some_members_of_the_shipped_rosters_are_admitted_again(name, compared):
+    members = {key: list(roster(key)) for key in ROSTERS}
+    for member in roster(name)[:: len(roster(name)) // 2]:
+        share = compared.nearest(member, members[TRAIN])
+        (row,) = [row for row in RECORD if row.member == member and not row.reason]
+        assert share == (row.nearest_train[0], pytest.approx(row.nearest_train[1], abs=1e-3))
+
+
+@pytest.mark.slow
+def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
+    again, taken = compared.admissions(stored().members), [row for row in RECORD if not row.reason]
+    assert [row.reason for row in again] == [""] * len(again)
+    for row, told in zip(again, taken, strict=True):
+        assert row[:2] == told[:2] and row.nearest_train[0] == told.nearest_train[0]
+        assert row.nearest_train[1] == pytest.approx(told.nearest_train[1], abs=1e-3)
+        assert row.nearest[1] == pytest.approx(told.nearest[1], abs=1e-3)
+
+
+@pytest.mark.slow
+def test_the_published_seed_draws_the_shipped_rosters():
+    rosters = stored()
+    drawn = draw(rosters.families, rosters.seed)
+    assert drawn.rosters == rosters
+    assert [row[:2] for row in drawn.refused] == [row[:2] for row in RECORD if row.reason]
+
+
+# --- Admission ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("candidate", "like"),
+    [("first_acceptable_offer", "heuristic"), ("tough", "heuristic(accept_ratio=0.9, insist_ratio=0.9)")],
+)
+def test_the_copies_that_a_review_found_among_held_out_members_are_refused(candidate, like, compared):
+    found = compared.considered(candidate, DEV, TRAINED_WITH)
+    assert found.nearest_train[0] == like and found.nearest_train[1] > 0.93
+    assert found.reason == f"{found.nearest_train[1]:.1%} like {like}, in train"
+
+
+@pytest.mark.parametrize("candidate", ["hybrid", "micro", "nash_seeker", "ultimatum", "versatile"])
+def test_those_that_it_found_to_be_others_are_taken(candidate, compared):
+    assert compared.considered(candidate, DEV, TRAINED_WITH).reason == ""
+
+
+def test_whoever_was_met_before_is_refused_in_test_though_nobody_is_near(compared):
+    nobody = {name: [] for name in ROSTERS}
+    assert "met before" in compared.considered("micro", TEST, nobody).reason
+    assert compared.considered("micro", DEV, nobody).reason == ""
+    assert "like heuristic, met before" in compared.considered("first_acceptable_offer(tau=5.5)", TEST, nobody).reason
+
+
+def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
+    for pair in (("heuristic", "first_acceptable_offer"), ("first_acceptable_offer", "heuristic")):
+        reason = compared.considered(pair[1], TRAIN, {"train": [pair[0]], "dev": [], "test": []}).reason
+        assert f"like {pair[0]}, in train too" in reason
+
+
+# --- The draw -------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_draws_the_same_rosters_and_another_seed_others():
+    heard = []
+    sizes = {"train": 4, "dev": 2, "test": 2}
+    one, again = draw(SMALL, 3, sizes, heard.append), draw(dict(reversed(SMALL.items())), 3, sizes)
+    assert one == again and one.rosters != draw(SMALL, 4, sizes).rosters
+    assert not any(row.reason for row in one.admitted) and all(row.reason for row in one.refused)
+    assert sum(map(len, one.rosters.members.values())) == len(one.admitted) >= 5
+    assert len(heard) == len(one.refused) + len(one.admitted) - 1  # the default partner is in train unasked
+    assert "heuristic" in one.rosters.members["train"] and one.rosters.damage() is None
+
+
+def test_a_roster_stays_short_where_the_families_hold_no_more():
+    drawn = draw({"heuristic": {}, "tough": {}}, 1, {"train": 5, "dev": 5, "test": 5})
+    assert sorted(sum(drawn.rosters.members.values(), ())) == ["heuristic", "tough"]
+
+
+def test_the_roles_hang_on_the_names_alone_and_the_default_family_is_shared():
+    families = stored().families
+    for seed in range(20):
+        roles = roles_of(families, seed)
+        assert roles["heuristic"] == "shared"
+        assert {role: list(roles.values()).count(role) for role in ALONE} == dict(ALONE)
+        assert roles == roles_of(dict(reversed(families.items())), seed)
+    assert len({tuple(roles_of(families, seed).items()) for seed in range(20)}) > 15
+
+
+def test_candidates_begin_with_the_default_and_are_all_different():
+    families = stored().families
+    for family in families:
+        every = candidates(families, family)
+        combinations = int(np.prod([len(values) for values in families[family].values()]))
+        assert every[0] == family and len(set(every)) == len(every) == min(combinations, TRIES)
+        assert all(seat_occupant(member) for member in every)
+
+
+# --- The record -----------------------------------------------------------------------------------------------------
+
+
+def test_the_record_is_read_back_as_it_was_written():
+    assert as_csv(from_csv(as_csv(RECORD))) == as_csv(RECORD)
+    with pytest.raises(InputError, match="not the record of a draw"):
+        from_csv("member,share\n")
+    assert beside(FILE).name == "admission.csv" and beside(FILE.with_name("mine.yaml")).name == "mine.csv"
+
+
+def test_the_page_shows_the_table_of_the_record():
+    page = (FILE.parents[2] / "docs" / "ROSTERS.md").read_text(encoding="utf-8")
+    assert as_markdown(RECORD) in page
+
+
+def test_the_table_tells_whom_of_train_each_is_most_like():
+    text = as_markdown(RECORD)
+    assert text.count("\n| `") == sum(SIZES.values()) and text.count("###") == 3
+    assert "| `heuristic` | yes |" in text
