@@ -109,7 +109,7 @@ class Pool:
         paid = self.paid(level, left)
         for claim, kept in enumerate(self._kept.tolist()):
             worth = paid[:, claim, None] * self.points[:, kept]
-            if left > 2:
+            if left - 2 in self._told:  # otherwise every claim ends the game
                 on = np.flatnonzero(level.following[:, claim] >= 0)
                 worth[on] = self._told[left - 2][level.following[on, claim]]
             np.maximum(best, worth, out=best)
