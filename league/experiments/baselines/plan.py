@@ -31,6 +31,7 @@ from league.standings.history import History
 from partners.rosters import TRAIN, roster
 
 ACTS_A_GAME = 5.0  # of both seats, for planning alone: what games of the train roster take
+UPDATE = 1.2  # own decisions of an update over those that it needs, for it ends with a whole block of games
 CHOICE = 256  # train scenarios on which somebody is chosen among others, each in both seats
 
 
@@ -98,7 +99,7 @@ def _is_league(path: Path) -> bool:
 
 def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
     """The same league with decisions a round such that practice, matches and choice together take about ``acts``."""
-    left = acts - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
+    left = acts - unasked_acts(config) - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
     wanted = 2 * config.league.rounds * sum(learner.decisions for learner in config.learners)
     factor = left / wanted
     learners = tuple(
@@ -110,6 +111,12 @@ def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
             "make its matches smaller with set: [league.block_size=4, league.pairs=0]"
         )
     return config.model_copy(update={"learners": learners})
+
+
+def unasked_acts(config: Config) -> int:
+    """About how many acts a league practices beyond its decisions: a round ends with a whole update."""
+    updates = (UPDATE * learner.num_envs * learner.rollout for learner in config.learners)
+    return round(config.league.rounds * sum(updates))
 
 
 def match_acts(config: Config) -> int:

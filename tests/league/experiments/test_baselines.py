@@ -18,7 +18,7 @@ import yaml
 from league.bench.results import read
 from league.bench.run import against
 from league.experiments.baselines.measured import acts_section, perform
-from league.experiments.baselines.plan import Job, best_of_train, choice_acts, jobs_of, match_acts
+from league.experiments.baselines.plan import Job, best_of_train, choice_acts, jobs_of, match_acts, unasked_acts
 from league.experiments.baselines.runs import DONE, PRACTICED, learn
 from league.experiments.baselines.settings import BaselinesConfig
 from league.ledger.run_directory import RunError
@@ -82,7 +82,7 @@ def test_the_shipped_arms_are_planned_for_equal_acts():
                 assert job.config is not None
                 chosen = choice_acts(job.config) if job.arm.pick != "last" else 0
                 rounds, each = job.config.league.rounds, sum(learner.decisions for learner in job.config.learners)
-                planned = 2 * rounds * each + match_acts(job.config) + chosen
+                planned = 2 * rounds * each + unasked_acts(job.config) + match_acts(job.config) + chosen
             assert planned == pytest.approx(config.comparison.acts, rel=1e-3), job.label
     assert all(job.config.members[0].spec in roster(TRAIN) for job in jobs if not isinstance(job.config, TrainConfig))
 
