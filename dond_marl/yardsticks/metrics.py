@@ -22,6 +22,7 @@ from dond_marl.scenarios.views import lewis_orbits, orbits
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: Knuth 1998, volume 3, section 6.4
 GROUPS = 512  # more groups give steadier intervals; memory grows with them
+NO_VARIANCE = 1e-18  # of a share; less is rounding
 TEN = 10.0  # a seat's whole pool, in points of ten
 
 
@@ -105,19 +106,24 @@ def by_group(
     return np.array(sums), np.array(games)
 
 
-def rate(happened: float, of: float, confidence: float) -> Estimate:
-    """The share ``happened / of`` with Wilson's interval (Wilson 1927), as if games were independent.
+def rate(happened: NDArray[np.float64], games: NDArray[np.float64], confidence: float) -> Estimate:
+    """The share of games in which something happened, the unweighted mean of the cells' shares, within 0..1.
 
-    Both may be fractions, for games whose weight has decayed; ``confidence`` is two-sided, in (0, 1).
+    Shapes as in :func:`mean_of_cells`. Wilson's interval (Wilson 1927) of as many independent games as would vary as
+    much as the groups of scenarios do (Dean & Pagano 2015, *Evaluating Confidence Interval Methods for Binomial
+    Proportions in Clustered Surveys*): games on one scenario are not independent. Where it happened always or never,
+    the groups are all that is counted.
     """
-    if not of:
-        return Estimate(math.nan, 0, math.nan, math.nan)
-    from scipy.special import ndtri  # slow to import, and only needed here
-
-    z, share = float(ndtri(0.5 + confidence / 2)), happened / of
-    center, shrunk = share + z * z / (2 * of), 1 + z * z / of
-    margin = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    return Estimate(share, int(of), (center - margin) / shrunk, (center + margin) / shrunk)
+    mean, n, _, high = mean_of_cells(happened, games, confidence)
+    if math.isnan(high):
+        return Estimate(mean, n, math.nan, math.nan)
+    occupied = int((games.sum(axis=0) > 0).sum())
+    quantile = _student_quantile(0.5 + confidence / 2, occupied - 1)
+    variance = ((high - mean) / quantile) ** 2
+    trials = mean * (1 - mean) / variance if variance > NO_VARIANCE else float(occupied)
+    least = quantile**2 / trials
+    center, margin = mean + least / 2, math.sqrt(least * (mean * (1 - mean) + least / 4))
+    return Estimate(mean, n, max((center - margin) / (1 + least), 0.0), min((center + margin) / (1 + least), 1.0))
 
 
 def mean_of(values: Sequence[float], confidence: float) -> Estimate:

@@ -9,7 +9,15 @@ import numpy as np
 from dond_marl.batch import Games
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.yardsticks.efficiency import Efficiency, efficiency_of
-from dond_marl.yardsticks.metrics import TEN, Estimate, by_group, mean_of_cells, mean_over_scenarios, scenario_groups
+from dond_marl.yardsticks.metrics import (
+    TEN,
+    Estimate,
+    by_group,
+    mean_of_cells,
+    mean_over_scenarios,
+    rate,
+    scenario_groups,
+)
 from dond_marl.yardsticks.solve import Concept, Solutions, measures, split_scores
 
 
@@ -41,7 +49,8 @@ class Figures(NamedTuple):
     """Means of :class:`Outcomes` with intervals over scenarios; ``n`` counts the games, or deals, averaged over.
 
     Shares of *deals* are ratios of two counts that both vary with the scenarios, and get intervals that know it
-    (:func:`dond_marl.yardsticks.metrics.mean_of_cells`).
+    (:func:`dond_marl.yardsticks.metrics.mean_of_cells`); intervals of all shares stay within 0..1
+    (:func:`dond_marl.yardsticks.metrics.rate`).
     """
 
     points: Estimate  # own points of ten per game, no deal being 0
@@ -184,6 +193,9 @@ def figures(outcomes: Outcomes, confidence: float) -> Figures:
     def mean(values: Doubles | Bools, among: Bools | bool = True) -> Estimate:
         return mean_over_scenarios(values, groups, confidence, among & ~np.isnan(values))
 
+    def rated(values: Doubles | Bools, among: Bools | bool = True) -> Estimate:
+        return rate(*by_group(values, groups, among & ~np.isnan(values)), confidence)
+
     return Figures(
         points=mean(outcomes.own),
         points_agreed=mean(outcomes.own, deal),
@@ -191,18 +203,18 @@ def figures(outcomes: Outcomes, confidence: float) -> Figures:
         left_agreed=mean(outcomes.left, deal),
         joint=mean(joint),
         joint_agreed=mean(joint, deal),
-        deals=mean(deal),
-        pareto=mean(outcomes.pareto, deal),
-        welfare=mean(outcomes.welfare),
-        nash=mean(outcomes.nash),
-        egalitarian=mean(outcomes.egalitarian),
+        deals=rated(deal),
+        pareto=rated(outcomes.pareto, deal),
+        welfare=rated(outcomes.welfare),
+        nash=rated(outcomes.nash),
+        egalitarian=rated(outcomes.egalitarian),
         smaller=mean(outcomes.smaller),
         product=mean(outcomes.product),
         gap=mean(outcomes.gap, deal),
-        envy_free=mean(outcomes.envy_free, deal),
-        hits_nash=mean(outcomes.hits_nash, deal),
-        hits_max_min=mean(outcomes.hits_max_min, deal),
-        hits_utilitarian=mean(outcomes.hits_utilitarian, deal),
+        envy_free=rated(outcomes.envy_free, deal),
+        hits_nash=rated(outcomes.hits_nash, deal),
+        hits_max_min=rated(outcomes.hits_max_min, deal),
+        hits_utilitarian=rated(outcomes.hits_utilitarian, deal),
         turns=mean(outcomes.turns),
     )
 

@@ -2,7 +2,7 @@
 
 The unit of storage is the leg, member ``a`` in seat_0 against member ``b`` in seat_1: it holds two payoff cells (``a``
 in seat_0 against ``b``, ``b`` in seat_1 against ``a``) that share their scenarios. Sums by group of scenarios
-(:func:`dond_marl.yardsticks.metrics.scenario_groups`) give intervals; they are single precision, 6 KiB a leg, means
+(:func:`dond_marl.yardsticks.metrics.scenario_groups`) give intervals; they are single precision, 8 KiB a leg, means
 are double. L = legs stored, N = members, K = scenarios of a block.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import GROUPS, TEN, Estimate, mean_of_cells, scenario_groups
+from dond_marl.yardsticks.metrics import GROUPS, TEN, Estimate, mean_of_cells, rate, scenario_groups
 from dond_marl.yardsticks.solve import solve
 
 GAMES_AT_ONCE = 2**18  # added in one sweep; bounds the memory that a round's points take
@@ -59,6 +59,7 @@ class Cells:
         self._row = np.full((members, members), -1, dtype=np.int32)  # [seat_0, seat_1] -> 0..L - 1, -1: never met
         self._sums = np.zeros((0, 2, GROUPS), dtype=np.float32)  # points; may be longer than L
         self._games = np.zeros((0, GROUPS), dtype=np.float32)
+        self._deals = np.zeros((0, GROUPS), dtype=np.float32)
 
     def admit(self, members: int) -> None:
         """Make room for ``members`` in all."""
@@ -87,6 +88,10 @@ class Cells:
         """The mean of one member's cells, each weighing the same: its points in ``seats`` of the legs in ``rows``."""
         return mean_of_cells(*self.groups(rows, seats), confidence)
 
+    def deals(self, rows: NDArray[np.int64], confidence: float) -> Estimate:
+        """The share of games with a deal, the mean of the legs in ``rows``, each weighing the same."""
+        return rate(self._deals[rows].astype(np.float64), self._games[rows].astype(np.float64), confidence)
+
     def decay(self, members: Sequence[int], factor: float) -> None:
         """Weigh all games so far of ``members`` by ``factor``, 0..1, once also where two of them met.
 
@@ -99,6 +104,7 @@ class Cells:
             self.totals[name][rows] *= factor**2 if name == "squared_weights" else factor
         self._sums[rows] *= np.float32(factor)
         self._games[rows] *= np.float32(factor)
+        self._deals[rows] *= np.float32(factor)
 
     def add(self, scenarios: Scenarios, legs: Sequence[tuple[int, int]], facts: Sequence[NDArray[np.void]]) -> None:
         """Add the games of ``legs``, members in seat_0 and seat_1; ``facts[leg][K]`` are those of all ``scenarios``."""
@@ -150,10 +156,11 @@ class Cells:
         self.totals = np.concatenate([self.totals, np.zeros(after - before, dtype=TOTALS)])
         if after > len(self._games):
             room = max(after, len(self._games) * 3 // 2)
-            sums, games = self._sums, self._games
+            kept = self._sums, self._games, self._deals
             self._sums = np.zeros((room, 2, GROUPS), dtype=np.float32)  # pages that stay zero take no memory
-            self._games = np.zeros((room, GROUPS), dtype=np.float32)
-            self._sums[:before], self._games[:before] = sums[:before], games[:before]
+            self._games, self._deals = np.zeros((2, room, GROUPS), dtype=np.float32)
+            for new_sums, sums in zip((self._sums, self._games, self._deals), kept, strict=True):
+                new_sums[:before] = sums[:before]
         rows: NDArray[np.int64] = self._row[first, second].astype(np.int64)
         return rows
 
@@ -163,6 +170,8 @@ class Cells:
         by_group = np.add.reduceat(points, block.groups_start, axis=2)
         self._sums[rows[:, None, None], np.arange(2)[:, None], block.groups] += by_group.astype(np.float32)
         self._games[rows[:, None], block.groups] += block.games_in_group.astype(np.float32)
+        closed = np.stack([games["deal"] for games in facts])[:, block.order].astype(np.float32)
+        self._deals[rows[:, None], block.groups] += np.add.reduceat(closed, block.groups_start, axis=1)
         new = np.zeros(len(rows), dtype=TOTALS)
         new["games"] = new["squared_weights"] = len(block.order)
         new["deals"] = [np.count_nonzero(games["deal"]) for games in facts]

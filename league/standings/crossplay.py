@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import Estimate, rate
+from dond_marl.yardsticks.metrics import Estimate
 from league.standings.cells import Cells, Payoffs
 from league.tasks.answers import Answers
 from league.tasks.values import Leg
@@ -75,7 +75,7 @@ class CrossPlay:
         rows, seats = self.cells.met(i, others)
         legs = self.cells.totals[rows]
         if metric == "deals":
-            return rate(float(legs["deals"].sum()), float(legs["games"].sum()), confidence)
+            return self.cells.deals(rows, confidence)
         points = self.cells.points(rows, seats, confidence)
         if metric == "points" or not len(legs):
             return points

@@ -17,7 +17,7 @@ from dond_marl.game import SEATS
 from dond_marl.records.record import GameRecord, records
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
-from dond_marl.yardsticks.metrics import GROUPS, by_group, mean_of_cells
+from dond_marl.yardsticks.metrics import GROUPS, by_group, rate
 from league.display.dialogue import act_in_words, said, steps
 from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
@@ -123,9 +123,7 @@ def _all_games(number: int, sums: Sums, confidence: float) -> Table:
         "nash": "Nash efficiency",
         "pareto": "share of deals that are Pareto-optimal",
     }
-    rows = tuple(
-        Row(label, (Figure(mean_of_cells(*sums[name], confidence), "share"),)) for name, label in labels.items()
-    )
+    rows = tuple(Row(label, (Figure(rate(*sums[name], confidence), "share"),)) for name, label in labels.items())
     return Table(f"All {number:,} games of the league", ("value",), rows, label="figure")
 
 

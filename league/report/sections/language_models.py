@@ -16,7 +16,6 @@ from pathlib import Path
 
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import one_line
-from dond_marl.yardsticks.metrics import rate
 from hints.providers import HinterError
 from league.ledger.ledger import ReadLedger
 from league.report.replay import orders, played_again
@@ -48,12 +47,11 @@ def language_models(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
     if not models:
         return Section("models", TITLE, ("None were asked: no member of this league is one.", *whispers), failed)
     counted = _counted(ledger, models)
-    tables: list[Table] = [_decisions(counted, config.league.confidence)]
+    tables: list[Table] = [_decisions(counted)]
     notes = [
-        f"Decisions and fallbacks: in the matches of the league, from its ledger, those that failed because somebody "
-        f"could not be reached included; {config.league.confidence:.0%} intervals as if decisions were independent. "
-        f"Where no legal reply came, a stated fallback played. A game in which a member was not reached counts for "
-        f"nobody.",
+        "Decisions and fallbacks: in the matches of the league, from its ledger, those that failed because somebody "
+        "could not be reached included; shares are of just these decisions, and have no interval. Where no legal reply "
+        "came, a stated fallback played. A game in which a member was not reached counts for nobody.",
         *whispers,
     ]
     for member in models:
@@ -74,13 +72,13 @@ def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, Answers]
     return counted
 
 
-def _decisions(counted: Mapping[str, Answers], confidence: float) -> Table:
+def _decisions(counted: Mapping[str, Answers]) -> Table:
     rows = [
         {
             "decisions": _count(own.asked),
             "answered": _count(own.answered),
             "fallbacks": _count(own.fallen),
-            "share of fallbacks": _share(own.fallen, own.asked, confidence),
+            "share of fallbacks": plain(own.fallen / own.asked, "share", own.asked) if own.asked else None,
             **{cause: _count(times) for cause, times in own.by_cause().items()},
             "games": _count(own.games),
             "games left out": _count(own.left_out),
@@ -90,13 +88,6 @@ def _decisions(counted: Mapping[str, Answers], confidence: float) -> Table:
     heads = tuple(dict.fromkeys(head for row in rows for head in row))
     table = tuple(Row(name, tuple(row.get(head) for head in heads)) for name, row in zip(counted, rows, strict=True))
     return Table("Decisions", heads, table)
-
-
-def _share(happened: int, of: int, confidence: float) -> Figure | None:
-    if not of:
-        return None
-    share = rate(happened, of, confidence)
-    return Figure(share._replace(low=max(share.low, 0.0), high=min(share.high, 1.0)), "share")
 
 
 def _count(number: float) -> Figure:
