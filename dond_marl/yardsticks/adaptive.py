@@ -225,7 +225,7 @@ class Pool:
         sure = paid * mine * weights[:, None]
         worth = np.add.reduceat(sure, belief.start[:-1], axis=0) if belief.size else np.zeros((0, claims))
         none = Belief(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
-        if left == 2 or not belief.size:
+        if left - 2 not in self._told or not belief.size:
             return Led(worth, none.context, none, np.zeros(0, dtype=np.uint64))
         member, claim = np.nonzero(following >= 0)
         then = following[member, claim].astype(np.int64)
