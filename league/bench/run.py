@@ -74,7 +74,7 @@ def measure(
         raise InputError(f"{name} costs something to ask, in more than 10,000 games a partner: say --sample N")
     times = 1 if sample is not None else replicates
     games = play_roster(submission.who, opponents.partners, field.source, times, workers=workers, tell=tell)
-    references = {} if beyond or sample is not None else references_to(opponents.partners, field)
+    references = {} if beyond or sample is not None else references_to(opponents.partners)
     benchmark = described(field, opponents.name, opponents.partners, times)
     who = {
         "name": submission.name,

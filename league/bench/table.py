@@ -25,6 +25,7 @@ from partners.rosters import ROSTERS
 SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of results that compare
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # shares of the reference, of the performance profile
 POINTS_AT = (2.0, 4.0, 5.0, 6.0, 7.0, 8.0)  # the same in points of ten, where no reference is known
+SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001, "ratio": 0.001}  # the last digit, by unit
 TITLE = "Leaderboard"
 
 
@@ -118,7 +119,8 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
         f"{benchmark['max_turns']} turns; networks play their likeliest act; where chance is left each game is played "
         f"{benchmark['replicates']} times.",
         f"Points of ten and shares of the reference on: {benchmark['headline']}. Intervals are "
-        f"{benchmark['confidence']:.0%}: over seeds where there are several, else of the noise of the games alone.",
+        f"{benchmark['confidence']:.0%}: over seeds where there are several, else of the noise of the games alone; "
+        "one that is narrower than the last digit is left out.",
     ]
     for arm in arms:
         own = arm.rows[0]["submission"]
@@ -230,16 +232,17 @@ def _value(figure: Any) -> float:
 
 
 def _figure_of(figure: Any, unit: Unit) -> Figure:
-    """Of a single run; no interval where there is no doubt left, and none is claimed."""
+    """Of a single run; no interval where it is narrower than the last digit that is shown."""
     value = _value(figure)
     low, high = (math.nan if figure is None else figure.get(end, math.nan) for end in ("low", "high"))
-    if low is None or high is None or low == high:
+    if low is None or high is None or high - low < SHOWN[unit]:
         low = high = math.nan
-    return Figure(Estimate(value, 0 if math.isnan(value) else 1, low, high), unit)
+    return Figure(Estimate(value, 0, low, high), unit)
 
 
 def _figure(figure: statistics.Figure, unit: Unit) -> Figure:
-    return Figure(Estimate(figure.value, figure.n, figure.low, figure.high), unit)
+    """The number of seeds has a column of its own."""
+    return Figure(Estimate(figure.value, 0, figure.low, figure.high), unit)
 
 
 def _order(arm: Arm) -> float:
@@ -278,8 +281,8 @@ def one_line_table(row: Row) -> Section:
             line[f"as seat_{seat}"] = Figure(Estimate(value, 1, value - margin, value + margin))
             mark = (cell.get("reference") or {}).get(head)
             if mark:
-                line[f"reference{seat}"] = plain(mark)
-                line[f"share{seat}"] = plain(value / mark, "share")
+                line[f"reference, seat_{seat}"] = plain(mark)
+                line[f"share, seat_{seat}"] = plain(value / mark, "share")
         line["deals"] = plain(float(np.mean([cell["deal"] for cell in both])), "share")
         line["left to partner"] = plain(float(np.mean([cell["left"] for cell in both])))
         lines.append(line)

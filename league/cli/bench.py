@@ -29,16 +29,21 @@ from league.bench.submission import of_run, of_spec
 from league.bench.table import in_short, leaderboard, one_line_table
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say, say_next, whole
 from league.display.tables import print_in_short, print_section
-from league.report.as_html import page
-from league.report.as_markdown import markdown
+from league.report.as_html import page as html
+from league.report.as_markdown import markdown, section_text
+from league.tables.blocks import Report
 
 RUN = "run"  # the subcommand that is meant where none is named
 MOST = 100_000
 FORMATS = ("text", "markdown", "html")
+BEGIN, END = "<!-- made by dond bench table: begin -->", "<!-- made by dond bench table: end -->"
 
 
 class Bench(Group):
-    """``dond bench WHO`` is ``dond bench run WHO``."""
+    """``dond bench WHO`` is ``dond bench run WHO``: what is no subcommand is somebody to measure."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or self.commands[RUN]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in (*self.commands, *ctx.help_option_names):
@@ -124,7 +129,8 @@ def run(
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], help="text, markdown or html (text)")
 @click.option("--over", metavar="ARM", help="compare all others with it: differences, chances, Holm's p")
 @click.option("--out", type=WritableFile(), metavar="FILE", help="write it there instead of printing it")
-def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | None) -> None:
+@click.option("--page", type=WritableFile(exists=True), metavar="FILE", help="renew the table in a page of Markdown")
+def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | None, page: Path | None) -> None:
     """Show the leaderboard of results files: seeds of one name together, best first.
 
     examples:
@@ -132,6 +138,10 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
       dond bench table --results docs/results/bench.jsonl --format html --out leaderboard.html
     """
     report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]), over)
+    if page is not None:
+        page.write_text(renewed(page.read_text(encoding="utf-8"), report, str(page)), encoding="utf-8")
+        say(f"written: {page}")
+        return
     if form == "text":
         if out is not None:
             raise InputError("--out is for --format markdown or html; redirect the text instead")
@@ -140,9 +150,18 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
         for section in report.sections:
             print_section(console, section)
         return
-    text = page(report) if form == "html" else markdown(report)
+    text = html(report) if form == "html" else markdown(report)
     if out is None:
         click.echo(text, nl=False)
         return
     out.write_text(text, encoding="utf-8")
     say(f"written: {out}")
+
+
+def renewed(text: str, report: Report, where: str) -> str:
+    """A page of Markdown with the leaderboard between its two marks. Raises :class:`InputError` without them."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(END) < text.index(BEGIN):
+        raise InputError(f"{where}: holds no line {BEGIN} with a line {END} after it")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    sections = "\n\n".join(map(section_text, report.sections)) or "No results yet."
+    return f"{before}{BEGIN}\n\n{sections}\n\n{END}{after}"

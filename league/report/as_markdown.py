@@ -17,7 +17,7 @@ def markdown(report: Report) -> str:
     head = [f"# {escaped(report.title)}", escaped(" ".join(report.abstract)), escaped(report.summary)]
     contents = [f"- [{section.title}](#{section.title.lower().replace(' ', '-')})" for section in report.sections]
     text = "\n\n".join([*filter(None, head), "\n".join(contents)])
-    return "\n\n".join([text, *(_section(section) for section in report.sections)]) + "\n"
+    return "\n\n".join([text, *map(section_text, report.sections)]) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -25,7 +25,8 @@ def escaped(text: str) -> str:
     return SPECIAL.sub(r"\\\1", " ".join(text.split("\n"))).replace("\\<", "&lt;").replace("\\&", "&amp;")
 
 
-def _section(section: Section) -> str:
+def section_text(section: Section) -> str:
+    """One section of a report, for a page that holds more than the report."""
     return "\n\n".join(
         [f"## {section.title}", *map(escaped, section.notes), *(part for b in section.blocks for part in _block(b))]
     )

@@ -10,12 +10,13 @@ import pytest
 
 from dond_marl.errors import InputError
 from league.bench import statistics
-from league.bench.results import append, sealed
+from league.bench.results import append, read, sealed
 from league.bench.run import against, measure
 from league.bench.submission import of_spec
 from league.bench.table import arms_by_protocol, in_short, leaderboard, scores_of
+from league.cli.bench import BEGIN, END, renewed
 from league.tables.blocks import Figure
-from tests.command import dond
+from tests.command import ROOT, dond
 
 DEMANDS = (0.5, 0.55, 0.6, 0.65, 0.7)
 
@@ -52,8 +53,9 @@ def test_several_seeds_are_an_interquartile_mean_with_the_interval_over_seeds(ro
     points = [row["figures"]["points"]["value"] for row in own]
     found, expected = cells(section, 0, "asking")["points"].estimate, statistics.middle(points)
     assert found.mean == pytest.approx(np.mean(sorted(points)[1:4]))
-    assert (found.mean, found.low, found.high, found.n) == pytest.approx(tuple(expected))
-    assert found.n == len(DEMANDS) and found.low < found.mean < found.high
+    assert (found.mean, found.low, found.high, len(DEMANDS)) == pytest.approx(tuple(expected))
+    assert found.low < found.mean < found.high
+    assert cells(section, 0, "asking")["seeds"].estimate.mean == len(DEMANDS)
 
 
 def test_one_run_has_the_interval_of_its_noise_alone(rows):
@@ -128,3 +130,22 @@ def test_mistakes_of_the_table_are_one_sentence(tmp_path, capsys):
     assert dond("bench", "table", "--results", path) == 0
     assert dond("bench", "table", "--results", path, "--out", tmp_path / "x.txt") == 2
     assert dond("bench", "table", "--results", path, "--over", "nobody") == 2
+
+
+def test_the_page_shows_what_the_committed_results_say():
+    page, results = ROOT / "docs" / "BENCHMARK.md", ROOT / "docs" / "results" / "bench.jsonl"
+    text = page.read_text(encoding="utf-8")
+    assert renewed(text, leaderboard(read([results])), str(page)) == text, (
+        "renew it: dond bench table --results docs/results/bench.jsonl --page docs/BENCHMARK.md"
+    )
+
+
+def test_a_page_without_its_marks_is_told_and_left_alone(rows, tmp_path, capsys):
+    append(tmp_path / "bench.jsonl", rows[0])
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n")
+    assert dond("bench", "table", "--results", tmp_path / "bench.jsonl", "--page", page) == 2
+    assert "holds no line" in capsys.readouterr().err and page.read_text() == "# A page\n"
+    page.write_text(f"# A page\n{BEGIN}\nold\n{END}\nafter\n")
+    assert dond("bench", "table", "--results", tmp_path / "bench.jsonl", "--page", page) == 0
+    assert "old" not in page.read_text() and "asking" in page.read_text() and page.read_text().endswith("\nafter\n")
