@@ -131,7 +131,7 @@ def explain_round(run: Path, number: int) -> None:
 @command.command("export", cls=Command, run_errors=(CheckpointError,))
 @click.option("--run", type=FILE, required=True, metavar="RUN", help="the run's folder")
 @click.option("--member", required=True, metavar="NAME", help="a learner, as it stands, or a snapshot such as main@6")
-@click.option("--out", type=FILE, required=True, metavar="FILE.json", help="where to write it")
+@click.option("--out", type=FILE, required=True, metavar="FILE", help="where to write it (.json)")
 def export_member(run: Path, member: str, out: Path) -> None:
     """Write a member that learned as a checkpoint, which notes whom it has met.
 
