@@ -110,6 +110,7 @@ class LevelK:
     level: int = 2
     tau: float = 1.5
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_whole_number("level", self.level, 1, 5)

@@ -99,6 +99,7 @@ class Bluffer:
     pace: int = 2
     floor: float = 0.6
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_whole_number("pace", self.pace, 1, 10)
