@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
 from dond_marl.errors import DondError, InputError, RunFailure
@@ -59,7 +60,7 @@ def _played(
             yield partner, play_partner(who, partner, source, replicates)
         return
     # A fresh interpreter each: a copy of one that has loaded PyTorch may hang.
-    with ProcessPoolExecutor(min(workers, len(partners)), get_context("spawn"), _one_thread) as pool:
+    with ProcessPoolExecutor(min(workers, len(partners)), get_context("spawn"), _begin_worker) as pool:
         waiting = {pool.submit(_in_worker, who, partner, source, replicates): partner for partner in partners}
         try:
             for future in as_completed(waiting):
@@ -67,9 +68,13 @@ def _played(
                 if isinstance(games, DondError):
                     raise games
                 yield waiting[future], games
-        except BaseException:
+        except BrokenExecutor:
+            raise RunFailure("a worker was ended from outside, by lack of memory perhaps; use --workers 1") from None
+        finally:
+            processes = list(getattr(pool, "_processes", {}).values())
             pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            for process in processes:
+                process.terminate()
 
 
 def _in_worker(who: Who, partner: str, source: ScenarioSource, replicates: int) -> Repeated | DondError:
@@ -82,8 +87,9 @@ def _in_worker(who: Who, partner: str, source: ScenarioSource, replicates: int) 
         return RunFailure(str(error))
 
 
-def _one_thread() -> None:
-    """Workers share the cores: what computes in one of them uses one thread."""
+def _begin_worker() -> None:
+    """Workers share the cores, so that each computes with one thread; Ctrl-C ends them without a word."""
     import torch  # in a worker it would be loaded for the first network anyway
 
     torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

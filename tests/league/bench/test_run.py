@@ -8,24 +8,26 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, RunFailure
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.views import PARTS, parts
 from dond_marl.yardsticks.metrics import points_of_ten
-from league.bench.protocol import ALL, HEADLINE
+from league.bench.protocol import ALL, HEADLINE, beyond_field
 from league.bench.run import OWN, against, measure
 from league.bench.submission import greedy_spec, of_run, of_spec
 from league.evaluation.matches import UnreachedError
 from league.ledger.ledger import ReadLedger
+from league.standings.references import reference_of
+from partners.ancestry import NOBODY
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.provenance import ProvenanceError, identity
+from partners.provenance import ProvenanceError, identity, known
 from partners.rosters import DEV, TEST, hash_of, roster
 from tests.command import dond
 from tests.league.absent import install_absent
-from tests.third_party import on_the_path
+from tests.third_party import install, on_the_path
 
 torch.set_num_threads(1)
 LEAGUE = """
@@ -35,6 +37,14 @@ members: [heuristic]
 training: {{hidden: [8], rollout: 2, num_envs: 8, minibatch: 16, epochs: 1}}
 learners: [{{name: main, decisions: 40, snapshot_every: 1}}]
 logging: {{output_dir: "{folder}", tensorboard: false}}
+"""
+BREAKS = """
+from dond_marl.seats import Traits
+
+class Breaks:
+    traits = Traits(deterministic=True)
+    def act(self, turns):
+        raise RuntimeError("lost my notes")
 """
 
 
@@ -103,6 +113,13 @@ def test_the_same_input_gives_the_same_line_however_many_workers(row):
     assert {**again, "clock": None} == {**row, "clock": None}
 
 
+def test_what_fails_in_a_worker_is_told_as_it_would_be_here(tmp_path, monkeypatch):
+    with on_the_path(install(tmp_path, "breaks", BREAKS, "breaks = breaks:Breaks"), monkeypatch):
+        for workers in (1, 2):
+            with pytest.raises(RunFailure, match="failed as seat_1: RuntimeError: lost my notes"):
+                measure(of_spec("heuristic"), against(["breaks", "linear"]), workers=workers)
+
+
 def test_where_chance_is_left_scenarios_are_replayed_and_the_noise_is_told():
     short = measure(of_spec("nice"), against(["heuristic"]), replicates=2)
     long = measure(of_spec("nice"), against(["heuristic"]), replicates=12)
@@ -151,10 +168,10 @@ def test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies(tmp_path)
 
 def test_who_has_met_the_test_roster_is_not_measured_by_it_and_the_path_is_told(tmp_path):
     member = roster(TEST)[0]
-    path = network(tmp_path / "leaked.json", met=[identity(member)], descends_from=[], met_through={}, met_unknown=[])
+    path = network(tmp_path / "leaked.json", **NOBODY.meets([known(member)]).note())
     with pytest.raises(ProvenanceError, match=r"leaked <- .*roster test"):
         measure(of_spec(str(path), "leaked"), against([TEST]))
-    assert measure(of_spec(str(path), "leaked"), against([member, "linear"][1:]))["figures"]["points"]
+    assert measure(of_spec(str(path), "leaked"), against(["linear"]))["figures"]["points"]
 
 
 def test_whose_meetings_nobody_wrote_down_must_declare_them(tmp_path):
@@ -167,8 +184,8 @@ def test_whose_meetings_nobody_wrote_down_must_declare_them(tmp_path):
 
 
 def test_partners_that_a_submission_has_met_are_counted(tmp_path):
-    note = {"met": [identity("linear")], "descends_from": [], "met_through": {}, "met_unknown": []}
-    submission = of_spec(str(network(tmp_path / "net.json", **note)), "net")
+    path = network(tmp_path / "net.json", **NOBODY.meets([known("linear")]).note())
+    submission = of_spec(str(path), "net")
     row = measure(submission, against(["linear", "stubborn"]))
     assert row["submission"]["met_here"] == [identity("linear")]
 
@@ -182,6 +199,37 @@ def test_whoever_is_not_reached_has_its_games_left_out_and_told(tmp_path, monkey
         assert row["figures"]["points"]["n"] < row["figures"]["games"]
         with pytest.raises(UnreachedError):
             measure(of_spec(many), against(["linear"]), replicates=2)
+
+
+def test_beyond_the_rosters_game_there_are_other_pools_and_no_references():
+    row = measure(of_spec("expert"), against(["linear"]), beyond=True)
+    assert row["benchmark"]["scenarios"] == "beyond lewis" and row["benchmark"]["headline"] == ALL
+    table = beyond_field().source.table
+    items = table.counts.sum(axis=1)
+    assert ((items < 5) | (items > 7)).all() and row["benchmark"]["number_of_scenarios"] == table.size
+    points = row["figures"]["points"]
+    assert points["low"] < points["value"] < points["high"]  # these are a sample of such scenarios
+    assert not any("reference" in cell for cell in row["cells"]) and row["figures"]["points_by_part"] == {}
+
+
+def test_shares_are_of_the_stored_references_in_every_cell_and_part():
+    partners = [name for name in roster(DEV) if reference_of(name) is not None][:2]
+    row = measure(of_spec("heuristic"), against(partners))
+    head = []
+    for cell in row["cells"]:
+        side = reference_of(cell["partner"]).seats[cell["seat"]]
+        assert cell["reference"][ALL] == pytest.approx(side.high, abs=1e-5)
+        assert cell["reference_exact"] is side.exact
+        _, high = side.over(cell["seat"], (1, 2))
+        assert cell["reference"][HEADLINE] == pytest.approx(high, abs=1e-5)
+        head.append(cell["points"][HEADLINE] / high)
+        assert cell["points"][ALL] <= side.high + cell["margin"].get(ALL, 0) * 2 + 1e-6, (
+            "nobody has more than could be had"
+        )
+    figures = row["figures"]
+    assert figures["share"]["value"] == pytest.approx(np.mean(head), abs=1e-5)
+    assert figures["share_worst_cell"]["value"] == pytest.approx(min(head), abs=1e-5)
+    assert figures["cells_with_reference"] == len(head)
 
 
 def test_who_costs_to_ask_is_measured_on_a_sample(tmp_path, monkeypatch):
