@@ -13,13 +13,14 @@ from dond_marl.game import SEATS
 from dond_marl.records.files import write_whole
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
-from league.evaluation.final import FinalEvaluation, MemberEvaluation
+from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.matches import UnreachedError
 from league.evaluation.outcomes import UNITS, Figures, landed
 from league.evaluation.probe import Probe
 from league.standings.as_csv import bounded, digits, known, write_csv, write_json
 
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
+SHARES = ("mean", "of_partners", "exact", "worst_tenth")  # of the references, in a final evaluation
 PLAYED = ("points", "left", "deals", "welfare", "nash", "egalitarian", "pareto", "turns")  # figures of a final one
 
 
@@ -122,15 +123,28 @@ def write_final_files(directory: Path, final: FinalEvaluation) -> list[str]:
 
 def _member(member: MemberEvaluation) -> dict[str, Any]:
     near = member.proximity
+    worst = near.worst()
     return {
-        "proximity": {"interquartile_mean": bounded(*near.middle), "over_partners_too": bounded(*near.of_partners)},
-        "agreement": {name: bounded(*rated) for name, rated in member.agreement._asdict().items()},
-        "welfare_efficiency": {name: bounded(*rated) for name, rated in member.welfare._asdict().items()},
+        "proximity": {name: bounded(*getattr(near, name)) for name in SHARES},
+        "worst": None
+        if worst is None
+        else {
+            "opponent": member.meetings[worst[0]].opponent,
+            "seat": SEATS[worst[1]],
+            "share": bounded(*near.cells.at(*worst)),
+        },
+        "agreement": bounded(*member.agreement),
+        "welfare_efficiency": bounded(*member.welfare),
         "against": {
             met.opponent: {
                 "played": _line(met.played),
-                "reference": _line(met.reference),
-                "reference_is": dict(zip(SEATS, met.kinds, strict=True)),
+                "reference": {
+                    seat: {"kind": mark.kind, "points": known(float(mark.points.mean()))}
+                    for seat, mark in zip(SEATS, met.marks, strict=True)
+                },
+                "best_known": None
+                if met.known is None
+                else {seat: each._asdict() for seat, each in zip(SEATS, met.known, strict=True)},
                 "share": {name: bounded(*near.cells.at(place, seat)) for seat, name in enumerate(SEATS)},
             }
             for place, met in enumerate(member.meetings)
@@ -179,19 +193,24 @@ def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
     yield ["member", "against", "figure", "seat", "value", "low", "high"]
     for member in final.members:
         name, near = member.member, member.proximity
-        yield [name, "", "proximity, interquartile mean", "", *digits(*near.middle)]
-        yield [name, "", "proximity, over partners too", "", *digits(*near.of_partners)]
-        for figure, beside in (("agreement", member.agreement), ("welfare", member.welfare)):
-            for part, rated in beside._asdict().items():
-                yield [name, "", f"{figure}, {part}", "", *digits(*rated)]
+        for share in SHARES:
+            yield [name, "", f"proximity, {share.replace('_', ' ')}", "", *digits(*getattr(near, share))]
+        for figure, rated in (("agreement", member.agreement), ("welfare", member.welfare)):
+            yield [name, "", figure, "", *digits(*rated)]
         for place, met in enumerate(member.meetings):
             for number, seat in enumerate(SEATS):
                 yield [name, met.opponent, "share", seat, *digits(*near.cells.at(place, number))]
+                mark = met.marks[number]
+                mean = float(mark.points.mean())
+                bounds = (mean, mean, mean) if mark.kind == EXACT else (math.nan, math.nan, mean)
+                yield [name, met.opponent, "reference's points", seat, *digits(*bounds)]
+                if met.known is not None:
+                    most = met.known[number].points
+                    yield [name, met.opponent, f"best known: {met.known[number].who}", seat, *digits(most, most, most)]
             for view in VIEWS:
-                yield from _figures(name, met.opponent, "", view, met.played.figures[view])
-                yield from _figures(name, met.opponent, "reference's ", view, met.reference.figures[view])
+                yield from _figures(name, met.opponent, view, met.played.figures[view])
         for view in VIEWS:
-            yield from _figures(name, name, "", view, member.self_play.figures[view])
+            yield from _figures(name, name, view, member.self_play.figures[view])
         for each in member.exploiters:
             for seat, gain, drop in zip(SEATS, each.gain, each.drop, strict=True):
                 yield [name, each.exploiter, "gain", seat, *_bounds(gain)]
@@ -201,6 +220,6 @@ def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
             yield [name, "best response", "gain", seat, low if low == high else "", low, high]
 
 
-def _figures(member: str, against: str, whose: str, view: str, figures: Figures) -> Iterator[list[str]]:
+def _figures(member: str, against: str, view: str, figures: Figures) -> Iterator[list[str]]:
     for name in PLAYED:
-        yield [member, against, f"{whose}{name}", "" if view == BOTH else view, *_bounds(getattr(figures, name))]
+        yield [member, against, name, "" if view == BOTH else view, *_bounds(getattr(figures, name))]

@@ -1,8 +1,10 @@
 """What a league's main members are worth at the end: on scenarios, and against members, that nobody learned from.
 
-Each is measured beside the best that can be done against the same partner on the same scenarios
-(:mod:`league.evaluation.proximity`), in self-play, and by what others can take from it. The reference is the exact
-best response where it can be computed, otherwise the strongest response that is known, and says which.
+Each is measured beside what could be had from the same partner on the same scenarios
+(:mod:`league.evaluation.proximity`), in self-play, and by what others can take from it. The reference is a property of
+the partner alone: the exact best response to it, or an upper bound that no policy exceeds; the mains, their snapshots
+and exploiters are never one. Where neither is known there is no share. The best that is known is another column: what
+a scripted partner, or a response by the partner's odds, earns in the same games.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
+from dond_marl.scenarios.views import parts
 from dond_marl.seats import Doubles, Partner, costs_to_ask
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
@@ -23,20 +26,37 @@ from league.evaluation.best_reply import best_reply, reply_value
 from league.evaluation.evaluate import FOUND, Line, line_of, points_of_reference, scenarios_of
 from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
-from league.evaluation.proximity import Beside, Proximity, beside, proximity
+from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.settings.rosters import zoo
+from league.standings.ratings import Rated
+from league.standings.references import PRIOR, Side, reference_of
 
-EXACT, BY_ODDS = "exact best response", "response by its odds"
+EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
+BY_ODDS = "response by its odds"
 Games = tuple[Outcomes, Outcomes]  # of one player in each seat
 
 
+class Mark(NamedTuple):
+    """What could be had from a partner in one seat."""
+
+    kind: str  # EXACT, BOUND or NONE
+    points: Doubles  # [N] of ten in each game, or their mean in every one; nan where nothing is certain
+
+
+class Known(NamedTuple):
+    """The most that somebody was seen to earn against a partner in one seat, who did not learn in this league."""
+
+    who: str
+    points: float  # of ten, mean
+
+
 class Meeting(NamedTuple):
-    """A member against one opponent, and the reference in the same games."""
+    """A member against one opponent, what could be had there, and the best that is known."""
 
     opponent: str
     played: Line
-    reference: Line
-    kinds: tuple[str, str]  # what the reference is in each seat
+    marks: tuple[Mark, Mark]  # by the member's seat
+    known: tuple[Known, Known] | None  # None where the marks are exact
 
 
 class Exploited(NamedTuple):
@@ -52,9 +72,9 @@ class MemberEvaluation(NamedTuple):
 
     member: str
     meetings: tuple[Meeting, ...]
-    proximity: Proximity  # to the references' own points
-    agreement: Beside  # share of games with a deal, and the references' own
-    welfare: Beside  # share of the largest joint points, no deal being 0
+    proximity: Proximity  # to what could be had
+    agreement: Rated  # share of games with a deal, every opponent and seat weighing alike
+    welfare: Rated  # share of the largest joint points, no deal being 0
     self_play: Line  # one game per scenario
     exploiters: tuple[Exploited, ...]  # who gains most first
     exploitability: tuple[Exploitability, Exploitability] | None  # by the exploiting seat; None where it is not known
@@ -80,7 +100,7 @@ def final_evaluation(
     rules: Rules = Rules(),
     *,
     exploiters: Mapping[str, Spec | Partner] | None = None,
-    trained: Mapping[str, Spec | Partner] | None = None,
+    specs: Mapping[str, Spec] | None = None,
     revealed: bool = False,
     sample: int | None = None,
     seed: int = 0,
@@ -90,14 +110,14 @@ def final_evaluation(
 ) -> FinalEvaluation:
     """Measure ``members`` against ``opponents`` on ``sample`` scenarios of ``source``, by default all.
 
-    ``exploiters`` learned against the members; they, ``trained``, the members and the scripted catalogue are tried as
-    references where no best response is exact. ``revealed``: both seats see each other's values. Who breaks down is
-    noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
+    ``exploiters`` learned against the members. ``specs`` says of opponents that are given as partners who they are, so
+    that a stored reference is found. ``revealed``: both seats see each other's values. Who breaks down is noted and
+    left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
     mains, partners = _seated(members), _seated(opponents)
     hunters = _seated(exploiters or {})
-    strong = {**hunters, **mains, **_seated(trained or {})}
+    named = {**{name: who for name, who in opponents.items() if isinstance(who, str | Mapping)}, **(specs or {})}
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed)
     everybody = {**mains, **partners}.items()
     notes = [f"{who} sees what its seat cannot see" for who, player in everybody if player.traits.privileged]
@@ -108,14 +128,15 @@ def final_evaluation(
             continue
         tell(f"the best that can be done against {opponent}")
         try:
-            known = _met(terms, opponent, partner, mains, notes)
-            reference, kinds = _reference(terms, opponent, partner, known, strong, set(hunters))
+            games = _met(terms, opponent, partner, mains, notes)
+            marks = _marks(terms, opponent, partner, named.get(opponent))
+            exact = all(mark.kind == EXACT for mark in marks)
+            known = None if exact else _known(terms, opponent, partner)
         except PlayError as error:
             notes.append(f"{opponent} is left out: {error}")
             continue
-        line = line_of("reference", reference, confidence)
-        for name, games in known.items():
-            met[name].append(Meeting(opponent, line_of(name, games, confidence), line, kinds))
+        for name, each in games.items():
+            met[name].append(Meeting(opponent, line_of(name, each, confidence), marks, known))
     evaluations = []
     for name, player in mains.items():
         if not met[name]:
@@ -148,40 +169,65 @@ def _met(
     return known
 
 
-def _reference(
-    terms: Terms,
-    opponent: str,
-    partner: Partner,
-    known: Mapping[str, Games],
-    strong: Mapping[str, Partner],
-    hunters: set[str],
-) -> tuple[Games, tuple[str, str]]:
-    """The games of the strongest known response in each seat, and what it is."""
+def _marks(terms: Terms, opponent: str, partner: Partner, spec: Spec | None) -> tuple[Mark, Mark]:
+    """What could be had from a partner in each seat: as it is stored, otherwise computed where that is quick."""
+    stored = _stored(terms, spec)
+    if stored is not None:
+        return stored
+    nothing = Mark(NONE, np.full(terms.scenarios.size, np.nan))
+    try:
+        reply = best_reply(partner, terms.source, terms.rules, revealed=terms.revealed)
+        if not reply.exact:
+            return nothing, nothing
+        first, second = play_seats(terms, FOUND, reply.players, opponent, partner)
+        return Mark(EXACT, first.own), Mark(EXACT, second.own)
+    except ValueError:  # it remembers, or its odds are not known
+        return nothing, nothing
+    except PlayError as error:
+        if not isinstance(error.cause, OutOfReach):
+            raise
+        return nothing, nothing
+
+
+def _stored(terms: Terms, spec: Spec | None) -> tuple[Mark, Mark] | None:
+    """The stored references, where the rules and the scenarios are those that they are for."""
+    ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
+    found = reference_of(spec) if ordinary and spec is not None else None
+    if found is None:
+        return None
+    first, second = (_of_side(terms, seat, side) for seat, side in enumerate(found.seats))
+    return first, second
+
+
+def _of_side(terms: Terms, seat: int, side: Side | None) -> Mark:
+    size = terms.scenarios.size
+    if side is None:
+        return Mark(NONE, np.full(size, np.nan))
+    # In each game what the reference earns on average in the games of its part.
+    return Mark(EXACT if side.exact else BOUND, np.array(side.high_in)[parts(terms.scenarios, seat)])
+
+
+def _known(terms: Terms, opponent: str, partner: Partner) -> tuple[Known, Known]:
+    """Who earns most against a partner in each seat: the scripted zoo, and a response by its odds if they are known."""
     tried: dict[str, Games] = {}
     try:
         reply = best_reply(partner, terms.source, terms.rules, revealed=terms.revealed)
-        games = play_seats(terms, FOUND, reply.players, opponent, partner)
-        if reply.exact:
-            return games, (EXACT, EXACT)
-        tried[BY_ODDS] = games
+        tried[BY_ODDS] = play_seats(terms, FOUND, reply.players, opponent, partner)
     except ValueError:  # it remembers, or its odds are not known
         pass
     except PlayError as error:
         if not isinstance(error.cause, OutOfReach):
             raise
-    kinds = dict.fromkeys(strong, "trained") | dict.fromkeys(hunters, "trained exploiter")
-    scripted = {name: seat_occupant(name) for name in zoo() if name not in strong}
-    for name, player in {**strong, **scripted}.items():
+    for name in zoo():
         try:
-            games = known[name] if name in known else play_seats(terms, name, (player, player), opponent, partner)
+            player = seat_occupant(name)
+            tried[name] = play_seats(terms, name, (player, player), opponent, partner)
         except PlayError as error:
             if error.who == opponent:
                 raise
-            continue  # it is noted where it is measured
-        tried[f"{name}, {kinds.get(name, 'scripted')}"] = games
-    best = [max(tried, key=lambda name: float(tried[name][seat].own.mean())) for seat in (0, 1)]
-    first, second = (f"{name} (best of {len(tried)})" for name in best)
-    return (tried[best[0]][0], tried[best[1]][1]), (first, second)
+    means = [{name: float(games[seat].own.mean()) for name, games in tried.items()} for seat in (0, 1)]
+    first, second = (Known(best := max(of, key=lambda name: of[name]), of[best]) for of in means)
+    return first, second
 
 
 def _evaluated(
@@ -193,7 +239,9 @@ def _evaluated(
     exploitability: bool,
     notes: list[str],
 ) -> MemberEvaluation:
-    own, reference = [each.played.seats for each in meetings], [each.reference.seats for each in meetings]
+    own = [each.played.seats for each in meetings]
+    marks = [(each.marks[0].points, each.marks[1].points) for each in meetings]
+    exact = np.array([[mark.kind == EXACT for mark in each.marks] for each in meetings])
     opens = play_seats(terms, name, (player, player), name, player)[0]
     alone = opens, opens._replace(own=opens.left, left=opens.own)  # one game per scenario, seen from each seat
     exploited = []
@@ -206,9 +254,9 @@ def _evaluated(
     return MemberEvaluation(
         name,
         meetings,
-        proximity(own, reference, seed=terms.seed, confidence=terms.confidence),
-        beside("deal", own, reference, seed=terms.seed, confidence=terms.confidence),
-        beside("welfare", own, reference, seed=terms.seed, confidence=terms.confidence),
+        proximity(own, marks, exact, seed=terms.seed, confidence=terms.confidence),
+        over_cells("deal", own, seed=terms.seed, confidence=terms.confidence),
+        over_cells("welfare", own, seed=terms.seed, confidence=terms.confidence),
         line_of(name, alone, terms.confidence),
         tuple(sorted(exploited, key=lambda each: -(each.gain[0].mean + each.gain[1].mean))),
         _exploitability(terms, player) if exploitability else None,

@@ -57,7 +57,6 @@ def evaluate_run(
     hunters = {m.name for m in members if m.role in EXPLOITERS}
     last = {m.parent: m for m in members if m.role == "snapshot"}  # an exploiter may have started over since
     exploiters = {m.name: partner(m) for m in members if m.name in hunters or m in [last.get(each) for each in hunters]}
-    trained = {m.name: partner(m) for m in last.values() if m.parent in mains}
     held = {m.name: seated(Seated(m, m.blob), place) for m in members if m.split == "heldout"}
     env, league = config.env, config.league
     evaluation = final_evaluation(
@@ -66,7 +65,7 @@ def evaluate_run(
         env.model_copy(update={"split": HELDOUT.get(env.scenarios, env.split)}).open_source(),
         env.rules(),
         exploiters=exploiters,
-        trained=trained,
+        specs={m.name: m.spec for m in members if m.name in held and m.spec is not None},
         revealed=env.reveal_partner_utilities,
         sample=sample,
         seed=(league.seed + APART) % 2**63,

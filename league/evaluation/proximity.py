@@ -1,10 +1,11 @@
-"""How close a member comes to a reference, the best known response to each partner: shares of its points.
+"""How close a member comes to what could be had from each partner: shares of a reference's points.
 
-A share is a member's mean own points over the reference's, against one partner in one seat on the same scenarios, and
-at most 1. Their interquartile mean leaves out the quarter of the cells where it is worst and the quarter where it is
-best: one partner that nobody can deal with decides nothing (BR-Prox: Wang et al. 2024, *ZSC-Eval*, section 4; Agarwal
-et al. 2021, *Deep Reinforcement Learning at the Edge of the Statistical Precipice*). Intervals are Bayesian bootstraps
-over groups of scenarios, and another over partners too. C = cells, W = partners, R = replicates.
+A share is a member's mean own points over the reference's, against one partner in one seat on the same scenarios. A
+reference is exact or an upper bound that no policy exceeds; where neither is known there is no share. What is told of
+the shares is their mean, the mean of those against exact references alone, the mean over the tenth of the partners
+where they are worst, and the worst: robustness shows where a member does badly, so nothing is left out (as ZSC-Eval
+does: Wang et al. 2024, section 4). Intervals are Bayesian bootstraps over groups of scenarios, and of the mean another
+one over partners too. W = partners, R = replicates.
 """
 
 from __future__ import annotations
@@ -16,95 +17,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
+from dond_marl.seats import Bools, Doubles
 from dond_marl.yardsticks.metrics import GROUPS, by_group
 from league.evaluation.outcomes import Outcomes
 from league.standings.ratings import Rated, Table, scenario_weights, with_interval
 
 REPLICATES = 1_000
 LEAST = 1e-9  # points of ten; of a reference that gets no more nobody can have a share
+WORST = 0.1  # of the partners
 
 
 class Proximity(NamedTuple):
-    """Shares of a reference's own points, and their interquartile mean."""
+    """Shares of the references' points; ``nan`` where no reference is certain or where it gets nothing."""
 
-    cells: Rated  # [W, 2] by partner and seat, 0..1; nan where the reference gets nothing
-    middle: Rated  # [] interquartile mean, for these partners: over scenarios
-    of_partners: Rated  # [] the same as a sample of partners: over scenarios and partners
+    cells: Rated  # [W, 2] by partner and seat
+    mean: Rated  # [] of the cells, for these partners: over scenarios
+    of_partners: Rated  # [] the same for partners like these: over scenarios and partners
+    exact: Rated  # [] the mean of the cells whose reference is exact
+    worst_tenth: Rated  # [] the mean of the worst tenth of the partners, at least one, each the mean of its seats
 
-
-class Beside(NamedTuple):
-    """One figure of a member and of its references, and the ratio of the two."""
-
-    own: Rated
-    reference: Rated
-    ratio: Rated
+    def worst(self) -> tuple[int, int] | None:
+        """The partner and the seat of the smallest share, the first of equals; ``None`` without any."""
+        shares = np.asarray(self.cells.value)
+        if np.isnan(shares).all():
+            return None
+        partner, seat = np.unravel_index(np.nanargmin(shares), shares.shape)
+        return int(partner), int(seat)
 
 
 def proximity(
     own: Sequence[tuple[Outcomes, Outcomes]],
-    reference: Sequence[tuple[Outcomes, Outcomes]],
+    reference: Sequence[tuple[Doubles, Doubles]],
+    exact: Bools,
     *,
     seed: int,
     confidence: float,
 ) -> Proximity:
-    """The member's points as shares of the reference's, by partner and in both seats, in the same scenarios."""
-    draws, mine, theirs = _weights(seed), _sums(own, "own")[0], _sums(reference, "own")[0]
+    """The member's points as shares of the reference's, by partner and in both seats, in the same scenarios.
+
+    ``reference``: its points of ten in each of the member's games, ``nan`` where it is unknown; ``exact[W, 2]``.
+    """
+    draws = _weights(seed)
+    theirs = [
+        tuple(games._replace(own=points) for games, points in zip(seats, marks, strict=True))
+        for seats, marks in zip(own, reference, strict=True)
+    ]
+    mine, marks = _sums(own, "own")[0], _sums([(first, second) for first, second in theirs], "own")[0]
     everywhere = np.ones(GROUPS)
-    value, drawn = _shares(mine @ everywhere, theirs @ everywhere), _shares(mine @ draws.T, theirs @ draws.T)
+    value, drawn = _shares(mine @ everywhere, marks @ everywhere), _shares(mine @ draws.T, marks @ draws.T)
     enough = _enough(own)
     picked = generator(seed, "partners").integers(len(own), size=(REPLICATES, len(own)))
     again = drawn[picked, :, np.arange(REPLICATES)[:, None]].reshape(REPLICATES, -1)
     fixed = np.moveaxis(drawn, -1, 0)
-    middle = np.array(interquartile_mean(value.reshape(1, -1))[0])
-    return Proximity(
-        with_interval(value, fixed, confidence, enough=enough),
-        with_interval(middle, interquartile_mean(fixed.reshape(REPLICATES, -1)), confidence, enough=enough),
-        with_interval(middle, interquartile_mean(again), confidence, enough=enough),
-    )
-
-
-def beside(
-    figure: str,
-    own: Sequence[tuple[Outcomes, Outcomes]],
-    reference: Sequence[tuple[Outcomes, Outcomes]],
-    *,
-    seed: int,
-    confidence: float,
-) -> Beside:
-    """A mean over all games of ``figure``, every cell weighing alike.
-
-    ``figure`` names a field of :class:`~league.evaluation.outcomes.Outcomes`.
-    """
-    draws, enough, means = _weights(seed), _enough(own), []
-    for side in (own, reference):
-        sums, counts = _sums(side, figure)
-        value = _mean(sums @ np.ones(GROUPS), counts @ np.ones(GROUPS))
-        means.append((value, _mean(sums @ draws.T, counts @ draws.T)))
-    (mine, my_draws), (theirs, their_draws) = means
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio, ratios = np.array(mine / theirs), my_draws / their_draws
+    worst = _worst_weights(value)
 
     def rated(value: Table, drawn: Table) -> Rated:
         return with_interval(value, drawn, confidence, enough=enough)
 
-    return Beside(rated(mine, my_draws), rated(theirs, their_draws), rated(ratio, ratios))
+    mean, only = _over_cells(value[None])[0], np.where(exact, 1.0, np.nan)
+    return Proximity(
+        rated(value, fixed),
+        rated(mean, _over_cells(fixed)),
+        rated(mean, _over_cells(again)),
+        rated(_over_cells((value * only)[None])[0], _over_cells(fixed * only)),
+        rated(np.array(np.nansum(value * worst) if worst.any() else np.nan), np.nansum(fixed * worst, axis=(1, 2))),
+    )
 
 
-def interquartile_mean(values: Table) -> Table:
-    """The mean of the middle half of each row, ``[R, C]`` to ``[R]``; ``nan`` values are left out."""
-    ordered = np.sort(values, axis=1)  # nan last
-    known = np.count_nonzero(~np.isnan(ordered), axis=1)[:, None]
-    place, cut = np.arange(ordered.shape[1]), known // 4
-    middle = (place >= cut) & (place < known - cut)
-    sums, counted = np.where(middle, ordered, 0.0).sum(axis=1), middle.sum(axis=1)
-    mean: Table = np.divide(sums, counted, out=np.full(len(values), np.nan), where=counted > 0)
+def over_cells(figure: str, own: Sequence[tuple[Outcomes, Outcomes]], *, seed: int, confidence: float) -> Rated:
+    """A mean over all games of ``figure``, every cell weighing alike.
+
+    ``figure`` names a field of :class:`~league.evaluation.outcomes.Outcomes`.
+    """
+    draws = _weights(seed)
+    sums, counts = _sums(own, figure)
+    value = _mean(sums @ np.ones(GROUPS), counts @ np.ones(GROUPS))
+    return with_interval(value, _mean(sums @ draws.T, counts @ draws.T), confidence, enough=_enough(own))
+
+
+def _over_cells(values: Table) -> Table:
+    """The mean of each row, ``[R]``; what is not known is left out, and nothing known is ``nan``."""
+    flat = values.reshape(len(values), -1)
+    known = ~np.isnan(flat)
+    with np.errstate(invalid="ignore"):
+        mean: Table = np.where(known, flat, 0.0).sum(axis=1) / known.sum(axis=1)
     return mean
 
 
+def _worst_weights(shares: Table) -> Table:
+    """How much each cell counts in the worst tenth of the partners, ``[W, 2]``; the sum is 1, or 0 without shares.
+
+    A partner's share is the mean of its seats that have one; a fraction of a partner counts by its fraction.
+    """
+    known = ~np.isnan(shares)
+    seats = known.sum(axis=1)
+    some = np.flatnonzero(seats)
+    weights = np.zeros(shares.shape)
+    if len(some):
+        order = some[np.argsort(_over_cells(shares[some]), kind="stable")]
+        held = max(WORST * len(some), 1.0)
+        of_partner = np.clip(held - np.arange(len(some)), 0.0, 1.0) / held
+        weights[order] = known[order] * (of_partner / seats[order])[:, None]
+    return weights
+
+
 def _shares(mine: Table, theirs: Table) -> Table:
-    """``min(1, mine / theirs)``, nan where the reference gets nothing."""
-    known = np.divide(mine, theirs, out=np.full(mine.shape, np.nan), where=theirs > LEAST)
-    shares: Table = np.minimum(known, 1.0)
+    """``mine / theirs``, nan where the reference is unknown or gets nothing."""
+    shares: Table = np.divide(mine, theirs, out=np.full(mine.shape, np.nan), where=theirs > LEAST)
     return shares
 
 
@@ -115,6 +134,8 @@ def _sums(games: Sequence[tuple[Outcomes, Outcomes]], figure: str) -> tuple[Tabl
         for seat, outcomes in enumerate(seats):
             values = getattr(outcomes, figure)
             (sums[partner, seat],), (counts[partner, seat],) = by_group(values, outcomes.groups, ~np.isnan(values))
+            if not counts[partner, seat].any():
+                sums[partner, seat] = np.nan  # nothing is known of it
     return sums, counts
 
 

@@ -34,7 +34,7 @@ class Trial(NamedTuple):
     reward: str
     decisions: int  # own, of its main
     points: float  # of ten, mean over held-out members and both seats
-    proximity: float  # interquartile mean of shares of the best response's points
+    proximity: float  # mean of the shares of what could be had
     deals: float
     welfare: float  # share of the largest joint points, against the held-out members
     alone: tuple[float, float]  # in self-play: share of deals, and welfare
@@ -62,9 +62,9 @@ def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
         reward=learner.reward,
         decisions=state.decisions,
         points=float(np.mean([figures.points.mean for figures in against_heldout])),
-        proximity=float(evaluation.proximity.middle.value),
-        deals=float(evaluation.agreement.own.value),
-        welfare=float(evaluation.welfare.own.value),
+        proximity=float(evaluation.proximity.mean.value),
+        deals=float(evaluation.agreement.value),
+        welfare=float(evaluation.welfare.value),
         alone=(alone.deals.mean, alone.welfare.mean),
     )
 
@@ -84,8 +84,8 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
     console.print(table)
     note = (
         "points of ten of the first learner against the held-out members on the held-out scenarios, both seats; of "
-        "response: interquartile mean of its shares of the strongest known response's points; deals and welfare there, "
-        "then in self-play. The first learner samples its acts, as in practice (sampled)."
+        "response: mean of its shares of what could be had there (exact best responses, else upper bounds); deals and "
+        "welfare there, then in self-play. The first learner samples its acts, as in practice (sampled)."
     )
     console.print(Text(note))
 

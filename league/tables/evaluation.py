@@ -10,7 +10,7 @@ from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine
 from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BOTH, HUMANS, human_figures
-from league.evaluation.final import EXACT
+from league.evaluation.final import BOUND, EXACT
 from league.tables.blocks import Cell, Figure, Row, Section, Table, Unit, in_columns, plain, stored
 
 KEY, TITLE = "evaluation", "Held-out evaluation"
@@ -60,10 +60,12 @@ def _notes(document: Mapping[str, Any]) -> tuple[str, ...]:
         f"On {scenarios['source']}: {scenarios['number']:,} scenarios, each in both seats; max_turns "
         f"{rules['max_turns']}, disagree {rules['disagree']}.",
         *(f"{note[0].upper()}{note[1:]}." for note in document["notes"]),
-        "The reference is the best that is known against the same partner in the same seat on the same scenarios. The "
-        "interquartile mean of the shares of its points leaves out the best and the worst quarter. Gain: an "
-        "exploiter's points less what the member gets against itself in that seat; drop: what the member gets from "
-        "its held-out opponents less what the exploiter leaves it.",
+        "The reference is what could be had from the same partner in the same seat: its exact best response, or (at "
+        "most) an upper bound that no policy exceeds, of which a share is at most the true one; no member of this "
+        "league is a reference. Best known: the most that a scripted partner, or a response by the partner's odds, "
+        "earns in the same games. The worst tenth is of the partners, at least one. Gain: an exploiter's points less "
+        "what the member gets against itself in that seat; drop: what the member gets from its held-out opponents less "
+        "what the exploiter leaves it.",
         f"Intervals are {document['confidence']:.0%}, over scenarios; n counts games (against itself and for people: "
         f"sides of games). Points of reference say what the same scenarios would pay at the split of that name.",
     )
@@ -85,17 +87,21 @@ def _member(name: str, document: Mapping[str, Any], human: HumanLine) -> list[Ta
 
 def _summary(name: str, member: Mapping[str, Any], games: int) -> Table:
     met = games * len(member["against"])
-    kinds = [kind for meeting in member["against"].values() for kind in meeting["reference_is"].values()]
+    kinds = [each["kind"] for meeting in member["against"].values() for each in meeting["reference"].values()]
     near = member["proximity"]
     rows = [
-        Row("share of the reference's points, over scenarios", (stored(near["interquartile_mean"], "share", met),)),
-        Row("the same, over partners too", (stored(near["over_partners_too"], "share", met),)),
-        Row("references that are exact", (f"{kinds.count(EXACT)} of {len(kinds)}",)),
+        Row("share of the references' points, mean", (stored(near["mean"], "share", met),)),
+        Row("  over partners like these", (stored(near["of_partners"], "share", met),)),
+        Row("  where the reference is exact", (stored(near["exact"], "share", met),)),
+        Row("  worst tenth of the partners", (stored(near["worst_tenth"], "share", met),)),
     ]
-    for label, key in (("agreement", "agreement"), ("welfare efficiency", "welfare_efficiency")):
-        rows.append(Row(label, (stored(member[key]["own"], "share", met),)))
-        rows.append(Row(f"{label}, the references' own", (stored(member[key]["reference"], "share", met),)))
-        rows.append(Row(f"{label}, ratio", (stored(member[key]["ratio"], "ratio", met),)))
+    if (worst := member["worst"]) is not None:
+        label = f"  worst: {worst['opponent']}, as {worst['seat']}"
+        rows.append(Row(label, (stored(worst["share"], "share", games // 2),)))
+    rows.append(Row("references that are exact", (f"{kinds.count(EXACT)} of {len(kinds)}",)))
+    rows.append(Row("references that are upper bounds", (f"{kinds.count(BOUND)} of {len(kinds)}",)))
+    rows.append(Row("agreement", (stored(member["agreement"], "share", met),)))
+    rows.append(Row("welfare efficiency", (stored(member["welfare_efficiency"], "share", met),)))
     return Table(f"{name} against all held-out members", ("value",), tuple(rows), label="figure")
 
 
@@ -104,21 +110,34 @@ def _meetings(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
     rows: dict[str, dict[str, Cell]] = {}
     means: dict[str, float] = {}  # of the shares in both seats
     for opponent, meeting in member["against"].items():
-        played, reference, kinds = meeting["played"][BOTH], meeting["reference"][BOTH], meeting["reference_is"]
-        first, second = (kinds[seat] for seat in SEATS)
+        played = meeting["played"][BOTH]
         shares = {f"share as {seat}": stored(meeting["share"][seat], "share", scenarios) for seat in SEATS}
         rows[opponent] = {
             "points of ten": stored(played["points"], n=2 * scenarios),
-            "the reference's": stored(reference["points"], n=2 * scenarios),
+            **{f"as {seat}": stored(meeting["played"][seat]["points"], n=scenarios) for seat in SEATS},
+            **{f"could be had as {seat}": _mark(meeting["reference"][seat]) for seat in SEATS},
             **shares,
             "deals": stored(played["deals"], "share", 2 * scenarios),
-            "deals of the reference": stored(reference["deals"], "share", 2 * scenarios),
-            "the reference is": first if first == second else f"{first}; {second}",
+            **{f"best known as {seat}": _known(meeting["best_known"], seat) for seat in SEATS},
         }
-        means[opponent] = sum(share.estimate.mean for share in shares.values())
+        known = [share.estimate.mean for share in shares.values() if not math.isnan(share.estimate.mean)]
+        means[opponent] = sum(known) / len(known) if known else math.nan
     ordered = sorted(rows, key=lambda opponent: math.inf if math.isnan(means[opponent]) else means[opponent])
     columns = in_columns([rows[opponent] for opponent in ordered], ordered)
     return Table(f"{name} against each", *columns, label="against")
+
+
+def _mark(reference: Mapping[str, Any]) -> Cell:
+    """What could be had in one seat: a number, or at most that."""
+    if reference["points"] is None:
+        return None
+    points = float(reference["points"])
+    return plain(points) if reference["kind"] == EXACT else f"at most {points:.2f}"
+
+
+def _known(best: Mapping[str, Any] | None, seat: str) -> Cell:
+    """The most that somebody earned in one seat, and who; nothing beside exact references."""
+    return None if best is None else f"{best[seat]['points']:.2f}, {best[seat]['who']}"
 
 
 def _line(line: Mapping[str, Any], scenarios: int) -> dict[str, Cell]:

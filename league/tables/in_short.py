@@ -89,18 +89,11 @@ def of_final(document: Mapping[str, Any]) -> tuple[str, ...]:
             f"A best response to {name} gets {bound}{most[0]:.2f} points more as seat_0, and {bound}{most[1]:.2f} more "
             f"as seat_1, than {name} gets there against itself."
         )
-    cells = [
-        (share, opponent, seat)
-        for opponent, meeting in member["against"].items()
-        for seat in SEATS
-        if (share := meeting["share"][seat]["value"]) is not None
-    ]
-    near = member["proximity"]["interquartile_mean"]["value"]
-    if cells and near is not None:
-        share, opponent, seat = min(cells)
+    near, worst = member["proximity"]["mean"]["value"], member["worst"]
+    if worst is not None and near is not None:
         sentences.append(
-            f"Against the held-out members {name} gets {float(near):.1%} of the reference's points (interquartile "
-            f"mean), and least, {float(share):.1%}, from {opponent} as {seat}."
+            f"Against the held-out members {name} gets {float(near):.1%} of what could be had (mean), and least, "
+            f"{float(worst['share']['value']):.1%}, from {worst['opponent']} as {worst['seat']}."
         )
     return tuple(sentences)
 

@@ -91,13 +91,14 @@ def test_a_final_evaluation_names_what_a_best_response_takes_and_the_worst_cell(
                     "seat_1": {"low": 2.17, "high": 2.17, "exact": True},
                 },
                 "against": {"tough": {"share": {"seat_0": {**cell, "value": 0.177}, "seat_1": cell}}},
-                "proximity": {"interquartile_mean": {**cell, "value": 0.748}},
+                "worst": {"opponent": "tough", "seat": "seat_0", "share": {**cell, "value": 0.177}},
+                "proximity": {"mean": {**cell, "value": 0.748}},
             }
         }
     }
     first, second = of_final(document)
     assert "0.70 points more as seat_0, and 2.17 more as seat_1" in first
-    assert "gets 74.8% of the reference's points" in second and "17.7%, from tough as seat_0" in second
+    assert "gets 74.8% of what could be had" in second and "17.7%, from tough as seat_0" in second
     assert of_final({"members": {}}) == ()
 
 

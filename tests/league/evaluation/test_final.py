@@ -12,15 +12,16 @@ import pytest
 from rich.console import Console
 
 from dond_marl.game import Act, Rules, Scenario
-from dond_marl.scenarios.sources import ScenarioSource, pack
+from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from league.display.evaluation import print_final
 from league.evaluation.as_json import final_document, write_final_files
 from league.evaluation.evaluate import BOTH, LAST
-from league.evaluation.final import BY_ODDS, EXACT, final_evaluation
+from league.evaluation.final import BOUND, BY_ODDS, EXACT, NONE, final_evaluation
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import named_run
+from league.standings.references import reference_of
 from tests.command import dond, run_dond
 from tests.killing import run
 
@@ -71,14 +72,15 @@ def test_shares_of_the_exact_best_response_by_hand(by_hand):
     # As seat_0 it gets 6 and 8 where 10 could be had, as seat_1 2 and 1 as anybody would.
     (one,) = by_hand.members
     (met,) = one.meetings
-    assert met.kinds == (EXACT, EXACT)
+    assert [mark.kind for mark in met.marks] == [EXACT, EXACT] and met.known is None
+    assert [mark.points.mean() for mark in met.marks] == [10, 1.5]
     assert one.proximity.cells.value == pytest.approx(np.array([[0.7, 1.0]]))
-    assert float(one.proximity.middle.value) == pytest.approx(0.85)
-    assert [float(each.value) for each in one.agreement] == pytest.approx([1, 1, 1])
-    # Joint points of the member's games over the largest: (14, 17) of (15, 17) as seat_0, (6, 3) as seat_1. The best
-    # response's, which asks for the book and the hat, then for all: (15, 10), and the same as seat_1.
-    own, reference = (14 / 15 + 1 + 6 / 15 + 3 / 17) / 4, (1 + 10 / 17 + 6 / 15 + 3 / 17) / 4
-    assert [float(each.value) for each in one.welfare] == pytest.approx([own, reference, own / reference])
+    near = one.proximity
+    assert [float(each.value) for each in (near.mean, near.exact, near.worst_tenth)] == pytest.approx([0.85] * 3)
+    assert near.worst() == (0, 0)
+    assert float(one.agreement.value) == pytest.approx(1)
+    # Joint points of the member's games over the largest: (14, 17) of (15, 17) as seat_0, (6, 3) as seat_1.
+    assert float(one.welfare.value) == pytest.approx((14 / 15 + 1 + 6 / 15 + 3 / 17) / 4)
 
 
 def test_self_play_and_the_ultimatum_beside_it_by_hand(by_hand):
@@ -105,7 +107,7 @@ def test_what_exploiters_gain_and_leave_by_hand(by_hand):
     assert all(each.response.exact for each in one.exploitability)
 
 
-def test_where_no_best_response_is_exact_the_strongest_known_one_is_the_reference_and_named():
+def test_where_nothing_is_certain_there_is_no_share_and_the_best_known_is_no_member_of_the_league():
     found = final_evaluation(
         {"main": Agrees((1, 0, 0))},
         {"remembers": Remembers(), "gambles": "random"},
@@ -114,13 +116,37 @@ def test_where_no_best_response_is_exact_the_strongest_known_one_is_the_referenc
         exploiters={"greedy": Agrees((1, 1, 1))},
         exploitability=False,
     )
-    kinds = {met.opponent: met.kinds for met in found.members[0].meetings}
-    assert kinds["remembers"][0].startswith("greedy, trained exploiter (best of ")  # others who get 10 come later
-    assert all("(best of " in kind for each in kinds.values() for kind in each)
-    assert any(kind.startswith(BY_ODDS) for kind in kinds["gambles"])
-    reference = found.members[0].meetings[0].reference.figures["seat_0"]
-    assert reference.points.mean == pytest.approx(10)
-    assert found.members[0].exploitability is None
+    (one,) = found.members
+    for met in one.meetings:
+        assert [mark.kind for mark in met.marks] == [NONE, NONE]
+        assert all(np.isnan(mark.points).all() for mark in met.marks)
+        assert met.known is not None and {each.who for each in met.known}.isdisjoint({"main", "greedy"})
+    remembers, gambles = (met.known for met in one.meetings)
+    assert remembers[0].points == pytest.approx(10)  # somebody of the zoo asks for all
+    assert any(each.who == BY_ODDS for each in gambles)
+    assert np.isnan(one.proximity.cells.value).all() and np.isnan(one.proximity.mean.value)
+    assert one.proximity.worst() is None and one.exploitability is None
+    assert final_document(found)["members"]["main"]["worst"] is None
+
+
+def test_stored_references_hold_where_the_rules_are_theirs():
+    source = open_source("lewis", split="test")
+    boulware, quantal = "boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)"
+    assert reference_of(boulware).exact and not reference_of(quantal).exact
+    found = final_evaluation({"main": "linear"}, {"a": boulware, "b": quantal}, source, exploitability=False)
+    first, second = found.members[0].meetings
+    assert [mark.kind for mark in first.marks] == [EXACT, EXACT] and first.known is None
+    assert [mark.kind for mark in second.marks] == [BOUND, BOUND]
+    for met, seat in ((first, 0), (second, 1)):
+        side = reference_of(boulware if met is first else quantal).seats[seat]
+        assert met.marks[seat].points.mean() == pytest.approx(side.over(seat, (1, 2))[1])
+        played = met.played.seats[seat].own.mean()
+        assert found.members[0].proximity.cells.value[0 if met is first else 1, seat] == pytest.approx(
+            played / met.marks[seat].points.mean()
+        )
+        assert met.known is None or met.known[seat].points <= side.over(seat, (1, 2))[1] + 0.05  # chance in the games
+    played = final_evaluation({"main": "linear"}, {"a": boulware}, source, Rules(9), exploitability=False, sample=50)
+    assert [mark.kind for mark in played.members[0].meetings[0].marks] == [EXACT, EXACT]  # computed for these rules
 
 
 def test_who_breaks_down_is_noted_and_left_out():
@@ -158,8 +184,9 @@ def test_revealed_values_are_seen_by_the_references_too():
         final_evaluation({"main": "heuristic"}, {"linear": "linear"}, BY_HAND, Rules(4), revealed=revealed)
         for revealed in (False, True)
     )
-    assert hidden.members[0].meetings[0].kinds == seen.members[0].meetings[0].kinds == (EXACT, EXACT)
-    means = [found.members[0].meetings[0].reference.figures[BOTH].points.mean for found in (hidden, seen)]
+    marks = [found.members[0].meetings[0].marks for found in (hidden, seen)]
+    assert {mark.kind for each in marks for mark in each} == {EXACT}
+    means = [sum(mark.points.mean() for mark in each) for each in marks]
     assert means[1] >= means[0] - 1e-9
     assert seen.members[0].exploitability is None
 
@@ -197,7 +224,7 @@ def evaluated(folder):
 def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evaluated):
     (one,) = evaluated.members
     assert one.member == "main" and [met.opponent for met in one.meetings] == ["tough", "micro"]
-    assert evaluated.source.label == "lewis, split heldout" and evaluated.scenarios.size == 40
+    assert evaluated.source.label == "lewis, split test" and evaluated.scenarios.size == 40
     # An exploiter that has started over is measured by what it left behind, too.
     assert {each.exploiter for each in one.exploiters} == {"hunter", "hunter@1"}
     assert one.exploitability is not None and all(each.gain[0] > 0 for each in one.exploitability)
@@ -227,7 +254,7 @@ def test_the_tables_tell_everything_a_reader_needs(evaluated, width):
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
-    for expected in ("main against all held-out members", "exact best response", "interquartile mean", "best of"):
+    for expected in ("main against all held-out members", "exact best response", "worst tenth", "best known as"):
         assert expected in words
     for expected in ("agreement ", "welfare efficiency ", "main against itself", "ultimatum", "hunter@1", "gain as"):
         assert expected in words
@@ -241,14 +268,17 @@ def test_what_is_written_is_what_was_found(evaluated, tmp_path):
     assert write_final_files(tmp_path, evaluated) == ["evaluation.json", "evaluation.csv"]
     told = json.loads((tmp_path / "evaluation.json").read_text())["members"]["main"]
     (one,) = evaluated.members
-    assert told["proximity"]["interquartile_mean"]["value"] == float(one.proximity.middle.value)
-    assert told["against"]["tough"]["reference_is"]["seat_0"] == EXACT
+    assert told["proximity"]["mean"]["value"] == float(one.proximity.mean.value)
+    assert told["against"]["tough"]["reference"]["seat_0"]["kind"] == EXACT
+    assert told["against"]["tough"]["best_known"] is None
+    assert told["against"]["micro"]["reference"]["seat_0"] == {"kind": NONE, "points": None}
+    assert told["worst"]["opponent"] == "tough"
     (hunter,) = (each for each in one.exploiters if each.exploiter == "hunter")
     assert told["exploiters"]["hunter"]["gain"]["seat_1"]["value"] == hunter.gain[1].mean
     with (tmp_path / "evaluation.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    (share,) = (row for row in rows if row["figure"] == "proximity, interquartile mean")
-    assert float(share["value"]) == pytest.approx(float(one.proximity.middle.value), abs=1e-6)
+    (share,) = (row for row in rows if row["figure"] == "proximity, worst tenth")
+    assert float(share["value"]) == pytest.approx(float(one.proximity.worst_tenth.value), abs=1e-6)
     assert {row["against"] for row in rows} == {"", "tough", "micro", "main", "hunter", "hunter@1", "best response"}
 
 
@@ -257,7 +287,7 @@ def test_the_command_evaluates_a_run(folder, tmp_path):
         "evaluate", "--run", folder, "--sample", 8, "--json", tmp_path / "e.json", "--csv", tmp_path / "e.csv"
     )
     assert done.returncode == 0, done.stderr
-    assert "On lewis, split heldout: 8 scenarios" in done.stdout
+    assert "On lewis, split test: 8 scenarios" in done.stdout
     assert json.loads((tmp_path / "e.json").read_text())["members"].keys() == {"main"}
 
 

@@ -1,4 +1,4 @@
-"""Shares of a reference's points, their interquartile mean, and ratios, with known answers."""
+"""Shares of a reference's points, their means and the worst of them, with known answers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import trim_mean
 
 from dond_marl.yardsticks.metrics import GROUPS
 from league.evaluation.outcomes import Outcomes
-from league.evaluation.proximity import beside, interquartile_mean, proximity
+from league.evaluation.proximity import over_cells, proximity
 
 
 def games(own, deal=1.0, groups=None) -> Outcomes:
@@ -23,70 +22,75 @@ def games(own, deal=1.0, groups=None) -> Outcomes:
     return Outcomes(**{**fill, "own": own, "deal": np.full(len(own), deal), "groups": groups})
 
 
-def test_the_middle_half_worked_by_hand():
-    # Of 8 values the 2 smallest and the 2 largest are left out; of 5 one each; of 3 none.
-    assert interquartile_mean(np.array([[8, 1, 2, 3, 4, 5, 6, 100.0]])).tolist() == [4.5]
-    assert interquartile_mean(np.array([[0, 1, 2, 3, 100.0]])).tolist() == [2]
-    assert interquartile_mean(np.array([[0, 1, 5.0]])).tolist() == [2]
+def points(pairs):
+    """The reference's points in each game."""
+    return [tuple(np.asarray(seat, dtype=float) for seat in seats) for seats in pairs]
 
 
-def test_what_is_not_known_is_left_out_of_each_row_by_itself():
-    rows = np.array([[math.nan, 1, 2, 3, 4], [0, 1, math.nan, math.nan, 5], [math.nan] * 5])
-    assert interquartile_mean(rows) == pytest.approx([2.5, 2, math.nan], nan_ok=True)
+EVERY = np.ones((2, 2), dtype=bool)
 
 
-@settings(deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_the_middle_half_is_what_scipy_trims_to(values):
-    assert interquartile_mean(np.array([values]))[0] == pytest.approx(trim_mean(values, 0.25))
-
-
-def test_shares_are_of_means_at_most_1_and_unknown_where_the_reference_gets_nothing():
+def test_shares_are_of_means_uncapped_and_unknown_where_the_reference_is_or_gets_nothing():
     own = [(games([2, 4]), games([9, 9])), (games([1, 1]), games([0, 0]))]
-    reference = [(games([5, 7]), games([6, 6])), (games([0, 0]), games([4, 4]))]
-    found = proximity(own, reference, seed=0, confidence=0.9)
-    assert found.cells.value == pytest.approx(np.array([[0.5, 1], [math.nan, 0]]), nan_ok=True)
-    assert float(found.middle.value) == pytest.approx(0.5)  # 0, 1/2 and 1
+    marks = points([([5, 7], [6, 6]), ([0, 0], [math.nan, math.nan])])
+    found = proximity(own, marks, np.array([[True, False], [True, False]]), seed=0, confidence=0.9)
+    assert found.cells.value == pytest.approx(np.array([[0.5, 1.5], [math.nan, math.nan]]), nan_ok=True)
+    assert float(found.mean.value) == pytest.approx(1)
+    assert float(found.exact.value) == pytest.approx(0.5)
+    assert float(found.worst_tenth.value) == pytest.approx(1)  # the one partner of whom a share is known
+    assert found.worst() == (0, 0)
+
+
+@given(st.lists(st.lists(st.floats(0.05, 1), min_size=2, max_size=2), min_size=1, max_size=35))
+def test_the_worst_tenth_is_the_mean_of_the_least_partners_a_fraction_by_its_fraction(shares):
+    own = [(games([10 * first] * 2), games([10 * second] * 2)) for first, second in shares]
+    marks = points([([10, 10], [10, 10])] * len(shares))
+    found = proximity(own, marks, np.ones((len(shares), 2), dtype=bool), seed=0, confidence=0.9)
+    ordered = sorted((first + second) / 2 for first, second in shares)
+    held = max(len(shares) / 10, 1)
+    whole = int(held)
+    total = sum(ordered[:whole]) + (held - whole) * (ordered[whole] if whole < len(ordered) else 0)
+    assert float(found.worst_tenth.value) == pytest.approx(total / held)
+    assert float(found.mean.value) == pytest.approx(np.mean(shares))
+    assert min(map(min, shares)) == pytest.approx(float(np.asarray(found.cells.value)[found.worst()]))
 
 
 def test_what_is_in_proportion_everywhere_is_known_exactly_and_partners_that_differ_are_not():
     rng = np.random.default_rng(0)
-    reference = [(games(rng.random(50) + 5), games(rng.random(50) + 5)) for _ in range(8)]
-    alike = [tuple(games(0.9 * seat.own) for seat in seats) for seats in reference]
-    found = proximity(alike, reference, seed=1, confidence=0.95)
-    for rated in (found.middle, found.of_partners):
+    marks = [(rng.random(50) + 5, rng.random(50) + 5) for _ in range(8)]
+    every = np.ones((8, 2), dtype=bool)
+    alike = [tuple(games(0.9 * seat) for seat in seats) for seats in marks]
+    found = proximity(alike, marks, every, seed=1, confidence=0.95)
+    for rated in (found.mean, found.of_partners, found.exact, found.worst_tenth):
         assert [float(each) for each in rated] == pytest.approx([0.9] * 3)
-    unlike = [tuple(games(0.1 * (w + 1) * seat.own) for seat in seats) for w, seats in enumerate(reference)]
-    found = proximity(unlike, reference, seed=1, confidence=0.95)
-    assert float(found.middle.value) == pytest.approx(0.45)
-    assert found.middle.high - found.middle.low == pytest.approx(0, abs=1e-9)
+    unlike = [tuple(games(0.1 * (w + 1) * seat) for seat in seats) for w, seats in enumerate(marks)]
+    found = proximity(unlike, marks, every, seed=1, confidence=0.95)
+    assert float(found.mean.value) == pytest.approx(0.45)
+    assert found.mean.high - found.mean.low == pytest.approx(0, abs=1e-9)
     assert found.of_partners.low < 0.35 and found.of_partners.high > 0.55
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1000))
 def test_the_interval_covers_what_more_scenarios_would_show(seed):
     """One seed in a hundred may miss by chance; none may miss by far."""
     rng = np.random.default_rng(seed)
     share, size = 0.8, 300
-    theirs = [tuple(games(rng.normal(6, 1, size)) for _ in range(2)) for _ in range(4)]
+    theirs = [tuple(rng.normal(6, 1, size) for _ in range(2)) for _ in range(4)]
     mine = [tuple(games(share * 6 + rng.normal(0, 1, size)) for _ in range(2)) for _ in range(4)]
-    found = proximity(mine, theirs, seed=seed, confidence=0.9999)
-    assert found.middle.low - 0.01 <= share <= found.middle.high + 0.01
-    assert 0.005 < found.middle.high - found.middle.low < 0.2
+    found = proximity(mine, theirs, np.ones((4, 2), dtype=bool), seed=seed, confidence=0.9999)
+    assert found.mean.low - 0.01 <= share <= found.mean.high + 0.01
+    assert 0.005 < found.mean.high - found.mean.low < 0.2
 
 
-def test_a_figure_beside_the_references_weighs_every_cell_alike():
+def test_a_figure_over_all_cells_weighs_every_cell_alike():
     own = [(games([1] * 4, deal=0.5), games([1] * 4, deal=1.0))]
-    reference = [(games([1] * 4, deal=1.0), games([1] * 4, deal=1.0))]
-    found = beside("deal", own, reference, seed=0, confidence=0.9)
-    assert [float(each.value) for each in found] == pytest.approx([0.75, 1, 0.75])
-    assert [float(each) for each in found.ratio] == pytest.approx([0.75] * 3)
+    assert float(over_cells("deal", own, seed=0, confidence=0.9).value) == pytest.approx(0.75)
     unknown = [(games([math.nan, 4]), games([2, 2]))]
-    assert float(beside("own", unknown, reference, seed=0, confidence=0.9).own.value) == pytest.approx(3)
+    assert float(over_cells("own", unknown, seed=0, confidence=0.9).value) == pytest.approx(3)
 
 
 def test_one_scenario_has_no_interval():
     own = [(games([4, 4], groups=[3, 3]), games([4, 4], groups=[3, 3]))]
-    found = proximity(own, own, seed=0, confidence=0.9)
-    assert float(found.middle.value) == 1 and math.isnan(found.middle.low)
+    found = proximity(own, points([([4, 4], [4, 4])]), EVERY[:1], seed=0, confidence=0.9)
+    assert float(found.mean.value) == 1 and math.isnan(found.mean.low)
