@@ -1,8 +1,11 @@
-"""Measure what hints are worth: the same learner with none, and with random, expert and language model hints.
+"""Measure what hints are worth: the same learner without any, and with those of chance, weaker and better advisors.
+
+What counts is how a learner plays without hints afterwards. Language models hint where experiment.hinters has llm.
 
 examples:
   dond experiment hints                  # with configs/hint_experiment.yaml
-  dond experiment hints --set experiment.seeds=10 --plot hints.png
+  dond experiment hints --set experiment.seeds=3 --workers 2 --plot hints.png
+  dond experiment hints --set experiment.hinters=[none,llm] --set hints.provider=hf
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ from rich.markdown import Markdown
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option
+from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.display.plane import check_drawable
 from league.ledger.run_directory import SETTINGS, new_run
 from league.settings.read import dump, load_config
 
-FIGURE, TABLE, MARKS = "learning_curves.png", "table.md", "marks.csv"
+FIGURE, TABLE, MARKS, RESULTS = "learning_curves.png", "table.md", "marks.csv", "results.jsonl"
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
@@ -28,24 +31,26 @@ FIGURE, TABLE, MARKS = "learning_curves.png", "table.md", "marks.csv"
     "hint_experiment.yaml", default="configs/hint_experiment.yaml", help="a YAML file (hint_experiment.yaml)"
 )
 @set_option
+@click.option("--workers", type=whole(1, 64), default=1, metavar="N", help="learners at a time, a thread each (1)")
 @click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
-def command(config_path: Path, overrides: tuple[str, ...], plot: Path | None) -> None:
+def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: Path | None) -> None:
     """Run the experiment; the folder of the run holds the measurements, the table and the figure."""
     from league.experiments.hints.experiment import run  # PyTorch is loaded from here on
     from league.experiments.hints.figure import draw
-    from league.experiments.hints.findings import markdown, write_marks
+    from league.experiments.hints.findings import markdown, results, write_marks
     from league.experiments.hints.settings import ExperimentConfig
 
     config = load_config(config_path, overrides, ExperimentConfig)
     for path in (Path(FIGURE), *([plot] if plot is not None else [])):
         check_drawable(path)
     try:
-        experiment = run(config, say)
+        experiment = run(config, say, workers)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
     with new_run(Path(config.output_dir).expanduser()) as directory:
         write_whole(directory.path / SETTINGS, dump(config))
         write_marks(directory.path / MARKS, experiment)
+        write_whole(directory.path / RESULTS, results(experiment))
         text = markdown(experiment, config.experiment.shares)
         write_whole(directory.path / TABLE, text)
         for path in (directory.path / FIGURE, *([plot] if plot is not None else [])):
@@ -54,6 +59,7 @@ def command(config_path: Path, overrides: tuple[str, ...], plot: Path | None) ->
     console_for_people().print(Markdown(text))
     say(
         f"shares of what the exact best response to {config.env.partner} earns ({experiment.best:.2f} points of ten) "
-        f"on {experiment.label}, greedy play, mean and 95% interval over {config.experiment.seeds} seeds"
-        f"{config.hints.privileged_note}\nrun folder {directory.path}: {FIGURE}, {TABLE}, {MARKS}, {SETTINGS}"
+        f"on {experiment.label}, greedy play without hints, mean and 95% interval over {config.experiment.seeds} seeds"
+        f"{config.hints.privileged_note}\nrun folder {directory.path}: "
+        f"{', '.join((FIGURE, TABLE, MARKS, RESULTS, SETTINGS))}"
     )

@@ -1,43 +1,46 @@
-"""What hints are worth to a learner: the same seeds and the same budget under different hinters.
+"""What hints are worth to a learner: the same learner, seeds and acts under different hinters.
 
-Every *arm* is a hinter, with or without some of its hints withheld while the learner learns. Now and then each learner
-is measured, by greedy play on scenarios that it did not learn on, twice: with its hints, and with none at all, which
-shows whether it has learned to play or to listen.
+Every *arm* is a hinter, with or without some of its hints withheld while the learner learns. Whoever is told nothing
+has the same network as the others, in which what would be told is zero. Now and then each learner is measured, by
+greedy play on scenarios with views that it did not learn on, twice: without any hints, which is what it has learned,
+and with its hints, which is also what its hinter knows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import NamedTuple
 
-from dond_marl.occupants import seat_occupant
+from dond_marl.errors import DondError, RunFailure
+from dond_marl.occupants import seat_occupant, short_names
 from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.seats import Hinter, Partner
+from dond_marl.seats import Partner
 from hints import HintSchedule
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
-from league.experiments.hints.settings import ExperimentConfig, ExperimentSection
+from league.experiments.hints.settings import CHANCE, MODEL, NOBODY, ExperimentConfig, ExperimentSection
 from league.ledger.run_directory import RunError
-from league.settings.training import HintMode, TrainConfig
+from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, make_ready
 from league.tasks.pasts import past_of_learner
 from league.training.training import Training, begin
 from partners.network.partner import NetworkPartner
 from partners.provenance import refuse_past
 
-NO_HINTS = "none"
-
 
 class Arm(NamedTuple):
     """A hinter and how much of it is withheld while the learner learns."""
 
-    mode: HintMode
+    hinter: str  # none, random, llm or an occupant's spec
     dropout: float  # share of hints withheld, 0..1
 
     @property
     def name(self) -> str:
-        return self.mode + (f", {self.dropout:.0%} withheld" if self.dropout else "")
+        who = short_names([self.hinter]).get(self.hinter, self.hinter)
+        return who + (f", {self.dropout:.0%} withheld" if self.dropout else "")
 
 
 class Mark(NamedTuple):
@@ -45,69 +48,101 @@ class Mark(NamedTuple):
 
     arm: Arm
     seed: int
-    decisions: int
+    decisions: int  # own
+    acts: int  # of both seats, in all games that it learned from
     hinted: float  # with its hints
     alone: float  # without any
     hinted_deals: float  # share of games
     alone_deals: float
 
 
+class Learned(NamedTuple):
+    """One learner of an arm: what was measured of it, and how its hints went."""
+
+    marks: list[Mark]
+    tally: Counter[str]
+
+
 class Experiment(NamedTuple):
     """Everything that was measured."""
 
     marks: list[Mark]
-    hinters: dict[str, float]  # by mode: what the hinter's own greedy play earns, as a share of the best response
+    hinters: dict[str, float]  # what the hinter's own play earns, as a share of the best response
     tallies: dict[str, Counter[str]]  # by arm: how the hints went while the learners learned
     best: float  # points of ten of the exact best response
     label: str  # of the scenarios measured on
 
 
 def arms(section: ExperimentSection) -> list[Arm]:
-    """Every mode with every dropout; without hints there is nothing to withhold."""
-    return [
-        Arm(mode, dropout) for mode in section.modes for dropout in (section.dropouts if mode != NO_HINTS else (0.0,))
-    ]
+    """Every hinter with every dropout; without hints there is nothing to withhold."""
+    return [Arm(who, dropout) for who in section.hinters for dropout in (section.dropouts if who != NOBODY else (0.0,))]
 
 
-def run(config: ExperimentConfig, report: Callable[[str], None]) -> Experiment:
-    """Train and measure every arm with every seed; ``report`` gets a line of progress after each.
+def run(config: ExperimentConfig, report: Callable[[str], None], workers: int = 1) -> Experiment:
+    """Train and measure every arm with every seed, ``workers`` learners at a time, which changes no figure.
 
-    Raises :class:`RunError` where no exact best response is known, and what training raises.
+    ``report`` gets a line of progress after each. Raises :class:`RunError` where no exact best response is known, and
+    what training raises, :class:`partners.provenance.ProvenanceError` among it.
     """
-    source = open_source("lewis", split="test") if config.env.scenarios == "lewis" else config.env.open_source()
+    source = _measured_on(config)
     best = _best(config, source)
-    for mode in config.experiment.modes:
-        hints = config.hints.model_copy(update={"mode": mode})
-        refuse_past(past_of_learner(config.env.partner, config.training.init_from, hints))
-    hinters = {mode: _hinter(config, mode) for mode in config.experiment.modes}
     experiment = Experiment([], {}, {}, best, source.label)
-    for mode, hinter in hinters.items():
-        partner = getattr(hinter, "partner", None)
+    for who in config.experiment.hinters:
+        refuse_past(
+            past_of_learner(config.env.partner, config.training.init_from, hints_of(config, who)), "the learner"
+        )
+    for who in config.experiment.hinters:
+        partner = getattr(hinter_of(hints_of(config, who)), "partner", None)
         if partner is not None:
-            experiment.hinters[mode] = _played(config, partner, source, None).points.mean / best
-    for arm in arms(config.experiment):
+            experiment.hinters[who] = _played(config, partner, source, None).points.mean / best
+    wanted = [(arm, seed) for arm in arms(config.experiment) for seed in range(config.experiment.seeds)]
+    for (arm, seed), learned in zip(wanted, _all_learned(config, wanted, best, workers), strict=True):
+        experiment.marks.extend(learned.marks)
         tally = experiment.tallies.setdefault(arm.name, Counter())
-        for seed in range(config.experiment.seeds):
-            training = _training(config, arm, hinters[arm.mode], seed)
-            experiment.marks.extend(_learn(config, arm, training, source, best))
-            last = experiment.marks[-1]
-            report(
-                f"{arm.name}, seed {seed}: {last.hinted:.1%} of the best response after {last.decisions:,} own "
-                f"decisions, {last.alone:.1%} without hints"
-            )
-            if training.whisper is not None:
-                tally.update(training.whisper.tally)
-        if failed := all_failed(tally):
+        tally.update(learned.tally)
+        last = learned.marks[-1]
+        report(
+            f"{arm.name}, seed {seed}: {last.alone:.1%} of the best response without hints after {last.decisions:,} "
+            f"own decisions, {last.hinted:.1%} with them"
+        )
+        if arm.hinter != NOBODY and seed == config.experiment.seeds - 1 and (failed := all_failed(tally)):
             report(f"warning: {arm.name}: {failed}")
     return experiment
 
 
-def _learn(
-    config: ExperimentConfig, arm: Arm, training: Training, source: ScenarioSource, best: float
-) -> Iterator[Mark]:
-    """Train to the end, measuring at the start, every so often, and at the end."""
-    whole = None if training.whisper is None else training.whisper.whole()
-    due = 0
+def _all_learned(
+    config: ExperimentConfig, wanted: list[tuple[Arm, int]], best: float, workers: int
+) -> Iterator[Learned]:
+    if workers == 1:
+        yield from (learn(config, arm, seed, best) for arm, seed in wanted)
+        return
+    # A fresh interpreter each: a copy of one that has loaded PyTorch may hang.
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        futures = [pool.submit(_in_worker, config, arm, seed, best) for arm, seed in wanted]
+        try:
+            for future in futures:
+                learned = future.result()
+                if isinstance(learned, DondError):
+                    raise learned
+                yield learned
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _in_worker(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned | DondError:
+    """What came of it, or what went wrong in words: the errors themselves hold what may not travel."""
+    try:
+        return learn(config, arm, seed, best)
+    except (DondError, OSError) as error:
+        return RunFailure(f"{arm.name}, seed {seed}: {error}")
+
+
+def learn(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned:
+    """Train one learner to the end, measuring at the start, every so often, and at the end."""
+    source, training = _measured_on(config), _training(config, arm, seed)
+    assert training.whisper is not None
+    whole = training.whisper.whole() if arm.hinter != NOBODY else None
+    marks, due, acts = list[Mark](), 0, 0
     while True:
         decisions = training.learner.decisions
         if decisions >= due or training.done:
@@ -116,29 +151,39 @@ def _learn(
             alone = _played(config, player, source, None)
             hinted = alone if whole is None else _played(config, player, source, whole)
             shares = (hinted.points.mean / best, alone.points.mean / best)
-            yield Mark(arm, training.config.training.seed, decisions, *shares, hinted.deals, alone.deals)
+            marks.append(Mark(arm, seed, decisions, acts, *shares, hinted.deals, alone.deals))
         if training.done:
-            return
-        training.step()
+            return Learned(marks, Counter(training.whisper.tally) if whole is not None else Counter())
+        practiced = training.step().score
+        acts += round(practiced.games * practiced.turns)
 
 
-def _training(config: ExperimentConfig, arm: Arm, hinter: Hinter | None, seed: int) -> Training:
-    """One learner at its start; all that share a hinter share what it remembers."""
-    privileged = config.hints.privileged and arm.mode == "llm"
-    hints = config.hints.model_copy(update={"mode": arm.mode, "dropout": arm.dropout, "privileged": privileged})
+def hints_of(config: ExperimentConfig, who: str) -> HintsConfig:
+    """The hints of a hinter. Nobody's are those of chance, of which the learner is told none."""
+    if who == MODEL:
+        changed: dict[str, object] = {"mode": MODEL}
+    else:
+        changed = {"mode": CHANCE} if who in (NOBODY, CHANCE) else {"mode": "expert", "expert": who}
+        changed["privileged"] = False
+    return config.hints.model_copy(update=changed)
+
+
+def _training(config: ExperimentConfig, arm: Arm, seed: int) -> Training:
+    """One learner at its start."""
+    hints = hints_of(config, arm.hinter)
     training = begin(
         TrainConfig(env=config.env, hints=hints, training=config.training.model_copy(update={"seed": seed}))
     )
-    if hinter is not None:
-        training.whisper = HintSchedule(hinter, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
+    hinter = hinter_of(hints)
+    assert hinter is not None
+    dropout = 1.0 if arm.hinter == NOBODY else arm.dropout
+    training.whisper = HintSchedule(hinter, hints.cadence_k, dropout=dropout, privileged=hints.privileged)
+    make_ready(training.whisper)
     return training
 
 
-def _hinter(config: ExperimentConfig, mode: HintMode) -> Hinter | None:
-    hinter = hinter_of(config.hints.model_copy(update={"mode": mode}))
-    if hinter is not None:
-        make_ready(HintSchedule(hinter))
-    return hinter
+def _measured_on(config: ExperimentConfig) -> ScenarioSource:
+    return open_source("lewis", split="test") if config.env.scenarios == "lewis" else config.env.open_source()
 
 
 def _played(config: ExperimentConfig, player: Partner, source: ScenarioSource, whisper: HintSchedule | None) -> Result:

@@ -1,4 +1,4 @@
-"""The learning curves of a hint experiment: with hints on the left, the same learners without them on the right.
+"""The learning curves of a hint experiment: what was learned on the left, with hints on the right.
 
 Matplotlib is an optional extra; it is loaded only when a figure is drawn.
 """
@@ -6,7 +6,7 @@ Matplotlib is an optional extra; it is loaded only when a figure is drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,14 @@ import numpy as np
 from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, check_drawable
 from league.experiments.hints.experiment import Arm, Experiment, Mark
 from league.experiments.hints.findings import CONFIDENCE, curve
+from league.experiments.hints.settings import NOBODY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = (10.4, 4.9)  # inches
-COLOURS = {"none": "#000000", "random": "#97a1ab", "expert": "#0072b2", "llm": "#d55e00"}  # Okabe and Ito 2008
+FIRST = {"none": "#000000", "random": "#97a1ab"}
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")  # of the other hinters: Okabe and Ito 2008
 _LINES = ("-", (0, (4, 2)), (0, (1, 1.4)), "-.")  # by dropout, in the order of the experiment
 
 
@@ -32,19 +34,19 @@ def draw(path: Path, experiment: Experiment) -> None:
 
     picture = Figure(figsize=SIZE, dpi=DOTS, facecolor=PAPER)
     FigureCanvasAgg(picture)
-    hinted, alone = picture.subplots(1, 2, sharey=True)
-    picture.subplots_adjust(left=0.07, right=0.985, bottom=0.24, top=0.86, wspace=0.06)
-    _panel(hinted, experiment, lambda mark: mark.hinted, "with the hints it learned with")
-    _panel(alone, experiment, lambda mark: mark.alone, "the same learners, hints taken away")
-    hinted.set_ylabel("share of the exact best response", color=INK)
+    alone, hinted = picture.subplots(1, 2, sharey=True)
+    picture.subplots_adjust(left=0.07, right=0.985, bottom=0.28, top=0.86, wspace=0.06)
+    _panel(alone, experiment, lambda mark: mark.alone, "without hints: what was learned")
+    _panel(hinted, experiment, lambda mark: mark.hinted, "the same learners with their hints")
+    alone.set_ylabel("share of the exact best response", color=INK)
     seeds = len({mark.seed for mark in experiment.marks})
     picture.suptitle(
         f"What hints are worth: greedy play on {experiment.label}, mean of {seeds} seeds, bands {CONFIDENCE:.0%}",
         color=INK, fontsize=11, x=0.07, ha="left",
     )  # fmt: skip
-    handles, labels = hinted.get_legend_handles_labels()
+    handles, labels = alone.get_legend_handles_labels()
     picture.legend(
-        handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=9, labelcolor=INK, handlelength=3.2
+        handles, labels, loc="lower center", ncols=3, frameon=False, fontsize=9, labelcolor=INK, handlelength=3.2
     )
     picture.savefig(path)
 
@@ -56,7 +58,7 @@ def _panel(axes: Axes, experiment: Experiment, value: Callable[[Mark], float], t
         points = curve(experiment, arm, value)
         mean = np.array([point.mean for point in points.shares])
         low, high = (np.array([getattr(point, end) for point in points.shares]) for end in ("low", "high"))
-        colour, line = COLOURS[arm.mode], _LINES[dropouts.index(arm.dropout) % len(_LINES)]
+        colour, line = _colour(arm, arms), _LINES[dropouts.index(arm.dropout) % len(_LINES)]
         axes.fill_between(points.decisions, low, high, color=colour, alpha=0.13, linewidth=0)
         axes.plot(points.decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=_label(arm))
     axes.set_title(title, fontsize=10, color=INK, loc="left")
@@ -83,4 +85,10 @@ def _floor(experiment: Experiment) -> float:
 
 
 def _label(arm: Arm) -> str:
-    return "no hints" if arm.mode == "none" else f"{arm.mode}{f', {arm.dropout:.0%} withheld' if arm.dropout else ''}"
+    return "no hints" if arm.hinter == NOBODY else arm.name
+
+
+def _colour(arm: Arm, arms: Sequence[Arm]) -> str:
+    """Nobody's and chance's are fixed; the others take theirs in the order of the experiment."""
+    others = [who for who in dict.fromkeys(each.hinter for each in arms) if who not in FIRST]
+    return FIRST.get(arm.hinter) or COLOURS[others.index(arm.hinter) % len(COLOURS)]

@@ -1,7 +1,12 @@
-"""What a hint experiment found: learning curves, decisions to a share of the best response, and play without hints."""
+"""What a hint experiment found: learning curves, what learners of each arm have learned, and how sure a difference is.
+
+What a learner has learned is what it plays without hints: with them it may only repeat them. Arms are compared with the
+learners who were told nothing, seeds being the unit of doubt, and with Holm's correction over all arms.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,8 +17,10 @@ import numpy as np
 
 from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import Estimate, mean_of
+from league.bench.statistics import difference, holm, permutation_p
 from league.display.figures import spelled, with_half
 from league.experiments.hints.experiment import Arm, Experiment, Mark
+from league.experiments.hints.settings import NOBODY
 from league.standings.as_csv import write_csv
 
 CONFIDENCE = 0.95
@@ -31,8 +38,12 @@ class Row(NamedTuple):
 
     arm: Arm
     available: float  # share of the hints asked for while it learned; nan where nobody was asked
-    reached: dict[float, Estimate]  # by share: own decisions until it was earned, over the seeds that got there
+    reached: dict[float, Estimate]  # by share: own decisions until it was earned without hints, over seeds that did
     seeds: int
+    acts: float  # of both seats, mean over seeds
+    gain: Estimate  # share of the best response without hints, interquartile mean over seeds, more than who was told
+    #                 nothing; nan for those
+    p: float  # of that difference, after Holm's correction; nan where there is none
     hinted: Estimate  # share of the best response at the end, with hints
     alone: Estimate  # and without
     hinted_deals: Estimate  # shares of games
@@ -48,51 +59,83 @@ def curve(experiment: Experiment, arm: Arm, value: Callable[[Mark], float]) -> C
 
 def rows(experiment: Experiment, shares: Sequence[float]) -> list[Row]:
     """One row per arm, in the order in which they learned."""
-    return [_row(experiment, arm, shares) for arm in dict.fromkeys(mark.arm for mark in experiment.marks)]
+    arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
+    told = [arm for arm in arms if arm.hinter != NOBODY]
+    nothing = _at_the_end(experiment, Arm(NOBODY, 0.0))
+    p = holm([permutation_p(_at_the_end(experiment, arm), nothing) for arm in told])
+    adjusted = dict(zip(told, p, strict=True))
+    return [_row(experiment, arm, shares, nothing, adjusted.get(arm, math.nan)) for arm in arms]
 
 
 def first_reached(marks: Sequence[Mark], share: float) -> float | None:
-    """Own decisions until a learner with its hints first earned ``share`` of the best response.
+    """Own decisions until a learner without hints first earned ``share`` of the best response.
 
     Interpolated linearly between two measurements; ``None`` where it never did.
     """
     for before, after in zip([None, *marks], marks, strict=False):
-        if after.hinted >= share:
+        if after.alone >= share:
             if before is None:
                 return float(after.decisions)
-            part = (share - before.hinted) / (after.hinted - before.hinted)
+            part = (share - before.alone) / (after.alone - before.alone)
             return before.decisions + part * (after.decisions - before.decisions)
     return None
 
 
 def write_marks(path: Path, experiment: Experiment) -> None:
     """Every measurement as CSV."""
-    heads = ["mode", "dropout", "seed", "decisions", "told", "alone", "told_deals", "alone_deals"]
-    marks = ([arm.mode, f"{arm.dropout:g}", *(f"{figure:.6g}" for figure in rest)] for arm, *rest in experiment.marks)
+    heads = ["hinter", "dropout", "seed", "decisions", "acts", "told", "alone", "told_deals", "alone_deals"]
+    marks = (
+        [mark.arm.hinter, f"{mark.arm.dropout:g}", *map(str, mark[1:4]), *(f"{figure:.6g}" for figure in mark[4:])]
+        for mark in experiment.marks
+    )
     write_csv(path, [heads, *marks])
+
+
+def results(experiment: Experiment) -> str:
+    """Every measurement, and what the hinters themselves earn, as lines of JSON."""
+    about = {"measured_on": experiment.label, "best_response": experiment.best, "hinters": experiment.hinters}
+    lines: list[dict[str, object]] = [about]
+    for mark in experiment.marks:
+        lines.append({"hinter": mark.arm.hinter, "dropout": mark.arm.dropout, **dict(list(mark._asdict().items())[1:])})
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def markdown(experiment: Experiment, shares: Sequence[float]) -> str:
     """The rows as a table of Markdown."""
     heads = (
-        "hints", "came through", *(f"decisions to {share:.0%}" for share in shares), "at the end", "hints taken away",
-        "deals", "deals, hints taken away", "the hinter's own play",
+        "hints", "the hinter's own play", "came through", "acts", *(f"decisions to {share:.0%}" for share in shares),
+        "at the end", "more than without any", "p, Holm", "deals", "with its hints", "deals with them",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(['---'] * len(heads))}|"]
     for row in rows(experiment, shares):
-        own = experiment.hinters.get(row.arm.mode, math.nan)
+        own = experiment.hinters.get(row.arm.hinter, math.nan)
         cells = (
             row.arm.name,
-            spelled(row.available, "share"),
-            *(_decisions(row, share) for share in shares),
-            *(with_half(share, "share") for share in (row.hinted, row.alone, row.hinted_deals, row.alone_deals)),
             spelled(own, "share"),
+            spelled(row.available, "share"),
+            f"{row.acts:,.0f}",
+            *(_decisions(row, share) for share in shares),
+            with_half(row.alone, "share"),
+            "-" if math.isnan(row.gain.mean) else _signed(row.gain),
+            "-" if math.isnan(row.p) else f"{row.p:.2g}",
+            *(with_half(share, "share") for share in (row.alone_deals, row.hinted, row.hinted_deals)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def _row(experiment: Experiment, arm: Arm, shares: Sequence[float]) -> Row:
+def _signed(gain: Estimate) -> str:
+    """A difference of shares in points of a hundred."""
+    margin = "" if math.isnan(gain.margin) else f" ±{100 * gain.margin:.1f}"
+    return f"{100 * gain.mean:+.1f}{margin}"
+
+
+def _at_the_end(experiment: Experiment, arm: Arm) -> Doubles:
+    """What each seed of an arm earns without hints at its end, ``[n]``."""
+    return np.array([marks[-1].alone for marks in _learners(experiment, arm)], dtype=np.float64)
+
+
+def _row(experiment: Experiment, arm: Arm, shares: Sequence[float], nothing: Doubles, p: float) -> Row:
     learners = _learners(experiment, arm)
     ends = [marks[-1] for marks in learners]
     reached = {}
@@ -100,11 +143,18 @@ def _row(experiment: Experiment, arm: Arm, shares: Sequence[float]) -> Row:
         firsts = [first for first in (first_reached(marks, share) for marks in learners) if first is not None]
         reached[share] = mean_of(firsts, CONFIDENCE)
     tally = experiment.tallies.get(arm.name, Counter())
+    gain = Estimate(math.nan, 0, math.nan, math.nan)
+    if len(nothing) and arm.hinter != NOBODY:
+        more = difference(_at_the_end(experiment, arm), nothing, CONFIDENCE)
+        gain = Estimate(more.value, more.n, more.low, more.high)
     return Row(
         arm,
         tally["available"] / tally["asked"] if tally["asked"] else math.nan,
         reached,
         len(learners),
+        float(np.mean([mark.acts for mark in ends])),
+        gain,
+        p,
         hinted=mean_of([mark.hinted for mark in ends], CONFIDENCE),
         alone=mean_of([mark.alone for mark in ends], CONFIDENCE),
         hinted_deals=mean_of([mark.hinted_deals for mark in ends], CONFIDENCE),

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from typing import Annotated
 
-from league.settings.sections import EnvConfig, PathText, Section, wrong
-from league.settings.training import HintMode, HintsConfig, TrainingConfig
+from pydantic import BeforeValidator, Field, model_validator
+
+from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
+from league.settings.training import HintsConfig, TrainingConfig
+
+NOBODY, CHANCE, MODEL = "none", "random", "llm"  # hinters by a word; all others are occupants
+WORDS = (NOBODY, CHANCE, MODEL)
+
+
+def _word(value: object) -> object:
+    if value not in WORDS:
+        raise wrong(f"none of {', '.join(WORDS)}")
+    return value
+
+
+Who = Annotated[str, BeforeValidator(_word)] | Occupant
 
 
 class ExperimentSection(Section):
-    """Which hinters are compared, how often learners are measured, and the shares whose cost is reported."""
+    """Which hinters are compared, how often learners are measured, and the shares whose cost is reported.
 
-    modes: tuple[HintMode, ...] = Field(
-        default=("none", "random", "expert", "llm"), strict=False, description="a list of none, random, expert, llm"
+    A hinter is ``none``, ``random`` (any legal act), ``llm`` (as ``hints`` says) or an occupant, which whispers what it
+    would do.
+    """
+
+    hinters: tuple[Who, ...] = Field(
+        default=("none", "random", "expert"), strict=False, description="a list of none, random, llm and occupants"
     )
     dropouts: tuple[float, ...] = Field(
         default=(0.0, 0.5),
         strict=False,
         description="a list of numbers in 0..1: shares of hints withheld while learning",
     )
-    seeds: int = Field(default=5, ge=1, le=1000)
+    seeds: int = Field(default=10, ge=1, le=1000)
     every: int = Field(default=5_000, ge=1, description="own decisions between measurements")
     shares: tuple[float, ...] = Field(
         default=(0.7, 0.8, 0.9), strict=False, description="a list of numbers in 0..1, of the exact best response"
@@ -30,11 +48,13 @@ class ExperimentSection(Section):
         for key in ("dropouts", "shares"):
             if not all(0 <= number <= 1 for number in getattr(self, key)) or not getattr(self, key):
                 raise wrong(f"{key} must be a list of numbers in 0..1", key)
+        if not self.hinters or len(set(self.hinters)) < len(self.hinters):
+            raise wrong("hinters must be a list of hinters, each once", "hinters")
         return self
 
 
 class ExperimentConfig(Section):
-    """All settings of a hint experiment; ``hints.mode`` and ``hints.dropout`` are what it varies."""
+    """All settings of a hint experiment; who hints and ``hints.dropout`` are what it varies."""
 
     env: EnvConfig = Field(default_factory=EnvConfig)
     hints: HintsConfig = Field(default_factory=HintsConfig)

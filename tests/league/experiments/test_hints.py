@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from functools import partial
 from pathlib import Path
@@ -11,33 +12,55 @@ import pytest
 import torch
 
 from dond_marl.yardsticks.metrics import mean_of
-from league.experiments.hints.experiment import Arm, Experiment, Mark, arms
-from league.experiments.hints.findings import curve, first_reached, markdown, rows
+from league.experiments.hints.experiment import Arm, Experiment, Mark, _training, arms, run
+from league.experiments.hints.findings import curve, first_reached, markdown, results, rows
 from league.experiments.hints.settings import ExperimentConfig
 from league.settings.read import ConfigError, load_config
+from partners.provenance import ProvenanceError
+from partners.rosters import roster
 from tests.command import dond
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ROOT / "configs" / "hint_experiment.yaml"
 command = partial(dond, "experiment", "hints", "--config", CONFIG)
-TELLS, MIXED = Arm("expert", 0.0), Arm("expert", 0.5)
+TELLS, MIXED, NOBODY = Arm("expert", 0.0), Arm("expert", 0.5), Arm("none", 0.0)
 
 
 def mark(decisions: int, hinted: float, alone: float = 0.0, arm: Arm = TELLS, seed: int = 0) -> Mark:
-    return Mark(arm, seed, decisions, hinted, alone, 1.0, 0.5)
+    return Mark(arm, seed, decisions, 2 * decisions, hinted, alone, 1.0, 0.5)
 
 
 def test_nothing_is_withheld_from_whoever_is_told_nothing():
     config = load_config(CONFIG, (), ExperimentConfig)
-    assert [arm.name for arm in arms(config.experiment)] == [
-        "none", "random", "random, 50% withheld", "expert", "expert, 50% withheld", "llm", "llm, 50% withheld",
-    ]  # fmt: skip
+    told = [arm.name for arm in arms(config.experiment)]
+    assert told[:3] == ["none", "random", "random, 50% withheld"] and len(told) == 9
+    assert [name.split("(")[0] for name in told[3::2]] == ["trembling", "expert", "best_response"]
+    assert all(name.endswith(", 50% withheld") for name in told[4::2])
+
+
+def test_who_is_told_nothing_has_the_network_of_the_others_and_learns_as_if_each_hint_were_withheld():
+    config = small()
+    learners = {who: _training(config, Arm(who, 0.0), 0) for who in ("none", "heuristic")}
+    shapes = [training.learner.network.shape for training in learners.values()]
+    assert shapes[0] == shapes[1] and shapes[0].hints
+    first, second = (training.learner.network.state_dict() for training in learners.values())
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    learners["none"].step()
+    tally = learners["none"].whisper.tally
+    assert tally["withheld"] > 0 and not tally["asked"]
+
+
+def small(**changes: object) -> ExperimentConfig:
+    settings = {"env.max_turns": 3, "training.num_envs": 8, "training.rollout": 3, "training.minibatch": 16,
+                "training.hidden": [8], "training.num_train_steps": 120, "experiment.every": 60,
+                "experiment.seeds": 2, **changes}  # fmt: skip
+    return load_config(CONFIG, [f"{key}={value}" for key, value in settings.items()], ExperimentConfig)
 
 
 def test_the_decisions_to_a_share_lie_on_the_line_between_two_measurements():
-    """40 % at 0, 60 % at 100, 50 % at 200, 90 % at 300: 70 % is half way from 200 to 300."""
-    marks = [mark(0, 0.4), mark(100, 0.6), mark(200, 0.5), mark(300, 0.9)]
+    """Without hints 40 % at 0, 60 % at 100, 50 % at 200, 90 % at 300: 70 % is half way from 200 to 300."""
+    marks = [mark(0, 1, 0.4), mark(100, 1, 0.6), mark(200, 1, 0.5), mark(300, 1, 0.9)]
     assert first_reached(marks, 0.5) == pytest.approx(50)
     assert first_reached(marks, 0.7) == pytest.approx(250)
     assert first_reached(marks, 0.4) == 0
@@ -53,8 +76,9 @@ def test_an_interval_over_seeds_is_students():
 
 def two_seeds() -> Experiment:
     marks = [
-        mark(0, 0.2), mark(100, 0.8, 0.6), mark(0, 0.4, seed=1), mark(120, 0.6, 0.2, seed=1),
-        mark(100, 0.9, 0.9, MIXED),
+        mark(0, 0.2, 0.2), mark(100, 0.8, 0.6), mark(0, 0.4, 0.1, seed=1), mark(120, 0.6, 0.2, seed=1),
+        mark(100, 0.9, 0.9, MIXED), mark(0, 0.1, 0.1, NOBODY), mark(100, 0.5, 0.5, NOBODY),
+        mark(0, 0.1, 0.1, NOBODY, 1), mark(100, 0.7, 0.7, NOBODY, 1),
     ]  # fmt: skip
     tallies = {TELLS.name: {"asked": 8, "available": 6}}
     return Experiment(marks, {"expert": 0.75}, tallies, 8.0, "lewis")
@@ -66,16 +90,23 @@ def test_a_curve_is_the_mean_of_its_seeds_step_by_step():
     assert [point.mean for point in drawn.shares] == pytest.approx([0.3, 0.7])
 
 
-def test_the_table_says_who_got_how_far_and_how_many_did():
-    first, second = rows(two_seeds(), [0.5, 0.7])
-    assert first.reached[0.5].n == 2
-    reached = first.reached[0.7]
-    assert reached.n == 1 and reached.mean == pytest.approx(100 * 5 / 6) and math.isnan(reached.low)
+def test_the_table_says_what_was_learned_and_how_many_got_how_far():
+    first, second, nobody = rows(two_seeds(), [0.15, 0.5])
+    assert first.reached[0.15].n == 2
+    reached = first.reached[0.5]  # without hints: 20 % at 0 and 60 % at 100
+    assert reached.n == 1 and reached.mean == pytest.approx(75) and math.isnan(reached.low)
     assert first.hinted.mean == pytest.approx(0.7) and first.alone.mean == pytest.approx(0.4)
+    assert first.acts == 220 and nobody.acts == 200
+    assert first.gain.mean == pytest.approx(0.4 - 0.6) and first.gain.low < -0.2 < first.gain.high
+    assert math.isnan(nobody.gain.mean) and math.isnan(nobody.p) and first.p >= 1 / 3
     assert first.available == 0.75 and math.isnan(second.available)
-    text = markdown(two_seeds(), [0.7, 0.95]).splitlines()
-    assert len(text) == 4 and all(line.count("|") == text[0].count("|") for line in text)
-    assert "0.1k (1 of 2 seeds) | not reached" in text[2] and "75.0%" in text[2]
+    text = markdown(two_seeds(), [0.5, 0.95]).splitlines()
+    assert len(text) == 5 and all(line.count("|") == text[0].count("|") for line in text)
+    assert "0.1k (1 of 2 seeds) | not reached" in text[2] and "75.0%" in text[2] and "-20.0" in text[2]
+    lines = [json.loads(line) for line in results(two_seeds()).splitlines()]
+    assert lines[0]["hinters"] == {"expert": 0.75} and len(lines) == 1 + 9
+    assert lines[2] == {"hinter": "expert", "dropout": 0.0, "seed": 0, "decisions": 100, "acts": 200, "hinted": 0.8,
+                        "alone": 0.6, "hinted_deals": 1.0, "alone_deals": 0.5}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -83,7 +114,9 @@ def test_the_table_says_who_got_how_far_and_how_many_did():
     [
         ("experiment.dropouts=[2]", "dropouts must be a list of numbers in 0..1"),
         ("experiment.shares=[]", "shares must be a list"),
-        ("experiment.modes=[nobody]", "experiment.modes"),
+        ("experiment.hinters=[nobody]", "experiment.hinters"),
+        ("experiment.hinters=[expert,expert]", "each once"),
+        ("experiment.hinters=[]", "each once"),
         ("experiment.seeds=0", "an integer in 1..1000"),
     ],
 )
@@ -96,23 +129,39 @@ def test_the_command_trains_measures_and_draws(tmp_path, capsys):
     small = (
         "env.max_turns=3", "training.num_envs=8", "training.rollout=3", "training.minibatch=16",
         "training.hidden=[8]", "training.num_train_steps=120", "experiment.every=60", "experiment.seeds=2",
-        "experiment.modes=[none, random, expert]", "experiment.dropouts=[0.5]", f"output_dir={tmp_path}/runs",
+        "experiment.hinters=[none, random, heuristic]", "experiment.dropouts=[0.5]", f"output_dir={tmp_path}/runs",
     )  # fmt: skip
     figure = tmp_path / "docs" / "figure.png"
     assert command("--plot", figure, overrides=small) == 0
     run = tmp_path / "runs" / "0001"
     shown = capsys.readouterr().out
-    assert "expert, 50% withheld, seed 1" in shown and "exact best response to heuristic" in shown
+    assert "heuristic, 50% withheld, seed 1" in shown and "exact best response to heuristic" in shown
     for path in (figure, run / "learning_curves.png"):
         assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
     with (run / "marks.csv").open() as file:
         marks = list(csv.DictReader(file))
-    assert {row["mode"] for row in marks} == {"none", "random", "expert"}
-    assert all(row["told"] == row["alone"] for row in marks if row["mode"] == "none")
-    assert any(row["told"] != row["alone"] for row in marks if row["mode"] == "expert")
-    last = [int(row["decisions"]) for row in marks if row["mode"] == "none" and row["seed"] == "0"]
+    assert {row["hinter"] for row in marks} == {"none", "random", "heuristic"}
+    assert all(row["told"] == row["alone"] for row in marks if row["hinter"] == "none")
+    assert any(row["told"] != row["alone"] for row in marks if row["hinter"] == "heuristic")
+    last = [int(row["decisions"]) for row in marks if row["hinter"] == "none" and row["seed"] == "0"]
     assert last[0] == 0 and last[-1] >= 120 and last == sorted(last)
+    for row in marks:  # seats alternate: own decisions are half of the acts, but for the odd one of a game
+        assert int(row["acts"]) == pytest.approx(2 * int(row["decisions"]), rel=0.35)
     assert (run / "table.md").read_text().count("\n") == 5
-    assert command(overrides=(*small, "env.partner=micro")) == 1
-    assert "no exact best response to micro" in capsys.readouterr().err
+    assert (run / "results.jsonl").read_text().count("\n") == 1 + len(marks)
     assert command("--plot", tmp_path / "figure.bmp", overrides=small) == 2
+    assert command(overrides=(*small[1:], "env.partner=random", "env.max_turns=10")) == 1
+    assert "no exact best response to random" in capsys.readouterr().err
+
+
+def test_advice_of_the_test_roster_is_refused_before_anything_is_learned():
+    whispering = roster("test")[-1]
+    config = load_config(CONFIG, [f'experiment.hinters=["{whispering}"]'], ExperimentConfig)
+    with pytest.raises(ProvenanceError, match="in the roster test"):
+        run(config, print)
+
+
+@pytest.mark.slow
+def test_workers_change_no_figure():
+    config = small(**{"experiment.hinters": "[none,heuristic]"})
+    assert run(config, print) == run(config, print, workers=2)

@@ -11,6 +11,7 @@ import yaml
 
 from dond_marl.occupants import parse_spec
 from league.experiments.distill import DistillConfig
+from league.experiments.hints.experiment import hints_of
 from league.experiments.hints.settings import ExperimentConfig
 from league.experiments.styles.settings import StylesConfig
 from league.ledger.export import past_of_blob
@@ -117,8 +118,8 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
         return {"the student": load_config(path, overrides, DistillConfig).recipe().past()}
     if "experiment" in keys:
         experiment = load_config(path, overrides, ExperimentConfig)
-        hints = [experiment.hints.model_copy(update={"mode": mode}) for mode in experiment.experiment.modes]
-        return {each.mode: _learner(experiment, each) for each in hints}
+        hints = [hints_of(experiment, who) for who in experiment.experiment.hinters]
+        return {each.expert if each.mode == "expert" else each.mode: _learner(experiment, each) for each in hints}
     if "comparison" in keys:
         return {"the learner": _learner(load_config(path, overrides, StylesConfig))}
     if "league" in keys:
