@@ -248,7 +248,7 @@ def test_the_command_compares_writes_and_keeps_the_learners(tmp_path, capsys):
     assert [(row["style"], row["reward"]) for row in written["learners"]] == [
         (style, source) for style in ("push_over", "stubborn") for source in ("own", "true", "judge", "supervised")
     ]
-    assert all(0 <= row["rate"]["mean"] <= 1 and row["rate"]["n"] == 784 for row in written["learners"])
+    assert all(0 <= row["rate"]["mean"] <= 1 and row["rate"]["n"] == 2 * 1977 for row in written["learners"])
     assert written["learners"][1]["labels_in_practice"]["accuracy"] == 1
     assert [row["labels"]["unjudged"] for row in written["judges"]] == [0] * 4
     kept = run_folder / "checkpoints" / "stubborn_judge_0.json"

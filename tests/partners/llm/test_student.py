@@ -327,7 +327,7 @@ def test_the_command_makes_a_model_and_reports(tmp_path, capsys):
     command = "experiment", "distill", "--config", path
     assert dond(*command, "--out", out) == 0
     printed = capsys.readouterr().out
-    for figure in ("agreement", "of its whole decisions", "moves/s with 64 games in flight", "784 games"):
+    for figure in ("agreement", "of its whole decisions", "moves/s with 64 games in flight", "3,954 games"):
         assert figure in printed
     assert whole(out)
     (tmp_path / "other").mkdir()
