@@ -1,4 +1,8 @@
-"""Leagues compared over the same seeds: what the main member of each earns against members that it never met."""
+"""Leagues compared over the same seeds: what the main member of each earns against members that it never met.
+
+A first look, by the leagues' own held-out members. What is claimed comes from the benchmark, from arms of equal acts:
+:mod:`league.experiments.baselines`.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ def trial(name: str, config: Config, folder: Path, watcher: Watcher) -> Trial:
     with Ledger(directory.ledger) as ledger:
         state = ledger.states()[learner.name]
         member = next(member for member in ledger.members() if member.name == learner.name)
-    main = seated(Seated(member, state.blob), Place(directory.blobs))
+    main = seated(Seated(member, state.blob), Place(directory.blobs), greedy=True)
     source = open_source("lewis", split="test")
     opponents = {member.name: member.spec for member in config.heldout}
     rules = config.env.rules()
@@ -85,7 +89,7 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
     note = (
         "points of ten of the first learner against the held-out members on the held-out scenarios, both seats; of "
         "response: mean of its shares of what could be had there (exact best responses, else upper bounds); deals and "
-        "welfare there, then in self-play. The first learner samples its acts, as in practice (sampled)."
+        "welfare there, then in self-play. The first learner plays its likeliest acts (greedy), as in every evaluation."
     )
     console.print(Text(note))
 
