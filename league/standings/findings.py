@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dond_marl.randomness import generator
+from dond_marl.yardsticks.metrics import TEN
 from league.ledger.ledger import Ledger
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import Session, duplicate_rating, sessions
@@ -30,11 +31,21 @@ from league.standings.meta_game import (
     max_welfare_cce,
     nash_bargaining_cce,
 )
-from league.standings.ratings import Rated, Table, distinctness, scenario_weights, take_give, with_interval
+from league.standings.ratings import (
+    Rated,
+    Table,
+    distinctness,
+    scenario_weights,
+    take_give,
+    with_interval,
+    with_wide_interval,
+)
 
 REPLICATES = 100
 MANY, FEWER = 64, 40  # members, and the replicates among more of them: a game of 200 takes seconds to solve
-WithDoubt = Callable[[Table, Sequence[Table]], Rated]  # a value and its draws to the value with its interval
+Bounds = tuple[float, float]
+WithDoubt = Callable[[Table, Sequence[Table], Bounds], Rated]  # a value, its draws and what it can be to its interval
+POINTS, BOTH, SHARE = (0.0, TEN), (0.0, 2 * TEN), (0.0, 1.0)
 WELFARE, NASH, DRIFT = "max-welfare CCE", "Nash-bargaining CCE", "replicator"
 
 
@@ -119,8 +130,8 @@ def findings(
 
     enough = cross.cells.occupied > 1
 
-    def with_doubt(value: Table, draws: Sequence[Table]) -> Rated:
-        return with_interval(value, np.stack(draws), confidence, enough=enough)
+    def with_doubt(value: Table, draws: Sequence[Table], within: Bounds) -> Rated:
+        return with_wide_interval(value, np.stack(draws), confidence, enough=enough, within=within)
 
     weights = scenario_weights(generator(seed, "findings"), replicates)
     mean = payoffs.mean[part]
@@ -129,7 +140,9 @@ def findings(
     for table in cross.cells.resampled(weights):
         rates.append(rated(table[part]))
         draws.append(_solved(filled(table[part]), solved.looked_at))
-    take, give = (with_doubt(value[row], [rate[row] for rate in rates]) for row in (0, 1))
+    take, give = (
+        with_interval(value[row], np.stack([rate[row] for rate in rates]), confidence, enough=enough) for row in (0, 1)
+    )
     duplicates = duplicate_rating(
         rounds,
         len(cross.members),
@@ -149,9 +162,9 @@ def findings(
         take=take,
         give=give,
         duplicates=Rated(*(bound[met] for bound in duplicates)),
-        deviation=with_doubt(solved.deviation, [draw.deviation for draw in draws]),
+        deviation=with_doubt(solved.deviation, [draw.deviation for draw in draws], (-TEN, 0.0)),
         solutions=tuple(_solution(name, joint, drawn, with_doubt) for name, (joint, drawn) in joints.items()),
-        alpha_rank=with_doubt(solved.alpha_rank, [draw.alpha_rank for draw in draws]),
+        alpha_rank=with_doubt(solved.alpha_rank, [draw.alpha_rank for draw in draws], SHARE),
         played=float(np.count_nonzero(games)) / games.size,
         replicates=replicates,
         confidence=confidence,
@@ -173,14 +186,14 @@ def _joint(drift: Drift) -> Joint:
 
 
 def _solution(name: str, joint: Joint, draws: Sequence[Joint], with_doubt: WithDoubt) -> Solution:
-    def figure(of: Callable[[Joint], ArrayLike]) -> Rated:
-        return with_doubt(np.array(of(joint)), [np.array(of(drawn)) for drawn in draws])
+    def figure(of: Callable[[Joint], ArrayLike], within: Bounds) -> Rated:
+        return with_doubt(np.array(of(joint)), [np.array(of(drawn)) for drawn in draws], within)
 
     return Solution(
         name,
-        figure(lambda joint: joint.values),
-        figure(lambda joint: joint.welfare),
-        figure(lambda joint: joint.gap),
-        figure(lambda joint: joint.mixtures),
+        figure(lambda joint: joint.values, POINTS),
+        figure(lambda joint: joint.welfare, BOTH),
+        figure(lambda joint: joint.gap, BOTH),
+        figure(lambda joint: joint.mixtures, SHARE),
         joint.chances,
     )

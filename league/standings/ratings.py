@@ -111,3 +111,18 @@ def with_interval(value: Table, draws: Table, confidence: float, *, enough: bool
         return Rated(value, np.full(value.shape, np.nan), np.full(value.shape, np.nan))
     low, high = np.quantile(draws, [0.5 - confidence / 2, 0.5 + confidence / 2], axis=0)
     return Rated(value, low, high)
+
+
+def with_wide_interval(
+    value: Table, draws: Table, confidence: float, *, enough: bool, within: tuple[float, float]
+) -> Rated:
+    """The same for a figure that turns where members are about equally good: what an equilibrium pays, who is in it.
+
+    There the draws lie to one side of the value, and their percentiles cover too little or miss the value itself. The
+    interval holds them and their reflection at the value (Davison & Hinkley 1997, *Bootstrap Methods*, section 5.2),
+    so that the value is always in it; it covers more often than it says. ``within``: what the figure can be.
+    """
+    low, high = with_interval(value, draws, confidence, enough=enough)[1:]
+    least, most = np.minimum(low, 2 * value - high), np.maximum(high, 2 * value - low)
+    # A value may lie beyond what it can be by rounding.
+    return Rated(value, np.minimum(np.clip(least, *within), value), np.maximum(np.clip(most, *within), value))

@@ -114,6 +114,18 @@ def test_a_rate_of_deals(closing, others, size):
     covered(rates(), closing / (closing + others), 0.93, 0.985 if closing > 100 else 0.97)
 
 
+@pytest.mark.parametrize("size", BLOCKS)
+def test_a_share_of_what_was_there_that_is_mostly_all_of_it_and_sometimes_nothing(size):
+    """Welfare efficiency: 0.9 to 1 with a deal, 0 without, and deals are as the game is."""
+
+    def shares() -> Iterator[Estimate]:
+        for rng, groups in blocks(size, 7):
+            deal = rng.random(size) < rng.beta(19, 1, GROUPS)[groups]
+            yield rate(*by_group(deal * (1 - rng.random(size) / 10), groups), SAYS)
+
+    covered(shares(), 0.95 * 0.95)
+
+
 @pytest.mark.parametrize("draw", [np.random.Generator.standard_normal, np.random.Generator.random])
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_a_mean_over_training_seeds(draw: Callable[[np.random.Generator, int], np.ndarray], seeds):

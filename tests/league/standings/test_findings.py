@@ -76,8 +76,12 @@ def test_who_insists_leaves_least_who_agrees_leaves_most_and_chance_takes_least(
 
 
 def test_every_rating_lies_within_its_interval_which_is_not_nothing(found):
-    for each in (found.take, found.give, found.deviation):
-        assert (each.low <= each.value + 1e-9).all() and (each.value <= each.high + 1e-9).all()
+    of_solutions = [each for one in found.solutions for each in (one.values, one.welfare, one.gap, one.shares)]
+    for each in (found.take, found.give, found.duplicates, found.deviation, found.alpha_rank, *of_solutions):
+        assert (each.low <= each.value).all() and (each.value <= each.high).all()
+    assert found.deviation.high.max() <= 1e-8
+    for each in (found.alpha_rank, *(one.shares for one in found.solutions)):
+        assert each.low.min() >= -1e-9 and each.high.max() <= 1 + 1e-9
     for each in (found.take, found.give, found.duplicates):
         assert (each.high - each.low > 0.01).all()
     assert found.deviation.value.max() <= 1e-8
