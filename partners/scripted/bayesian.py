@@ -22,16 +22,13 @@ from dond_marl.splits import grid
 from dond_marl.yardsticks.beliefs import LEWIS_PRIORS, Beliefs, numbers_of, partner_beliefs
 from partners.parameters import check_number
 from partners.scripted.claims import Claims, partner_claims, worth_left
+from partners.scripted.menu import ONE, Menu, different, favourite, menu, own_shares
 from partners.scripted.offers import (
     Points,
     answer,
-    best_by,
-    kept,
     needed,
     offered,
     on_the_table,
-    outer_sum,
-    own_points,
     own_turn,
     own_worth,
     progress,
@@ -39,7 +36,6 @@ from partners.scripted.offers import (
     worst_at_least,
 )
 
-ONE = 1 << 20  # the whole of a rounded expectation
 _MOST = 511  # more than any item can be claimed, or claims be made, in all: 10 of it on each of 50 turns
 _ROWS = 1 << 19  # types times games looked at in one go; bounds memory where any values are possible
 
@@ -95,15 +91,16 @@ def prior_values(turns: Turns) -> NDArray[np.int64]:
     return _in_blocks(turns.rows(first), _prior_values)[:, which]
 
 
-def expected_share_left(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What the partner is expected to make of the rest, for each split, ``[G, B]`` in 1 / 2**20 of its whole value."""
-    return outer_sum([values[item] * (turns.counts[:, item] - kept(turns)) for item in range(3)])
+def expected_share_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the partner is expected to make of the rest, for each split, ``[N, B]`` in 1 / 2**20 of its whole value."""
+    kept = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
+    left: NDArray[np.int64] = (values * turns.counts.T).sum(axis=0) - kept
+    return left
 
 
-def nash_split(turns: Turns, values: NDArray[np.int64]) -> Int8s:
+def nash_split(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> Int8s:
     """The split of the largest expected Nash product: own points times expected partner share, ``[B, 3]``."""
-    points = own_points(turns).astype(np.int64)
-    return best_by(turns, np.where(points < 0, -1, points * expected_share_left(turns, values)))
+    return favourite(splits, splits.points * expected_share_left(turns, splits, values))[0]
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,7 @@ class NashSeeker(_Believer):
     """
 
     def act(self, turns: Turns) -> Decisions:
-        claim = nash_split(turns, expected_values(turns, self.rationality))
+        claim = nash_split(turns, menu(turns), expected_values(turns, self.rationality))
         return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim)
 
 
@@ -147,11 +144,10 @@ class Prosocial(_Believer):
 
     def act(self, turns: Turns) -> Decisions:
         values, wholes = expected_values(turns, self.rationality), np.maximum(whole(turns), 1)
-        points = own_points(turns).astype(np.int64)
-        welfare = np.where(points < 0, -1, points * ONE // wholes + expected_share_left(turns, values))
-        claim, gift = best_by(turns, welfare), offered(turns)
+        splits, gift = menu(turns), offered(turns)
+        claim, best = favourite(splits, own_shares(splits, wholes) + expected_share_left(turns, splits, values))
         theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
-        as_good = gift.astype(np.int64) * ONE // wholes + theirs >= welfare.max(axis=0)
+        as_good = gift.astype(np.int64) * ONE // wholes + theirs >= best
         return answer(on_the_table(turns) & (as_good | (gift >= own_worth(turns, claim))), claim)
 
 
@@ -177,11 +173,11 @@ class NiceTitForTat(_Believer):
         t, gift, values = progress(turns), offered(turns), expected_values(turns, self.rationality)
         claims = partner_claims(turns)
         first, best, best_split = _first_and_best(turns, claims)
-        target = self._target(turns, nash_split(turns, values), first, best, t)
+        splits = menu(turns)
+        target = self._target(turns, nash_split(turns, splits, values), first, best, t)
         target = np.where(claims.number > 0, target, whole(turns))
-        points = own_points(turns)
-        band = points == own_worth(turns, worst_at_least(turns, target))
-        claim = best_by(turns, np.where(band, expected_share_left(turns, values), -1))
+        band = splits.points == own_worth(turns, worst_at_least(turns, target))
+        claim, _ = favourite(splits, np.where(band, expected_share_left(turns, splits, values), -1))
         claim = np.where((claims.number > 0) & (best >= own_worth(turns, claim)), best_split, claim.T).T
         enough = gift >= own_worth(turns, claim)
         if t >= 0.98:
@@ -213,10 +209,11 @@ class Ultimatum:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; from its second turn on it INSISTs."""
-        points = own_points(turns).astype(np.int64)
-        expected = np.where(points < 0, -1, points * _chance_left(turns))
-        claim, gift = best_by(turns, expected), offered(turns)
-        enough = gift.astype(np.int64) * ONE >= expected.max(axis=0)
+        some, which = different(turns)
+        splits = menu(some)
+        claims, expected = favourite(splits, splits.points * _chance_left(some, splits))
+        claim, gift = claims[which], offered(turns)
+        enough = gift.astype(np.int64) * ONE >= expected[which]
         if turns.rules.max_turns - turns.taken == 1:
             enough |= gift > 0
         return answer(on_the_table(turns) & enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
@@ -315,8 +312,8 @@ def _first_and_best(turns: Turns, claims: Claims) -> tuple[Points, Points, Int8s
     return np.maximum(first, 0), best, split
 
 
-def _chance_left(turns: Turns) -> NDArray[np.int64]:
-    """How probably what each split leaves is worth something to the partner, ``[G, B]`` in 1 / 2**20."""
+def _chance_left(turns: Turns, splits: Menu) -> NDArray[np.int64]:
+    """How probably what each split leaves is worth something to the partner, ``[N, B]`` in 1 / 2**20."""
     belief = partner_beliefs(turns)
     valued = (belief.types > 0) @ np.array([4, 2, 1])  # [B, K] which item types are worth something
     by_pattern = np.zeros((8, turns.size))
@@ -326,5 +323,5 @@ def _chance_left(turns: Turns) -> NDArray[np.int64]:
             if left & pattern:
                 by_pattern[left] += some
     chances = np.rint(by_pattern * ONE).astype(np.int64)
-    rest = [weight * (turns.counts[:, item] > kept(turns)) for item, weight in enumerate((4, 2, 1))]
-    return np.take_along_axis(chances, outer_sum(rest), axis=0)
+    rest = sum(weight * (turns.counts[:, item] > splits.items[item]) for item, weight in enumerate((4, 2, 1)))
+    return np.take_along_axis(chances, np.asarray(rest), axis=0)

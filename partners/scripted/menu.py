@@ -21,6 +21,7 @@ from partners.scripted.offers import Points
 
 ONE = 1 << 20  # the whole of a share, where shares are whole numbers
 _BASE = MAX_COUNT + 1
+_FEW = 64  # pools whose splits are kept in memory
 NEVER = -(1 << 60)  # the score of a split that does not fit
 
 
@@ -46,7 +47,8 @@ def menu(turns: Turns) -> Menu:
     """All splits of the games' pools."""
     first, second, third = turns.counts.T.astype(np.int16)
     codes, which = np.unique((first * _BASE + second) * _BASE + third, return_inverse=True)
-    every, number = _splits_of(tuple(codes.tolist()))
+    some = tuple(codes.tolist())
+    every, number = _kept_splits_of(some) if len(some) <= _FEW else _splits_of(some)
     which = which.reshape(-1)
     items = every.take(which, axis=2)
     fits: Bools = np.arange(every.shape[1])[:, None] < number[which]
@@ -55,7 +57,11 @@ def menu(turns: Turns) -> Menu:
     return Menu(items, fits, points.astype(np.int32))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
+def _kept_splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
+    return _splits_of(pools)
+
+
 def _splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
     """The splits of some pools, ``[3, N, P]``, and how many each has, ``[P]``; read-only."""
     counts = np.array(pools, dtype=np.int64)

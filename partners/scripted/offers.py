@@ -150,13 +150,6 @@ def own_points(turns: Turns) -> Points:
     return points
 
 
-def best_by(turns: Turns, score: NDArray[np.int64]) -> Int8s:
-    """The split of the highest ``score[G, B]`` (whole numbers below 2**52), the first of equals, ``[B, 3]``."""
-    last_first = np.arange(len(score))[::-1, None]
-    top = (score * (_INDEX + 1) + last_first).max(axis=0) & _INDEX
-    return _at((len(score) - 1 - top).astype(np.int32), turns)
-
-
 def outer_sum(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """What every split adds up to, ``[G, B]``, from what each number of each item type adds, 3 times ``[M + 1, B]``."""
     first, second, third = parts

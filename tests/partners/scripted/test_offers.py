@@ -12,15 +12,14 @@ from dond_marl.game import Rules
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import decide
 from partners.scripted.claims import own_claims, partner_claims, worth_left
+from partners.scripted.menu import favourite, menu
 from partners.scripted.offers import (
     at_rank,
     best_allowed,
-    best_by,
     fill,
     kept,
     nearest,
     needed,
-    own_points,
     progress,
     ranking,
     whole,
@@ -93,13 +92,16 @@ def test_the_best_split_that_is_not_forbidden(turns):
         assert tuple(chosen[row]) == min((-points, n, split) for points, n, split in allowed or useful)[2]
 
 
-def test_the_best_by_a_score_is_the_first_of_equals(turns):
-    points = own_points(turns).astype(np.int64)
-    score = np.where(points < 0, -1, points // 3)
-    chosen = best_by(turns, score)
+def test_a_menu_lists_every_split_and_the_best_by_a_score_is_the_first_of_equals(turns):
+    splits = menu(turns)
+    chosen, best = favourite(splits, (splits.points // 3).astype(np.int64))
     for row in range(GAMES):
-        best = max(points // 3 for points, *_ in splits_of(turns, row))
-        assert tuple(chosen[row]) == next(s for points, _, s in splits_of(turns, row) if points // 3 == best)
+        listed = splits_of(turns, row)
+        fits = np.flatnonzero(splits.fits[:, row])
+        assert [tuple(split) for split in splits.items[:, fits, row].T.tolist()] == [split for _, _, split in listed]
+        assert splits.points[fits, row].tolist() == [points for points, *_ in listed]
+        assert best[row] == max(points // 3 for points, *_ in listed)
+        assert tuple(chosen[row]) == next(split for points, _, split in listed if points // 3 == best[row])
 
 
 def test_filling_takes_the_most_valuable_items_one_by_one(turns):
