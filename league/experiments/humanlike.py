@@ -1,8 +1,8 @@
 """Strength and likeness to people: the same training from scratch, from people's play, and pulled toward it.
 
 One settings file is trained from scratch, from ``init_from``, and from there with its pull ``kl`` (once for each pull
-that is asked for). Beside them stands what they start from. Strength is own points against the zoo on the held-out
-scenarios; likeness is measured on what people said in ``test`` (:mod:`league.evaluation.likeness`).
+that is asked for). Beside them stands what they start from. Strength is own points against the roster dev on scenarios
+that nobody trained on; likeness is measured on what people said in ``test`` (:mod:`league.evaluation.likeness`).
 """
 
 from __future__ import annotations

@@ -68,10 +68,10 @@ def expert(
 ) -> Partner:
     """A trained expert: ``kind`` ppo, the shipped one, or supervised, taught by people's dialogues.
 
-    The PPO expert learned on the legal scenario space against the zoo and its own past (``configs/expert.yaml``). The
-    supervised one is made by ``dond train --algo bc`` from data that may not be shipped. ``path``: another checkpoint.
-    ``fallback``: who plays, counted as such, where the checkpoint is missing or damaged; by default that is an error.
-    ``one_game``: as for ``checkpoint``. Source: this project.
+    The PPO expert learned on the legal scenario space against the roster train and its own past
+    (``configs/expert.yaml``). The supervised one is made by ``dond train --algo bc`` from data that may not be shipped.
+    ``path``: another checkpoint. ``fallback``: who plays, counted as such, where the checkpoint is missing or
+    damaged; by default that is an error. ``one_game``: as for ``checkpoint``. Source: this project.
 
     - ``path``: the ``.json`` file of another checkpoint.
     - ``greedy``: True for the likeliest act every time, False for samples.

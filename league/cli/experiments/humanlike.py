@@ -23,11 +23,11 @@ from league.display.figures import with_half
 from league.display.training import TrainWatcher
 from league.experiments.humanlike import HumanlikeError, Row, check, rows
 from league.settings.read import load_config
-from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
 from league.tasks.pasts import refuse_training
 from league.training.clone import plain
 from partners.network.checkpoint import CheckpointError
+from partners.rosters import DEV, roster
 
 HEADS = ("greedy play", "sampled play", "deals", "KL from people", "nats of an act", "of a split", "same act")
 UNTIL_NOW = "no table; the runs are saved as far as they went"
@@ -41,7 +41,7 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
 )
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
-@click.option("--against", multiple=True, metavar="OCCUPANT", help="whom they play; may be repeated (the zoo)")
+@click.option("--against", multiple=True, metavar="OCCUPANT", help="whom they play; may be repeated (the roster dev)")
 def command(
     config_path: Path,
     overrides: tuple[str, ...],
@@ -58,8 +58,8 @@ def command(
     if any(not 0 < pull <= 1000 for pull in pulls):
         raise HumanlikeError(f"a pull is a number above 0, up to 1000: training.kl or --kl; got {[*pulls]}")
     with TrainWatcher(console) as watcher:
-        policies = list(rows(config, pulls, data_dir, watcher, against or zoo(), say))
-    _print(console, policies, config, ", ".join(against) or "the zoo")
+        policies = list(rows(config, pulls, data_dir, watcher, against or roster(DEV), say))
+    _print(console, policies, config, ", ".join(against) or "the roster dev")
     if json_path is not None:
         write_whole(json_path, json.dumps([plain(row) for row in policies], indent=1) + "\n")
         say(f"written: {json_path}")
