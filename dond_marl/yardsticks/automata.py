@@ -121,7 +121,7 @@ class Automaton:
         claim, acts, offers = np.full(len(minds), n), none, np.zeros((0, 3, len(minds)), dtype=np.int8)
         left = self.rules.max_turns - self.seat
         if self.seat:
-            self.opening = self.number(self._asked(minds, acts, offers)).astype(np.int64)
+            self.opening = self.number(self.asked(minds, acts, offers)).astype(np.int64)
             speaks = np.flatnonzero(self.opening < 2 * n)
             self.first[:] = -1
             self.first[speaks] = np.arange(len(speaks))
@@ -129,7 +129,7 @@ class Automaton:
             minds, claim, (acts, offers) = (
                 minds[speaks],
                 said % n,
-                self._said(acts[:, speaks], offers[..., speaks], said),
+                self.said(acts[:, speaks], offers[..., speaks], said),
             )
         while left > 0 and len(minds):
             level, following = self._level(minds, claim, acts, offers, left)
@@ -154,14 +154,14 @@ class Automaton:
         for start in range(0, size, step):
             rows = np.repeat(np.arange(start, min(start + step, size)), claims)
             heard = np.tile(np.arange(claims), len(rows) // (claims))
-            then_acts, then_offers = self._said(acts[:, rows], offers[..., rows], heard)
-            says = self.number(self._asked(mind[rows], then_acts, then_offers))
+            then_acts, then_offers = self.said(acts[:, rows], offers[..., rows], heard)
+            says = self.number(self.asked(mind[rows], then_acts, then_offers))
             answer[start : start + step] = says.reshape(-1, claims)
             go_on = np.flatnonzero(says < 2 * n)
             if left == 2 or not len(go_on):
                 continue
             rows, heard, said = rows[go_on], heard[go_on], says[go_on].astype(np.int64)
-            then_acts, then_offers = self._said(then_acts[:, go_on], then_offers[..., go_on], said)
+            then_acts, then_offers = self.said(then_acts[:, go_on], then_offers[..., go_on], said)
             keys = self._keys(mind[rows], said % n, then_acts, then_offers, left - 2)
             keys, at, which = np.unique(keys, return_index=True, return_inverse=True)
             place = np.searchsorted(known, keys)
@@ -185,7 +185,7 @@ class Automaton:
         joined = _Start(*(np.concatenate(column, axis=-1) for column in zip(ends, *parts, strict=True)))
         return Level(mind, claim, acts, offers, answer, following), joined
 
-    def _said(self, acts: Int8s, offers: Int8s, numbers: NDArray[np.integer]) -> tuple[Int8s, Int8s]:
+    def said(self, acts: Int8s, offers: Int8s, numbers: NDArray[np.integer]) -> tuple[Int8s, Int8s]:
         """Histories with one more claim, by its number."""
         act = (numbers // self.width).astype(np.int8)
         offer = self.splits.oA[0][numbers % self.width].T
@@ -204,7 +204,7 @@ class Automaton:
             if partner.traits.memoryless:
                 continue
             if isinstance(partner, Remembers):
-                some_acts, some_offers = self._said(acts[:, rows], offers[..., rows], heard[rows])
+                some_acts, some_offers = self.said(acts[:, rows], offers[..., rows], heard[rows])
                 columns = np.asarray(partner.summary(self._turns(mind[rows], some_acts, some_offers))).astype(np.int64)
                 if columns.ndim != 2 or len(columns) != len(rows):
                     raise ValueError(f"{partner!r}: summary(turns) must be whole numbers, one row per game")
@@ -217,7 +217,7 @@ class Automaton:
                 keys[rows] = mixed(keys[rows], column)
         return keys
 
-    def _asked(self, mind: Index, acts: Int8s, offers: Int8s) -> Decisions:
+    def asked(self, mind: Index, acts: Int8s, offers: Int8s) -> Decisions:
         """What each mind says after a history."""
         size = len(mind)
         act, oA = np.zeros(size, dtype=np.int8), np.zeros((size, 3), dtype=np.int8)
