@@ -18,8 +18,8 @@ from dond_marl.seats import costs_to_ask
 from league.bench.line import answers_of, cells_of, figures_of
 from league.bench.play import play_roster
 from league.bench.protocol import REPLICATES, beyond_field, described, lewis_field
-from league.bench.references import references_to
 from league.bench.results import FORMAT, Row, digest, sealed
+from league.bench.shares import with_shares
 from league.bench.submission import Submission, greedy_spec, provenance
 from league.tasks.values import machine
 from partners.rosters import ROSTERS, roster
@@ -74,7 +74,6 @@ def measure(
         raise InputError(f"{name} costs something to ask, in more than 10,000 games a partner: say --sample N")
     times = 1 if sample is not None else replicates
     games = play_roster(submission.who, opponents.partners, field.source, times, workers=workers, tell=tell)
-    references = {} if beyond or sample is not None else references_to(opponents.partners)
     benchmark = described(field, opponents.name, opponents.partners, times)
     who = {
         "name": submission.name,
@@ -95,12 +94,12 @@ def measure(
         "benchmark": benchmark,
         "config_sha256": digest({"submission": who, "benchmark": benchmark}),
         "code": {"version": __version__, **_commit(), **json.loads(machine())},
-        "figures": figures_of(games, field, references),
-        "cells": cells_of(games, field, references),
+        "figures": figures_of(games, field),
+        "cells": cells_of(games, field),
         "answers": answers_of(games),
     }
     row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": _seconds(began)}
-    return sealed(row)
+    return sealed(with_shares(row))
 
 
 def _seconds(began: float) -> float:

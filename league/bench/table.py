@@ -18,6 +18,7 @@ from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import Estimate
 from league.bench import statistics
 from league.bench.results import Row
+from league.bench.shares import with_shares
 from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, in_columns, plain
 from league.tables.blocks import Row as Line
 from partners.rosters import ROSTERS
@@ -77,8 +78,9 @@ def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm
 
 def leaderboard(rows: Sequence[Row], over: str | None = None) -> Report:
     """All sections; ``over``: the arm that the others are compared with, where a section has it."""
-    sections = [section_of(benchmark, arms, over) for benchmark, arms in arms_by_protocol(rows)]
-    if over is not None and not any(arm.name == over for _, arms in arms_by_protocol(rows) for arm in arms):
+    groups = arms_by_protocol([with_shares(row) for row in rows])
+    sections = [section_of(benchmark, arms, over) for benchmark, arms in groups]
+    if over is not None and not any(arm.name == over for _, arms in groups for arm in arms):
         names = sorted({row["submission"]["name"] for row in rows})
         raise InputError(f"no arm is called {over!r}; there are {', '.join(names) or 'none'}")
     summary = f"{len(rows)} results of `dond bench`" if rows else "No results yet"
