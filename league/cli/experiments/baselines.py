@@ -18,7 +18,7 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.records.files import write_whole
-from league.cli.shell import FILE, Command, as_called, config_option, console_for_people, say, set_option, whole
+from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.cli.stops import STOPS
 from league.experiments.baselines.settings import BaselinesConfig
 from league.settings.read import load_config
@@ -39,9 +39,7 @@ MOST_WORKERS = 64
 )
 @click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
-@click.pass_context
 def command(
-    context: click.Context,
     config_path: Path,
     overrides: tuple[str, ...],
     seeds: int | None,
@@ -69,7 +67,7 @@ def command(
     opponents, path = opponents_of([comparison.against]), results or folder / "results.jsonl"
     jobs = [job for job in jobs_of(config) if not only or job.arm.name in only]
     say(f"{len(jobs)} runs against the roster {comparison.against}, {workers} at a time, under {folder}")
-    STOPS.word = f"stopped: what is done is kept, and the rest goes on where it was with: {as_called(context)}"
+    STOPS.word = "stopped: what is done is kept, and the rest goes on where it was with the same command"
     done = sorted(perform(jobs, opponents, path, workers, say), key=lambda result: jobs.index(result.job))
     learned = {result.job.arm.name for result in done}
     over = comparison.reference if comparison.reference in learned else None
