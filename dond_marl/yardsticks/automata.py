@@ -83,8 +83,6 @@ class Level(NamedTuple):
 
     mind: Index  # [Q]
     claim: Index  # [Q] the split that the mind's latest claim, its last act, keeps for it; N for none
-    acts: Int8s  # [t, Q] one history that leads there
-    offers: Int8s  # [t, 3, Q]
     answer: NDArray[np.int16]  # [Q, H] what each claim is answered, as in :mod:`dond_marl.yardsticks.replies`
     following: NDArray[np.int32]  # [Q, H] the state at the seat's next turn; -1 where the game is over
 
@@ -117,8 +115,9 @@ class Automaton:
         return np.where(act <= Act.INSIST, act * self.width + claim, 2 * self.width + act - Act.AGREE).astype(np.int16)
 
     def _build(self, minds: Index) -> None:
-        n, none = self.width, np.zeros((0, len(minds)), dtype=np.int8)
-        claim, acts, offers = np.full(len(minds), n), none, np.zeros((0, 3, len(minds)), dtype=np.int8)
+        n, none = self.width, np.full(len(minds), self.width)
+        acts, offers = np.zeros((0, len(minds)), dtype=np.int8), np.zeros((0, 3, len(minds)), dtype=np.int8)
+        start = _Start(minds, none, minds.astype(np.uint64), acts, offers)
         left = self.rules.max_turns - self.seat
         if self.seat:
             self.opening = self.number(self.asked(minds, acts, offers)).astype(np.int64)
@@ -126,64 +125,41 @@ class Automaton:
             self.first[:] = -1
             self.first[speaks] = np.arange(len(speaks))
             said = self.opening[speaks]
-            minds, claim, (acts, offers) = (
-                minds[speaks],
-                said % n,
-                self.said(acts[:, speaks], offers[..., speaks], said),
-            )
-        while left > 0 and len(minds):
-            level, following = self._level(minds, claim, acts, offers, left)
-            self.levels[left] = level
-            minds, claim, acts, offers = following
-            left -= 2
+            some = start.rows(speaks)
+            start = _Start(some.mind, said % n, some.memory, *self.said(some.acts, some.offers, said))
+        while left > 0 and len(start.mind):
+            # What a mind will say depends on its memory alone, not on its claim besides.
+            _, some_rows, which = np.unique(start.memory, return_index=True, return_inverse=True)
+            answer, following, then = self._asked_everything(start.rows(some_rows), left)
+            which = which.reshape(-1)
+            self.levels[left] = Level(start.mind, start.claim, answer[which], following[which])
+            start, left = then, left - 2
 
-    def _level(self, mind: Index, claim: Index, acts: Int8s, offers: Int8s, left: int) -> tuple[Level, _Start]:
-        """The level of these states, and the states of the next one, each once."""
-        n, claims, size = self.width, self.claims, len(mind)
-        if left == 1:
-            nothing = np.zeros((size, 0), dtype=np.int16), np.zeros((size, 0), dtype=np.int32)
-            return Level(mind, claim, acts, offers, *nothing), _Start(mind[:0], claim[:0], acts[:, :0], offers[..., :0])
+    def _asked_everything(self, start: _Start, left: int) -> tuple[NDArray[np.int16], NDArray[np.int32], _Start]:
+        """What every claim is answered, the states that follow ``[Q, H]``, and those states, each once."""
+        claims, size, met = self.claims if left > 1 else 0, len(start.mind), _Met()
         if size * claims > ROOM:
             raise OutOfReach(f"{size:,} states with {left} turns left are too many to be exact about")
         answer = np.empty((size, claims), dtype=np.int16)
         following = np.full((size, claims), -1, dtype=np.int32)
-        known: Hashes = np.zeros(0, dtype=np.uint64)
-        places = np.zeros(0, dtype=np.int32)
-        parts: list[_Start] = []
-        count, step = 0, max(BLOCK // (claims), 1)
-        for start in range(0, size, step):
-            rows = np.repeat(np.arange(start, min(start + step, size)), claims)
-            heard = np.tile(np.arange(claims), len(rows) // (claims))
-            then_acts, then_offers = self.said(acts[:, rows], offers[..., rows], heard)
-            says = self.number(self.asked(mind[rows], then_acts, then_offers))
-            answer[start : start + step] = says.reshape(-1, claims)
-            go_on = np.flatnonzero(says < 2 * n)
-            if left == 2 or not len(go_on):
+        step = max(BLOCK // max(claims, 1), 1)
+        for begin in range(0, size if claims else 0, step):
+            rows = np.repeat(np.arange(begin, min(begin + step, size)), claims)
+            heard = np.tile(np.arange(claims), len(rows) // claims)
+            asked = start.rows(rows)
+            acts, offers = self.said(asked.acts, asked.offers, heard)
+            says = self.number(self.asked(asked.mind, acts, offers))
+            answer[begin : begin + step] = says.reshape(-1, claims)
+            on = np.flatnonzero(says < 2 * self.width)
+            if left == 2 or not len(on):
                 continue
-            rows, heard, said = rows[go_on], heard[go_on], says[go_on].astype(np.int64)
-            then_acts, then_offers = self.said(then_acts[:, go_on], then_offers[..., go_on], said)
-            keys = self._keys(mind[rows], said % n, then_acts, then_offers, left - 2)
-            keys, at, which = np.unique(keys, return_index=True, return_inverse=True)
-            place = np.searchsorted(known, keys)
-            held = np.zeros(len(keys), dtype=bool)
-            inside = place < len(known)
-            held[inside] = known[place[inside]] == keys[inside]
-            numbers = np.empty(len(keys), dtype=np.int32)
-            numbers[held] = places[place[held]]
-            new = np.flatnonzero(~held)
-            numbers[new] = count + np.arange(len(new))
-            count += len(new)
-            if len(new):
-                order = np.argsort(merged := np.concatenate([known, keys[new]]), kind="stable")
-                known, places = merged[order], np.concatenate([places, numbers[new]])[order]
-                some = at[new]
-                parts.append(_Start(mind[rows[some]], said[some] % n, then_acts[:, some], then_offers[..., some]))
-            following[rows, heard] = numbers[which.reshape(-1)]
-        ends = _Start(
-            mind[:0], claim[:0], np.zeros((len(acts) + 2, 0), np.int8), np.zeros((len(acts) + 2, 3, 0), np.int8)
-        )
-        joined = _Start(*(np.concatenate(column, axis=-1) for column in zip(ends, *parts, strict=True)))
-        return Level(mind, claim, acts, offers, answer, following), joined
+            said = says[on].astype(np.int64)
+            acts, offers = self.said(acts[:, on], offers[..., on], said)
+            memory = self._memory(asked.mind[on], acts, offers, left - 2)
+            following[rows[on], heard[on]] = met.numbers(
+                _Start(asked.mind[on], said % self.width, memory, acts, offers)
+            )
+        return answer, following, met.joined(start)
 
     def said(self, acts: Int8s, offers: Int8s, numbers: NDArray[np.integer]) -> tuple[Int8s, Int8s]:
         """Histories with one more claim, by its number."""
@@ -191,9 +167,9 @@ class Automaton:
         offer = self.splits.oA[0][numbers % self.width].T
         return np.concatenate([acts, act[None]]), np.concatenate([offers, offer[None]])
 
-    def _keys(self, mind: Index, claim: Index, acts: Int8s, offers: Int8s, left: int) -> Hashes:
-        """A number for everything that decides what the minds will say, ``[R]``; 64 bits, so equal by chance never."""
-        keys = mixed(mixed(np.zeros(len(mind), dtype=np.uint64), mind), claim)
+    def _memory(self, mind: Index, acts: Int8s, offers: Int8s, left: int) -> Hashes:
+        """A number for all that the minds remember, ``[R]``; it has 64 bits, so two are equal by chance never."""
+        keys = mixed(np.zeros(len(mind), dtype=np.uint64), mind)
         if left == 1:  # nothing will be said any more
             return keys
         taken = len(acts)
@@ -265,12 +241,50 @@ class Automaton:
 
 
 class _Start(NamedTuple):
-    """States before they are asked, as in :class:`Level`."""
+    """States before they are asked: as in :class:`Level`, with one history that leads to each."""
 
     mind: Index
     claim: Index
-    acts: Int8s
-    offers: Int8s
+    memory: Hashes
+    acts: Int8s  # [t, Q]
+    offers: Int8s  # [t, 3, Q]
+
+    def rows(self, index: Index) -> _Start:
+        """Some of the states."""
+        return _Start(
+            self.mind[index], self.claim[index], self.memory[index], self.acts[:, index], self.offers[..., index]
+        )
+
+
+class _Met:
+    """States that were met on one turn, each once, numbered as they came."""
+
+    def __init__(self) -> None:
+        self._keys: Hashes = np.zeros(0, dtype=np.uint64)  # ascending
+        self._places = np.zeros(0, dtype=np.int32)
+        self._parts: list[_Start] = []
+
+    def numbers(self, states: _Start) -> NDArray[np.int32]:
+        """The number of each state, ``[R]``; equal ones have the same."""
+        keys, first, which = np.unique(mixed(states.memory, states.claim), return_index=True, return_inverse=True)
+        place = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
+        held = self._keys[place] == keys if len(self._keys) else np.zeros(len(keys), dtype=bool)
+        new = np.flatnonzero(~held)
+        numbers = np.empty(len(keys), dtype=np.int32)
+        numbers[held] = self._places[place[held]]
+        numbers[new] = len(self._keys) + np.arange(len(new))
+        if len(new):
+            merged = np.concatenate([self._keys, keys[new]])
+            order = np.argsort(merged, kind="stable")
+            self._keys, self._places = merged[order], np.concatenate([self._places, numbers[new]])[order]
+            self._parts.append(states.rows(first[new]))
+        return numbers[which.reshape(-1)]
+
+    def joined(self, before: _Start) -> _Start:
+        """All of them by number; ``before``: the states of the seat's turn before."""
+        taken, nobody = len(before.acts) + 2, np.zeros(0, dtype=np.int64)
+        none = _Start(nobody, nobody, self._keys[:0], np.zeros((taken, 0), np.int8), np.zeros((taken, 3, 0), np.int8))
+        return _Start(*(np.concatenate(column, axis=-1) for column in zip(none, *self._parts, strict=True)))
 
 
 def mixed(keys: Hashes, column: NDArray[np.integer]) -> Hashes:
