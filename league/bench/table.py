@@ -28,6 +28,7 @@ THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # shares of the reference, of the 
 POINTS_AT = (2.0, 4.0, 5.0, 6.0, 7.0, 8.0)  # the same in points of ten, where no reference is known
 SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001, "ratio": 0.001}  # the last digit, by unit
 TITLE = "Leaderboard"
+WHAT = {"points": "Points of ten", "share": "Share of the reference"}
 
 
 class Arm(NamedTuple):
@@ -94,7 +95,7 @@ def statistics_confidence(rows: Sequence[Row]) -> float:
 
 def section_of(benchmark: dict[str, Any], arms: Sequence[Arm], over: str | None = None) -> Section:
     """The tables of one protocol."""
-    blocks = [_main(benchmark, arms), _parts(arms), *_profile(arms)]
+    blocks = [_main(benchmark, arms), *_parts(arms), *_profile(arms)]
     if over is not None:
         blocks += _compared(arms, over)
     return Section(f"bench-{benchmark['roster']}", title_of(benchmark), tuple(notes_of(benchmark, arms)), tuple(blocks))
@@ -124,6 +125,12 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
         f"{benchmark['confidence']:.0%}: over seeds where there are several, else of the noise of the games alone; "
         "one that is narrower than the last digit is left out.",
     ]
+    figures = arms[0].rows[0]["figures"]
+    if figures.get("cells_with_reference"):
+        notes.append(
+            f"{figures['cells_with_reference']} of {2 * benchmark['partners']} cells (a partner and a seat) have a "
+            f"reference, {figures['cells_with_exact_reference']} of them an exact one; the others' is an upper bound."
+        )
     for arm in arms:
         own = arm.rows[0]["submission"]
         told = [own["met"]] if own["learned"] or own["declared"] else []
@@ -155,19 +162,27 @@ def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:
     return Table(f"Arms, best first ({benchmark['headline']})", heads, lines, "arm")
 
 
-def _parts(arms: Sequence[Arm]) -> Table:
-    rows: list[dict[str, Cell]] = []
-    for arm in arms:
-        row: dict[str, Cell] = {}
-        for name in arm.rows[0]["figures"]["points_by_part"]:
-            row[name] = _over(arm, "points_by_part", key=name)
-        row["as seat_0"] = _over(arm, "points_by_seat", key=0)
-        row["as seat_1"] = _over(arm, "points_by_seat", key=1)
-        row["families of train"] = _over(arm, "points_families_of_train")
-        row["other families"] = _over(arm, "points_other_families")
-        rows.append(row)
-    heads, lines = in_columns(rows, [arm.name for arm in arms])
-    return Table("Points of ten by what was known in training", heads, lines, "arm")
+def _parts(arms: Sequence[Arm]) -> list[Table]:
+    """Points, and shares where a reference is known, by what training held of a scenario and of a partner."""
+    tables = []
+    units: tuple[Unit, ...] = ("points", "share")
+    for what in units:
+        rows = [_by_part(arm, what, what) for arm in arms]
+        heads, lines = in_columns(rows, [arm.name for arm in arms])
+        if heads:
+            tables.append(Table(f"{WHAT[what]} by what was known in training", heads, lines, "arm"))
+    return tables
+
+
+def _by_part(arm: Arm, what: str, unit: Unit) -> dict[str, Cell]:
+    row: dict[str, Cell] = {}
+    for name in arm.rows[0]["figures"].get(f"{what}_by_part", {}):
+        row[name] = _over(arm, f"{what}_by_part", unit, name)
+    row["as seat_0"] = _over(arm, f"{what}_by_seat", unit, 0)
+    row["as seat_1"] = _over(arm, f"{what}_by_seat", unit, 1)
+    row["families of train"] = _over(arm, f"{what}_families_of_train", unit)
+    row["other families"] = _over(arm, f"{what}_other_families", unit)
+    return row
 
 
 def _profile(arms: Sequence[Arm]) -> list[Table]:
@@ -290,5 +305,5 @@ def one_line_table(row: Row) -> Section:
         lines.append(line)
     heads, rows = in_columns(lines, partners)
     table = Table(f"Points of ten by partner ({head})", heads, rows, "partner")
-    blocks = (_main(row["benchmark"], [arm]), _parts([arm]), table)
+    blocks = (_main(row["benchmark"], [arm]), *_parts([arm]), table)
     return Section("bench", title_of(row["benchmark"]), tuple(notes_of(row["benchmark"], [arm])), blocks)
