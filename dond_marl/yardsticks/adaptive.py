@@ -119,7 +119,7 @@ class Pool:
         """The beliefs at the seat's first turn: one for each context and each thing that it may have heard by then."""
         automaton = self.automaton
         context, mind = np.nonzero(self.chances)
-        on = automaton.first[mind] >= 0
+        on = (automaton.first[mind] >= 0) & bool(automaton.levels)  # in a game of one turn seat_1 says nothing
         context, mind = context[on], mind[on]
         heard = automaton.opening[mind] if automaton.seat else np.zeros(len(mind), dtype=np.int64)
         return _grouped(context * (2 * automaton.width + 4) + heard, context, automaton.first[mind])
