@@ -68,7 +68,7 @@ def test_a_lesson_is_what_its_teacher_says_there(teacher):
 def test_straying_shows_what_the_teacher_itself_would_never_meet():
     straight = {lesson.prompt for lesson in shown(played=(Games(ITSELF, 0.0, number=30),))}
     strayed = {lesson.prompt for lesson in shown(played=(Games(ITSELF, 0.5, number=30),))}
-    assert len(strayed - straight) > 20
+    assert len(strayed - straight) > 10
 
 
 def test_no_lesson_comes_from_the_held_out_scenarios_and_none_comes_twice():
