@@ -1,0 +1,26 @@
+"""The interval of a benchmark's mean, where all scenarios are played and only the noise of the players is left."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dond_marl.scenarios.sources import lewis_space
+from dond_marl.yardsticks.metrics import scenario_groups
+from league.bench.figures import noisy_mean
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("replicates", [2, 4])
+def test_the_mean_of_a_finite_set_of_scenarios_is_held_though_renamings_share_their_luck(replicates):
+    """Every scenario has its own mean; chance comes half to the game, renamings alike, and half to the scenario."""
+    groups, rng, hits = scenario_groups(lewis_space()), np.random.default_rng(replicates), []
+    orbit = np.unique(groups, return_inverse=True)[1]
+    means = 5 + 3 * rng.standard_normal(len(groups))  # fixed: the set is what it is
+    for _ in range(1000):
+        luck = rng.standard_normal((replicates, orbit.max() + 1))[:, orbit]
+        mean, variance, _ = noisy_mean(means + luck + rng.standard_normal((replicates, len(groups))), orbit)
+        hits.append(abs(mean - means.mean()) <= 1.96 * math.sqrt(variance))
+    assert 0.93 <= np.mean(hits) <= 0.97
