@@ -65,7 +65,7 @@ def command(
             raise InputError(f"--only {name}: no arm is called so; there are {', '.join(names)}")
     folder, comparison = Path(config.output_dir).expanduser(), config.comparison
     opponents, path = opponents_of([comparison.against]), results or folder / "results.jsonl"
-    jobs = [job for job in jobs_of(config) if not only or job.arm.name in only]
+    jobs = jobs_of(config, only or names)
     say(f"{len(jobs)} runs against the roster {comparison.against}, {workers} at a time, under {folder}")
     STOPS.word = "stopped: what is done is kept, and the rest goes on where it was with the same command"
     done = sorted(perform(jobs, opponents, path, workers, say), key=lambda result: jobs.index(result.job))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,10 +56,15 @@ class Job(NamedTuple):
         return hashlib.sha256(f"{self.arm.pick}\n{what}".encode()).hexdigest()
 
 
-def jobs_of(config: BaselinesConfig) -> list[Job]:
-    """Every arm with every seed, 1 the first; once, where nobody learns. Raises what reading its config raises."""
+def jobs_of(config: BaselinesConfig, names: Collection[str] | None = None) -> list[Job]:
+    """Every arm, or those of these ``names``, with every seed, 1 the first; once, where nobody learns.
+
+    Raises what reading its config raises.
+    """
     jobs = []
     for arm in config.arms:
+        if names is not None and arm.name not in names:
+            continue
         folder = Path(config.output_dir).expanduser() / arm.name
         if arm.occupant is not None:
             who = best_of_train() if arm.occupant == BEST_OF_TRAIN else arm.occupant
