@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
 from league.standings.cells import Cells, Payoffs
 from league.tasks.answers import Answers
 from league.tasks.values import Leg
@@ -86,3 +86,22 @@ def share(points: Estimate, whole: float) -> Estimate:
     """Points as a share of ``whole``, which is taken as known; ``nan`` where that is nothing."""
     whole = whole if whole > 0 else np.nan
     return Estimate(points.mean / whole, points.n, points.low / whole, points.high / whole)
+
+
+def lead(cross: CrossPlay, first: str, second: str, confidence: float) -> Estimate:
+    """The mean points of ten of ``first`` over its opponents less those of ``second`` over its own, both seats.
+
+    The interval is paired: both means come from the same scenarios. It is ``nan`` where one of them has met more
+    opponents than the other.
+    """
+    members = cross.members
+    own, other = (
+        cross.cells.groups(*cross.cells.met(place, [k for k in range(len(members)) if k != place]))
+        for place in (members.index(first), members.index(second))
+    )
+    means = [float((sums.sum(axis=1) / games.sum(axis=1)).mean()) for sums, games in (own, other)]
+    if len(own[0]) != len(other[0]):
+        return Estimate(means[0] - means[1], 0, np.nan, np.nan)
+    # The mean of all cells, the second's with a minus, is half the difference.
+    half = mean_of_cells(np.concatenate([own[0], -other[0]]), np.concatenate([own[1], other[1]]), confidence)
+    return Estimate(2 * half.mean, half.n, 2 * half.low, 2 * half.high)

@@ -9,9 +9,8 @@ from typing import Any
 from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BEST, BOTH, Evaluation, Line
-from league.standings.crossplay import CrossPlay
+from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import Standing
-from league.standings.lead import lead
 
 ENOUGH = 0.005  # points of ten: less is not worth a sentence
 

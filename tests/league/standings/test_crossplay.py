@@ -13,9 +13,8 @@ from dond_marl.game import Ending, Scenario
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.yardsticks.solve import solve
 from league.standings.as_csv import write_crossplay, write_ladder
-from league.standings.crossplay import CrossPlay
+from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import ladder_of
-from league.standings.lead import lead
 from league.tables.in_short import of_league
 from league.tasks.values import FACTS, Leg
 
