@@ -102,7 +102,7 @@ def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_conf
         "partners/llm/llm_prompt_short.txt",
         "partners/rosters/rosters.yaml",
     )
-    assert {*data, "dond_marl/dialogues/hand_labels.csv", "league/standings/responses.json"} <= inside
+    assert {*data, "dond_marl/dialogues/hand_labels.csv", "league/standings/references.json"} <= inside
 
 
 @pytest.mark.parametrize(

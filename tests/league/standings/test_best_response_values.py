@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import open_source
 from league.settings.read import parse
-from league.standings.best_response_values import STORED, exact_responses, known_responses, responses_of
+from league.standings.best_response_values import exact_responses, known_responses, references, responses_of
+from league.standings.references import reference_of
 
+# The third has no exact reference, the fourth none at all.
 SETTINGS = """
 env: {scenarios: lewis, split: train}
-members: [heuristic, {kind: tough, name: my rival}, nash_seeker, "boulware(exponent=2)"]
+members: [heuristic, {kind: tough, name: my rival}, quantal_response, "boulware(exponent=7)"]
 """
 
 
@@ -21,22 +21,12 @@ def settings(*lines):
     return parse(SETTINGS + "\n".join(lines), "settings")
 
 
-def stored():
-    return json.loads(STORED.read_text())["points_of_ten"]
+def stored(spec):
+    return tuple(side.high for side in reference_of(spec).seats)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["pushover", *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(stored()))],
-)
-def test_what_is_stored_is_what_is_computed(name):
-    found = exact_responses(name, open_source("lewis", split="all"), Rules())
-    assert found == pytest.approx(tuple(stored()[name]), abs=1e-6)
-
-
-def test_a_league_knows_what_is_stored_under_whatever_name():
-    found = known_responses(settings())
-    assert found == {"heuristic": tuple(stored()["heuristic"]), "my rival": tuple(stored()["tough"])}
+def test_a_league_knows_what_is_stored_and_exact_under_whatever_name():
+    assert known_responses(settings()) == {"heuristic": stored("heuristic"), "my rival": stored("tough")}
 
 
 @pytest.mark.parametrize(
@@ -52,11 +42,24 @@ def test_under_other_rules_nothing_is_known(line):
     assert known_responses(config) == {}
 
 
-@pytest.mark.slow
 def test_exact_computes_what_is_missing_where_it_can():
     exact = settings("league: {responses: exact}")
     found = responses_of(exact)
-    assert found.keys() == {"heuristic", "my rival", "boulware(exponent=2)"}  # nash_seeker uses the history
-    first, second = found["boulware(exponent=2)"]
+    assert found.keys() == {"heuristic", "my rival", "boulware(exponent=7)"}  # quantal_response gambles
+    first, second = found["boulware(exponent=7)"]
     assert 6.5 < first < second < 8
     assert responses_of(settings()).keys() == {"heuristic", "my rival"}
+
+
+def test_partners_that_remember_are_computed_too_under_any_rules_in_which_a_refusal_ends_the_game():
+    source = open_source("lewis", split="train")
+    first, second = exact_responses("punisher(patience=2)", source, Rules(6))
+    assert 5 < first < 8 and 5 < second < 8
+    assert exact_responses("punisher(patience=2)", source, Rules(6, "rejects")) is None
+
+
+def test_marks_of_a_training_hold_the_stored_response():
+    source = open_source("lewis", split="train")
+    found = references("heuristic", source, Rules(), False)
+    assert found.response == pytest.approx(sum(stored("heuristic")) / 2) and found.nash > 5
+    assert references("heuristic", source, Rules(9), False).response != found.response  # nan: nothing is stored

@@ -1,0 +1,140 @@
+"""References: what is stored is what is computed, of the partners that there are, and is read back as written."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios.sources import lewis_space
+from dond_marl.scenarios.views import PARTS, parts
+from league.evaluation.reference_values import reference_to, ship_references, shipped_for
+from league.standings.references import (
+    STORED,
+    Reference,
+    Side,
+    fingerprint_of,
+    part_sizes,
+    reference_of,
+    stored_references,
+    write_references,
+)
+from partners.provenance import identity
+from partners.rosters import ROSTERS, roster
+from tests.command import dond
+
+POINTS = st.floats(0, 10)
+NETWORKS = ("expert",)  # whose play may differ in the last digit from machine to machine
+
+
+@st.composite
+def sides(draw):
+    low, gap = draw(st.tuples(*[POINTS] * 4)), draw(st.tuples(*[st.floats(0, 1)] * 4))
+    exact = draw(st.booleans())
+    high = low if exact else tuple(a + b for a, b in zip(low, gap, strict=True))
+    return Side(exact, draw(st.text(max_size=20)), low[0], high[0], low[1:], high[1:], 1.5)
+
+
+@given(st.dictionaries(st.text(min_size=1), st.builds(lambda a, b: Reference((a, b), "ab"), sides(), sides())))
+def test_what_is_written_is_read_back(tmp_path_factory, references):
+    path = tmp_path_factory.mktemp("references") / "r.json"
+    write_references(path, references)
+    found = stored_references(path)
+    assert found.keys() == references.keys()
+    for name, reference in references.items():
+        for side, own in zip(found[name].seats, reference.seats, strict=True):
+            assert (side.exact, side.how, side.seconds) == (own.exact, own.how, own.seconds)
+            assert (side.high, *side.high_in) == pytest.approx((own.high, *own.high_in), abs=1e-9)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 99, "partners": {}}', '{"version": 1, "partners": 3}'])
+def test_a_damaged_file_is_named_with_what_writes_it(tmp_path, text):
+    path = tmp_path / "references.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match="dond ship references"):
+        stored_references(path)
+    assert stored_references(tmp_path / "nowhere.json") == {}
+
+
+def test_parts_add_up_to_all_scenarios_where_the_reference_is_exact_and_to_no_less_where_it_is_a_bound():
+    assert part_sizes().sum(axis=1).tolist() == [lewis_space().size] * 2
+    for name, reference in stored_references().items():
+        for seat, side in enumerate(reference.seats):
+            if side is None:
+                continue
+            low, high = side.over(seat, range(len(PARTS)))
+            assert low == pytest.approx(side.low, abs=1e-6), name
+            assert high == pytest.approx(side.high, abs=1e-6) if side.exact else high >= side.low - 1e-6, name
+            assert side.low <= side.high + 1e-9 and all(
+                a <= b + 1e-9 for a, b in zip(side.low_in, side.high_in, strict=True)
+            )
+
+
+@pytest.mark.parametrize("name", ROSTERS)
+def test_every_member_of_a_roster_has_a_reference_and_plays_as_it_did(name):
+    """A partner whose program has changed since must be computed anew: `dond ship references`."""
+    for member in roster(name):
+        found = reference_of(member)
+        assert found is not None, f"{member} has no reference: run dond ship references --roster {name}"
+        assert found.fingerprint == fingerprint_of(seat_occupant(member)), f"{member} plays otherwise than it did"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "boulware(floor=0.6)",
+        "punisher",
+        *(pytest.param(m, marks=pytest.mark.slow) for name in ROSTERS for m in roster(name)),
+    ],
+)
+def test_what_is_stored_is_what_is_computed(spec):
+    stored, found = reference_of(spec), reference_to(seat_occupant(spec))
+    for own, side in zip(found.seats, stored.seats, strict=True):
+        assert (own is None) == (side is None)
+        if own is not None:
+            assert own.exact == side.exact
+            assert (own.low, own.high, *own.high_in) == pytest.approx((side.low, side.high, *side.high_in), abs=1e-6)
+
+
+def test_the_held_out_part_of_an_exact_reference_is_a_mean_of_its_games():
+    side = reference_of("boulware(floor=0.6)").seats[1]
+    which = parts(lewis_space(), 1)
+    sizes = np.bincount(which)
+    assert side.over(1, (1, 2))[1] == pytest.approx(np.dot(side.high_in[1:], sizes[1:]) / sizes[1:].sum())
+
+
+def test_a_partner_of_whom_nothing_is_certain_has_no_side_and_a_service_is_not_asked():
+    assert reference_to(seat_occupant("micro")).seats == (None, None)
+    assert not Reference((None, None), "").exact
+
+
+def test_the_command_goes_on_where_it_was_and_computes_a_changed_partner_anew(tmp_path, capsys):
+    target = tmp_path / "mine.json"
+    assert dond("ship", "references", "pushover", "stubborn", "--out", target) == 0
+    first = json.loads(target.read_text())
+    assert dond("ship", "references", "pushover", "--out", target) == 0
+    assert json.loads(target.read_text()) == first  # the seconds too: nothing was computed
+    name = identity("pushover")
+    changed = {**stored_references(target)}
+    changed[name] = changed[name]._replace(fingerprint="0" * 16, seats=(None, None))
+    write_references(target, changed)
+    ship_references(["pushover"], target)
+    again = stored_references(target)
+    assert again[name].seats[0].high == 10 and again.keys() == changed.keys()
+    assert "as seat_0: 10.000" in capsys.readouterr().out
+    assert dond("ship", "references", "nobody", "--out", target) == 1
+    assert "no occupant is called" in capsys.readouterr().err
+
+
+def test_what_is_shipped_is_every_roster_and_whoever_needs_no_parameters():
+    every = {identity(spec) for spec in shipped_for(())}
+    assert {identity(member) for name in ROSTERS for member in roster(name)} <= every
+    assert identity("boulware") in every and len(shipped_for(("linear",))) == 1
+    assert len(shipped_for((), ("dev",))) == len(roster("dev"))
+    assert STORED.is_file() and not math.isnan(next(iter(stored_references().values())).seats[0].high)
