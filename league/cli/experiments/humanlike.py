@@ -4,7 +4,7 @@ It needs the supervised expert (dond train --algo bc) and the published dialogue
 
 examples:
   dond experiment humanlike --data-dir data
-  dond experiment humanlike --data-dir data --kl 0.03 --kl 0.3 --json humanlike.json
+  dond experiment humanlike --data-dir data --kl 0.03 --kl 0.3 --seeds 3 --json humanlike.json
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 from dond_marl.records.files import write_whole
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option
+from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.display.figures import with_half
 from league.display.training import TrainWatcher
-from league.experiments.humanlike import HumanlikeError, Row, check, rows
+from league.experiments.humanlike import Base, HumanlikeError, Mean, base, check, means, rows
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.tasks.pasts import refuse_training
@@ -29,7 +29,15 @@ from league.training.clone import plain
 from partners.network.checkpoint import CheckpointError
 from partners.rosters import DEV, roster
 
-HEADS = ("greedy play", "sampled play", "deals", "KL from people", "nats of an act", "of a split", "same act")
+HEADS = (
+    "seeds",
+    "same act, in replies",
+    "everywhere",
+    "greedy play",
+    "sampled play",
+    "KL from people",
+    "nats of an act",
+)
 UNTIL_NOW = "no table; the runs are saved as far as they went"
 
 
@@ -41,12 +49,14 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
 )
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
+@click.option("--seeds", type=whole(1, 1000), default=1, metavar="N", help="of each training: 1 to N (1)")
 @click.option("--against", multiple=True, metavar="OCCUPANT", help="whom they play; may be repeated (the roster dev)")
 def command(
     config_path: Path,
     overrides: tuple[str, ...],
     pulls: tuple[float, ...],
     data_dir: Path | None,
+    seeds: int,
     json_path: Path | None,
     against: tuple[str, ...],
 ) -> None:
@@ -57,35 +67,49 @@ def command(
     pulls = pulls or (config.training.kl,)
     if any(not 0 < pull <= 1000 for pull in pulls):
         raise HumanlikeError(f"a pull is a number above 0, up to 1000: training.kl or --kl; got {[*pulls]}")
+    measured_on, opponents, numbers = base(config, data_dir), against or roster(DEV), range(1, seeds + 1)
     with TrainWatcher(console) as watcher:
-        policies = list(rows(config, pulls, data_dir, watcher, against or roster(DEV), say))
-    _print(console, policies, config, ", ".join(against) or "the roster dev")
+        policies = list(rows(config, pulls, numbers, data_dir, watcher, opponents, say))
+    told = ", ".join(against) or "the roster dev"
+    table = means(policies)
+    _print(console, table, measured_on, told)
     if json_path is not None:
-        write_whole(json_path, json.dumps([plain(row) for row in policies], indent=1) + "\n")
+        document = {"against": told, "disagree": config.env.disagree, "measured_on": plain(measured_on)}
+        document |= {"partner": config.env.partner, "training": config.training.model_dump(mode="json")}
+        document |= {"table": [plain(row) for row in table], "policies": [plain(row) for row in policies]}
+        write_whole(json_path, json.dumps(document, indent=1) + "\n")
         say(f"written: {json_path}")
 
 
-def _print(console: Console, policies: Sequence[Row], config: TrainConfig, against: str) -> None:
+def _print(console: Console, rows: Sequence[Mean], measured_on: Base, against: str) -> None:
     """The table, and how to read it; ``against``: whom they played."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("policy")
     for head in HEADS:
         table.add_column(head, justify="right")
-    for row in policies:
+    most = measured_on.majority
+    baseline = f"always {measured_on.most_said}"
+    table.add_row(baseline, "", with_half(most.replies, "share"), with_half(most.everywhere, "share"))
+    for row in rows:
         table.add_row(
             row.name,
-            with_half(row.greedy.points),
-            with_half(row.sampled.points),
-            f"{row.sampled.deals:.1%}",
+            str(row.seeds or ""),
+            with_half(row.replies, "share"),
+            with_half(row.everywhere, "share"),
+            with_half(row.greedy),
+            with_half(row.sampled),
             with_half(row.distance),
-            with_half(row.likeness.act_nats),
-            with_half(row.likeness.oA_nats),
-            f"{row.likeness.accuracy.everywhere.mean:.1%}",
+            with_half(row.act_nats),
         )
     console.print(table)
-    acts = policies[0].likeness.accuracy.everywhere.n
     say(
-        f"points of ten against {against} on the held-out scenarios, DISAGREE {config.env.disagree}; deals of sampled "
-        f"play; likeness on {acts:,} acts of people (test): exact KL of the policy from that of people, cross-entropy "
-        "of what they said, and how often the likeliest act was said; 95 % intervals over scenarios"
+        f"likeness on {measured_on.positions:,} acts of people (test), {measured_on.replies:,} of them replies: how "
+        "often the likeliest act was said, exact KL of the policy from that of people, cross-entropy of what they "
+        f"said; points of ten against {against} on the held-out scenarios; 95% intervals over seeds, of a single "
+        "policy over scenarios"
     )
+    if measured_on.refusals:
+        say(
+            f"DISAGREE ends the game here, so {measured_on.refusals:,} positions are left out in which somebody "
+            "refuses or was just refused: this is likeness to people who never refuse"
+        )

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from dond_marl.dialogues.positions import human_positions
-from dond_marl.game import Rules
+from dond_marl.game import Act, Rules
 from league.evaluation.likeness import distance, likeness
-from league.experiments.humanlike import HumanlikeError, check, variants
+from league.experiments.humanlike import HumanlikeError, base_of, check, variants
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from partners.network.checkpoint import describe, save_checkpoint
@@ -47,11 +47,25 @@ def settings(tmp_path):
 
 
 def test_one_command_makes_the_table(settings, data_dir, tmp_path, capsys):
-    words = ("--kl", 0.5, "--kl", 2.0, "--data-dir", data_dir, "--against", "tough", "--against", "pushover")
+    words = (
+        "--kl",
+        0.5,
+        "--kl",
+        2.0,
+        "--seeds",
+        2,
+        "--data-dir",
+        data_dir,
+        "--against",
+        "tough",
+        "--against",
+        "pushover",
+    )
     assert command("--config", settings, *words, "--json", tmp_path / "table.json") == 0
     shown = capsys.readouterr().out
-    rows = json.loads((tmp_path / "table.json").read_text())
-    names = [row["name"] for row in rows]
+    document = json.loads((tmp_path / "table.json").read_text())
+    rows, table = document["policies"], {row["name"]: row for row in document["table"]}
+    names = list(table)
     assert names == [
         "people",
         "PPO from scratch",
@@ -60,10 +74,24 @@ def test_one_command_makes_the_table(settings, data_dir, tmp_path, capsys):
         "people, then PPO with a pull of 2",
     ]
     assert all(name in shown for name in names) and "1,531 acts of people" in shown
-    assert rows[0]["distance"]["mean"] == 0 and rows[0]["run"] is None
-    assert rows[1]["distance"]["mean"] > rows[4]["distance"]["mean"] > 0
-    assert all((tmp_path / "runs" / f"{n:04d}" / "config.yaml").is_file() for n in (1, 2, 3, 4))
+    assert table["people"]["distance"]["mean"] == 0 and rows[0]["seed"] is None
+    assert table[names[1]]["distance"]["mean"] > table[names[4]]["distance"]["mean"] > 0
+    assert [row["seed"] for row in rows] == [None, 1, 2, 1, 2, 1, 2, 1, 2]
+    assert len({row["likeness"]["act_nats"]["mean"] for row in rows}) == len(rows)  # the seeds are trained apart
+    assert all(row["distance"]["n"] == row["seeds"] == 2 for row in document["table"][1:])  # intervals over seeds
+    assert all((tmp_path / "runs" / f"{n:04d}" / "config.yaml").is_file() for n in range(1, 9))
     assert all(row["greedy"]["points"]["n"] == 4 * 1977 for row in rows)
+
+
+def test_replies_and_the_majority_stand_beside_likeness_and_who_is_left_out_is_told(data_dir):
+    """Where DISAGREE ends the game 211 of 1,742 positions are none of it, and PROPOSE is said more often."""
+    ends, rejects = (human_positions("test", Rules(10, kind), data_dir) for kind in ("ends", "rejects"))
+    told, whole = base_of(ends, rejects), base_of(rejects, rejects)
+    assert (told.positions, told.refusals, whole.positions, whole.refusals) == (1531, 211, 1742, 0)
+    assert told.most_said == whole.most_said == "PROPOSE"
+    assert told.majority.everywhere.mean == pytest.approx((ends.act == Act.PROPOSE).mean())
+    assert told.majority.replies.mean > whole.majority.replies.mean == pytest.approx(0.494, abs=5e-4)
+    assert told.replies == int(ends.replies.sum()) < told.positions
 
 
 def test_a_policy_is_at_no_distance_from_itself_and_says_what_people_said_as_often_as_it_does(data_dir, tmp_path):
