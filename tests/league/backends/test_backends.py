@@ -182,6 +182,7 @@ def test_who_is_slow_is_at_fault_not_who_is_asked_when_the_time_is_over(place, b
 def test_practice_against_a_member_that_hangs_leaves_the_learner_as_it_was(place, broken):
     task = practice(place, ["tough", "broken(how=sleep)"])
     with ProcessBackend(1) as backend:
+        list(backend.run([practice(place, ["tough"])], place))  # loads PyTorch, which may take as long as a deadline
         (result,) = backend.run([task], place, deadline=6.0)
     assert result.state == task.state and result.content is None and result.failed == "main"
     assert result.cause.startswith("broken(how=sleep): it had taken ")
