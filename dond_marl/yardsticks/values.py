@@ -16,6 +16,7 @@ from dond_marl.game import Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner
+from dond_marl.yardsticks.adaptive import Adaptive, has_minds
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import Views, prior_contexts, prior_table, splits_of
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
@@ -40,17 +41,22 @@ def response_value(
 ) -> Value:
     """What the best response of ``seat`` to ``partner`` is worth under the source's distribution.
 
-    Exact for deterministic memoryless partners, for memoryless ones that know their probabilities in games of at most
-    four turns, for deterministic ones that use the history in at most three. Elsewhere ``responses`` are played to find
-    the lower bound; without any it is 0. Every split of ``lewis`` has the whole space for its prior; the uniform
-    source, which is endless, has no upper bound but everything on the table.
+    Exact for deterministic memoryless partners, for those that say what they remember or are drawn for each game where
+    that is within reach, for memoryless ones that know their probabilities in games of at most four turns. Elsewhere
+    ``responses`` are played to find the lower bound; without any it is 0. Every split of ``lewis`` has the whole space
+    for its prior; the uniform source, which is endless, has no upper bound but everything on the table.
     """
     high, above = TEN, "everything on the table"
     if source.table is not None:
         contexts = prior_contexts(source, seat)
         if exact_by_answers(partner, rules):
             return _exact(best_response_value(partner, contexts, seat, rules, prior=source.prior), "expectimax")
-        if has_odds(partner, rules):
+        if has_minds(partner, rules):
+            value, exact = Adaptive(partner, contexts, seat, rules, source.prior).value()
+            if exact:
+                return _exact(value, "expectimax over beliefs")
+            high, above = value, "told in the end"
+        elif has_odds(partner, rules):
             odds = Odds(partner, contexts, rules, source.prior)
             if rules.max_turns <= EXACT_TURNS:
                 return _exact(exact_value(odds, seat), "expectimax over its odds")

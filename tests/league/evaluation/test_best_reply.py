@@ -7,7 +7,7 @@ import pytest
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.yardsticks.best_response import best_response_value
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.values import response_value
@@ -58,7 +58,7 @@ def test_who_gambles_is_answered_by_its_odds_and_who_remembers_by_nobody():
     assert not best_reply(seat_occupant("random"), LEWIS, Rules()).exact
     assert best_reply(seat_occupant("random"), LEWIS, Rules(4)).exact
     with pytest.raises(ValueError, match="depend on what was said before"):
-        best_reply(seat_occupant("nash_seeker"), LEWIS, Rules())
+        best_reply(seat_occupant("micro"), LEWIS, Rules())
     with pytest.raises(ValueError, match="no table of scenarios"):
         best_reply(seat_occupant("linear"), open_source("uniform"), Rules())
 
@@ -84,3 +84,16 @@ def test_revealed_values_are_believed_and_not_the_prior():
     hidden = best_reply(seat_occupant("linear"), LEWIS, RULES).players[0]
     blind = rollout((hidden, seat_occupant("linear")), LEWIS.table, RULES, seed=0, index=(0,), prior=LEWIS.prior)
     assert games.scores[:, 0].mean() > blind.scores[:, 0].mean()
+
+
+def test_a_partner_that_says_what_it_remembers_is_followed_exactly():
+    """Over the whole space there is no chance left: played, it earns its value."""
+    partner = seat_occupant("punisher")
+    reply = best_reply(partner, LEWIS, Rules())
+    assert reply.exact
+    for seat in (0, 1):
+        value = reply_value(reply, partner, LEWIS, Rules(), seat)
+        assert value.exact and value == response_value(partner, LEWIS, Rules(), seat)._replace(how=value.how)
+        pair = (reply.players[0], partner) if seat == 0 else (partner, reply.players[1])
+        games = rollout(pair, lewis_space(), seed=0, prior="lewis")
+        assert games.scores[:, seat].mean() == pytest.approx(value.low, abs=1e-9)
