@@ -13,16 +13,16 @@ from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
 from partners.ancestry import past_in
-from partners.catalogue import scripted
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.partner import NetworkPartner
 from partners.network.saved import EXPERT
 from partners.provenance import refuse_past
+from partners.rosters import DEV, TRAIN, roster
 
 SEED = 0  # of the games on the card
 HOW = (
     "points of ten on the scenarios of 'lewis' with a view that nobody trained on (split test), each played in both "
-    "seats, 95 % interval over scenarios"
+    "seats, 95 % interval over scenarios; opponents: the rosters train, whom it met, and dev, whom it did not"
 )
 
 
@@ -54,9 +54,9 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
 
 
 def _scores(network: Any, *, greedy: bool) -> dict[str, dict[str, float | int]]:
-    """Scores against every scripted partner and itself, by name."""
+    """Scores against everybody of the rosters train and dev, and itself, by name."""
     expert, terms = NetworkPartner(network, greedy=greedy), heldout_terms(seed=SEED)
-    opponents = {**{name: seat_occupant(name) for name in scripted()}, "itself": expert}
+    opponents = {**{name: seat_occupant(name) for name in (*roster(TRAIN), *roster(DEV))}, "itself": expert}
     return {name: _rounded(score(expert, opponent, terms)) for name, opponent in opponents.items()}
 
 
