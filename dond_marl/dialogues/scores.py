@@ -1,8 +1,9 @@
 """How much of what people wrote the annotator reads, and how much of it rightly.
 
 Two measures. In negotiations that ended in a deal, the last proposal that it sees on the table must be what people then
-selected, which it never looks at. And labels that a person gave by reading, by file, line and utterance and without the
-text, are compared act by act.
+selected, which it never looks at. And labels that were given by reading, by file, line and utterance and without the
+text, are compared act by act. These are of the file val, which the rules were tuned on, by a single reader: labels of
+the file test by two are compared in :mod:`dond_marl.dialogues.agreement`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dond_marl.game import ITEMS, Act, Triple
 from dond_marl.scenarios.data import load_dialogues
 
 NO_ACT = "NONE"  # a label's way to say that the utterance is no act
-HAND_LABELS = Path(__file__).with_name("hand_labels.csv")  # places and acts, no words
+HAND_LABELS = Path(__file__).with_name("hand_labels.csv")  # of val; places and acts, no words
 LABELS = (*(act.name for act in Act), NO_ACT)
 _HEADER = ["file", "line", "utterance", "act", *(f"{item}s" for item in ITEMS)]
 
@@ -53,7 +54,7 @@ class SplitScore(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What a person says that one utterance is."""
+    """What a reader says that one utterance is."""
 
     file: str
     line: int  # of the file, from 1
@@ -63,7 +64,7 @@ class Label(NamedTuple):
 
 
 class ActScore(NamedTuple):
-    """The annotator on the utterances that a person gave one label."""
+    """The annotator on the utterances that a reader gave one label."""
 
     act: str
     labelled: int
@@ -114,8 +115,8 @@ def load_labels(path: str | Path) -> tuple[Label, ...]:
 
 
 def score_labels(labels: Sequence[Label], data_dir: str | Path | None = None) -> tuple[ActScore, ...]:
-    """The annotator against a person's labels, act by act. Raises :class:`LabelError` for a label of no utterance."""
-    pairs = [(label, _reading(label, data_dir)) for label in labels]
+    """The annotator against a reader's labels, act by act. Raises :class:`LabelError` for a label of no utterance."""
+    pairs = [(label, reading_of(label, data_dir)) for label in labels]
     read: Counter[str] = Counter(_name(reading) for _, reading in pairs)
     scores = []
     for act in LABELS:
@@ -125,6 +126,19 @@ def score_labels(labels: Sequence[Label], data_dir: str | Path | None = None) ->
         marked = sum(reading.action is None for _, reading in mine)
         scores.append(ActScore(act, len(mine), same, len(same_act), marked, read[act]))
     return tuple(scores)
+
+
+def reading_of(label: Label, data_dir: str | Path | None = None) -> Reading:
+    """What the annotator reads where a label is. Raises :class:`LabelError` for a label of no utterance."""
+    rows = load_dialogues(label.file.removesuffix(".txt"), data_dir)
+    place = f"{label.file}:{label.line}, utterance {label.utterance}"
+    if not 1 <= label.line <= len(rows):
+        raise LabelError(f"{place}: the file has {len(rows)} lines")
+    row = rows[label.line - 1]
+    readings = annotate(utterances(row), row.counts)  # type: ignore[arg-type]  # three counts, as above
+    if not 1 <= label.utterance <= len(readings):
+        raise LabelError(f"{place}: the line has {len(readings)} utterances")
+    return readings[label.utterance - 1]
 
 
 def annotator_report(
@@ -150,7 +164,10 @@ def _split_lines(scores: Sequence[SplitScore]) -> Iterator[str]:
 
 def _act_lines(scores: Sequence[ActScore]) -> Iterator[str]:
     labelled, same = sum(score.labelled for score in scores), sum(score.same for score in scores)
-    yield f"The annotator against {labelled} utterances labelled by hand: {same} the same, splits and all"
+    yield (
+        f"The annotator against {labelled} utterances of val, on which its rules were tuned, labelled by hand: {same} "
+        "the same, splits and all"
+    )
     yield f"  {'':<9} {'labelled':>8} {'same':>5} {'same act':>8} {'not read':>8} {'read as it':>10}"
     for s in scores:
         yield f"  {s.act:<9} {s.labelled:>8} {s.same:>5} {s.same_act:>8} {s.marked:>8} {s.read:>10}"
@@ -170,15 +187,3 @@ def _label(path: Path, number: int, row: list[str]) -> Label:
         return Label(file, int(line), int(utterance), act, oA)
     except (ValueError, IndexError) as error:
         raise LabelError(f"{path}:{number}: not a label ({error}): {','.join(row)[:80]!r}") from None
-
-
-def _reading(label: Label, data_dir: str | Path | None) -> Reading:
-    rows = load_dialogues(label.file.removesuffix(".txt"), data_dir)
-    place = f"{label.file}:{label.line}, utterance {label.utterance}"
-    if not 1 <= label.line <= len(rows):
-        raise LabelError(f"{place}: the file has {len(rows)} lines")
-    row = rows[label.line - 1]
-    readings = annotate(utterances(row), row.counts)  # type: ignore[arg-type]  # three counts, as above
-    if not 1 <= label.utterance <= len(readings):
-        raise LabelError(f"{place}: the line has {len(readings)} utterances")
-    return readings[label.utterance - 1]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from dond_marl.dialogues.agreement import agreement, as_document
+from dond_marl.dialogues.agreement import as_lines as agreement_lines
 from dond_marl.dialogues.games import games
 from dond_marl.dialogues.human_line import as_lines, human_line, store, stored_human_line, to_json
 from dond_marl.dialogues.scores import HAND_LABELS, LabelError, annotator_report
@@ -67,12 +69,15 @@ def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | Non
     line = stored_human_line() if data_dir is None else human_line(data_dir)
     for text in as_lines(line):
         say(text)
-    document = {"human_line": to_json(line)}
+    document: dict[str, object] = {"human_line": to_json(line)}
     if data_dir is not None:
         report = annotator_report(splits or DIALOGUE_SPLITS, HAND_LABELS, data_dir)
         for text in report.lines:
             say(text)
-        document["annotator"] = report.figures
+        found = agreement(data_dir=data_dir)
+        for text in agreement_lines(found):
+            say(text)
+        document["annotator"], document["agreement"] = report.figures, as_document(found)
     if keep:
         store(line)
     if json_path is not None:

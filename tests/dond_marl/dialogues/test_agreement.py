@@ -1,0 +1,97 @@
+"""Two readers of the same utterances: kappa by hand, its interval, the shipped labels, the annotator beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dond_marl.dialogues.agreement import (
+    DRAWN,
+    FIRST,
+    SECOND,
+    agreement,
+    as_document,
+    as_lines,
+    kappa,
+    places,
+)
+from dond_marl.dialogues.scores import LABELS, LabelError, load_labels
+from dond_marl.randomness import generator
+
+HEADER = "file,line,utterance,act,books,hats,balls\n"
+
+
+def test_kappa_is_agreement_beyond_chance_worked_by_hand():
+    """Both say A of 4 and B of 3, they differ on 3 of 10: chance agrees on .5 * .6 + .5 * .4, so (.7 - .5) / .5."""
+    first, second = list("AAAAABBBBB"), list("AAAABBBBAA")
+    found = kappa(first, second, np.arange(10))
+    assert found.agreed.mean == pytest.approx(0.7) and found.agreed.n == 10
+    assert found.kappa.mean == pytest.approx(0.4)
+    assert found.kappa.low < 0.4 < found.kappa.high <= 1
+
+
+def test_kappa_is_one_where_both_always_agree_and_nothing_where_there_is_but_one_answer():
+    found = kappa(list("AABB"), list("AABB"), np.arange(4))
+    assert found.kappa.mean == 1 == found.kappa.high and found.kappa.low < 1
+    with pytest.raises(ValueError, match="one and the same"):
+        kappa(list("AA"), list("AA"), np.arange(2))
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.15, 0.4])
+def test_the_interval_holds_the_true_kappa_about_as_often_as_it_says(noise):
+    """400 samples of 200 utterances: each reader hears another of five acts with a small chance."""
+    draw = generator(0, "kappa")
+    shares = np.array([0.5, 0.15, 0.15, 0.1, 0.1])
+    confused = (1 - noise) * np.eye(5) + noise * shares  # [true, heard]
+    joint = confused.T @ np.diag(shares) @ confused
+    chance = float((joint.sum(axis=0) * joint.sum(axis=1)).sum())
+    truth = (float(np.trace(joint)) - chance) / (1 - chance)
+    held = 0
+    for _ in range(400):
+        pairs = draw.choice(25, size=200, p=joint.ravel())
+        low, high = kappa((pairs // 5).tolist(), (pairs % 5).tolist(), np.arange(200))[1][2:]
+        held += low <= truth <= high
+    assert 0.92 <= held / 400 <= 0.99
+
+
+@pytest.mark.parametrize("path", [FIRST, SECOND])
+def test_the_files_of_labels_hold_places_and_acts_and_no_words(path):
+    labels = load_labels(path)
+    assert len({label[:3] for label in labels}) == len(labels) == DRAWN
+    assert {label.file for label in labels} == {"test.txt"} and {label.act for label in labels} <= set(LABELS)
+    lines = path.read_text().splitlines()[1:]
+    assert all(not set("".join(line.split(",")[1:3] + line.split(",")[4:])) - set("0123456789") for line in lines)
+
+
+def test_what_was_labelled_is_what_the_published_seed_draws(data_dir):
+    for path in (FIRST, SECOND):
+        assert [(label.line, label.utterance) for label in load_labels(path)] == places(data_dir)
+
+
+def test_the_annotator_agrees_less_with_readers_than_they_with_each_other(data_dir):
+    found = agreement(data_dir=data_dir)
+    assert found.between_acts.agreed.n == DRAWN and found.between_acts.kappa.low > 0.9
+    first, second, both = found.annotator
+    assert first.labelled == second.labelled == DRAWN > both.labelled
+    for each in found.annotator:
+        assert each.acts.kappa.high < found.between_acts.kappa.low
+        assert each.exact.agreed.mean <= each.acts.agreed.mean
+        assert each.read_right.mean <= each.read_right_but_end.mean < 1
+    assert as_document(found)["between_acts"]["agreed"]["n"] == DRAWN
+    told = list(as_lines(found))
+    assert len(told) == 4 and f"{1 - both.read_right.mean:.1%} are another" in told[3]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ("test.txt,1,2,END,,,\n", "test.txt,5,3,END,,,\n", "the same utterances"),
+        ("val.txt,1,2,END,,,\n", "val.txt,1,2,END,,,\n", "not the first line of a negotiation"),
+        ("test.txt,99999,2,END,,,\n", "test.txt,99999,2,END,,,\n", "not the first line of a negotiation"),
+    ],
+)
+def test_labels_that_do_not_fit_are_told(first, second, words, data_dir, tmp_path):
+    for name, text in (("a.csv", first), ("b.csv", second)):
+        (tmp_path / name).write_text(HEADER + text)
+    with pytest.raises(LabelError, match=words):
+        agreement(tmp_path / "a.csv", tmp_path / "b.csv", data_dir)
