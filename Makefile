@@ -46,10 +46,10 @@ report: $(NEEDED)  ## the newest league as one file, to read or send; or make re
 	$(BIN)/dond report --run $(or $(RUN),runs)
 
 test: $(READY)  ## the test suite, without the slow ones
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-slow: $(READY)  ## the slow tests alone
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 check: format lint types test  ## what CI runs
 

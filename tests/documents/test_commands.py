@@ -1,9 +1,8 @@
 """Every command of the README and the pages is run, page by page in order, in one folder as a reader would.
 
 What would take long is shortened, and how stands in one table below: a command that is not in it fails, as does an
-entry that no page has any more. The README and the recipes run in the default suite, but for what takes longest; that
-and the other pages are run among the slow tests. What needs the network is not run; the table names the test that
-covers it.
+entry that no page has any more. The README runs in the default suite, but for what takes longest; that and the other
+pages are run among the slow tests. What needs the network is not run; the table names the test that covers it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from tests.documents.pages import PAGES, ROOT, blocks, commands, name_of
 from tests.league.web.browser import serving
 
 BIN = ".venv/bin/"
-QUICK = ("README.md", "docs/RECIPES.md")
 INSTALLED = "tests/house/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
 ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
 SMALL = '--set training.num_envs=16 --set league.block_size=4 --set "learners=[{name: main, decisions: 50}]"'
@@ -55,7 +53,7 @@ HOW = {
     "dond league --config configs/league_quick.yaml": How(f"{ROUNDS} --set heldout=[]"),
     "dond league explain --run runs/league_quick/0001 --round 3": How(),
     "dond report --run runs/league_quick/0001": How(),
-    "dond report --run runs/league": How(),
+    "dond report --run runs/league": How(slow=True),
     "dond catalogue": How(),
     "dond rosters list": How(),
     "dond rosters check": How(
@@ -68,7 +66,7 @@ HOW = {
     "dond train --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
     "dond train --resume": How(),
     "python scripts/league.py --config configs/league.yaml": How(
-        f"{ROUNDS} --set heldout=[] --set members=[heuristic]"
+        f"{ROUNDS} --set heldout=[] --set members=[heuristic]", slow=True
     ),
     "dond league --config configs/league.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]", slow=True),
     "dond league --config configs/league.yaml --dry-run": How(SMALL),
@@ -85,7 +83,9 @@ HOW = {
     "dond web": How(serves=True, needs="nicegui"),
     "dond web --run runs/league/0001": How(serves=True, slow=True, needs="nicegui"),
     "dond web --run runs": How(serves=True, slow=True, needs="nicegui"),
-    'python -m pytest -n 2 -m "not slow"': How("-p no:cacheprovider tests/dond_marl/test_game.py", ("-n 2", "-n 0")),
+    'python -m pytest -n 2 --dist worksteal -m "not slow"': How(
+        "-p no:cacheprovider tests/dond_marl/test_game.py", ("-n 2 --dist worksteal", "-n 0")
+    ),
     "python -m scripts.docs_site.build": How(
         by="tests/documents/test_site.py::test_the_site_is_built_with_every_link_whole"
     ),
@@ -246,9 +246,8 @@ def walk(page: Path, home: Path, *, slow: bool) -> None:
             run(line, entry, home, variables)
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_every_command_of_the_page_runs(name, home):
-    walk(ROOT / name, home, slow=False)
+def test_every_command_of_the_readme_runs(home):
+    walk(ROOT / "README.md", home, slow=False)
 
 
 @pytest.mark.slow
