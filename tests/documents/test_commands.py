@@ -25,6 +25,8 @@ from tests.league.web.browser import serving
 BIN = ".venv/bin/"
 INSTALLED = "tests/house/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
 ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
+BENCH = "tests/league/bench/test_run.py"
+SUBMITTED = "tests/documents/test_examples.py::test_a_policy_of_openspiel_is_submitted_to_the_benchmark"
 SMALL = '--set training.num_envs=16 --set league.block_size=4 --set "learners=[{name: main, decisions: 50}]"'
 ROUNDS = f"{SMALL} --set league.rounds=4 --set league.evaluate=false --set env.max_turns=2"
 STEPS = "--set training.num_train_steps=200 --set env.max_turns=2"
@@ -152,6 +154,27 @@ HOW = {
     ),
     "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl": How(by=INSTALLED),
     "dond": How(),
+    # The benchmark.
+    "dond bench expert --against dev": How("--sample 20", slow=True),
+    "dond bench expert --against dev --beyond": How("--sample 20", slow=True),
+    'dond bench heuristic --against boulware --against "linear(floor=0.6)"': How("--sample 20", slow=True),
+    "dond bench table": How(slow=True),
+    "dond bench runs/ppo/0001/checkpoints/step_000000202209.json --against dev --name ppo --seed 1": How(
+        by=f"{BENCH}::test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies"
+    ),
+    "dond bench --run runs/league --member main --against dev": How(
+        by=f"{BENCH}::test_a_member_of_a_league_is_measured_live_and_as_a_snapshot"
+    ),
+    "pip install '.[examples]' scripts/examples/sb3_partner scripts/examples/openspiel_partner": How(by=SUBMITTED),
+    "python scripts/examples/sb3_maskable_ppo.py --steps 800000 --save sb3.zip": How(by=ELSEWHERE),
+    'dond bench "sb3(path=\'sb3.zip\')" --against test --name "SB3 MaskablePPO, self-play" '
+    '--declare "itself alone: self-play on the split train"': How(by=ELSEWHERE),
+    'python scripts/examples/openspiel_ppo.py --steps 100000 --partner "mixture(of=zoo)" --save openspiel.pt': How(
+        by=SUBMITTED
+    ),
+    'dond bench "openspiel(path=\'openspiel.pt\')" --against test --name "OpenSpiel PPO, train roster" '
+    '--declare "the train roster, on the split train"': How(by=SUBMITTED),
+    # Another library.
     "python scripts/examples/sb3_maskable_ppo.py --save model.zip": How(by=ELSEWHERE),
     "dond evaluate --member \"sb3(path='model.zip')\" --against heuristic": How(by=ELSEWHERE),
     "dond league --config configs/league_scripted.yaml "
