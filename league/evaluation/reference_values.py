@@ -119,14 +119,17 @@ def _side(partner: Partner, seat: int, effort: int) -> Side | None:
     except OutOfReach:
         return None
     which = parts(lewis_space(), seat)
-    means = tuple(float(low[which == part].mean()) for part in range(len(PARTS)))
+    means = [float(low[which == part].mean()) for part in range(len(PARTS))]
+    if exact:
+        high, bounds = float(low.mean()), means
+    first, second, third = (min(mean, bound) for mean, bound in zip(means, bounds, strict=True))  # luck is cut off
     return Side(
         exact,
         how,
-        float(low.mean()),
-        float(low.mean()) if exact else max(high, float(low.mean())),
-        (means[0], means[1], means[2]),
-        (means[0], means[1], means[2]) if exact else (bounds[0], bounds[1], bounds[2]),
+        min(float(low.mean()), high),
+        high,
+        (first, second, third),
+        (bounds[0], bounds[1], bounds[2]),
         time.process_time() - began,
     )
 

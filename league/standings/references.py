@@ -37,7 +37,7 @@ class Side(NamedTuple):
     """What one seat could have had: points of ten, over all scenarios and over each of their parts.
 
     ``high`` is the reference. Where it is exact it is what the best response earns, and ``low`` is the same; otherwise
-    no policy earns more, and ``low`` is what the best known response was seen to earn, with the luck of its games.
+    no policy earns more, and ``low`` is what the best known response was seen to earn, at most as much.
     """
 
     exact: bool

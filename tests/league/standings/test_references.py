@@ -128,7 +128,7 @@ def test_the_command_goes_on_where_it_was_and_computes_a_changed_partner_anew(tm
     again = stored_references(target)
     assert again[name].seats[0].high == 10 and again.keys() == changed.keys()
     assert "as seat_0: 10.000" in capsys.readouterr().out
-    assert dond("ship", "references", "nobody", "--out", target) == 1
+    assert dond("ship", "references", "nobody", "--out", target) == 2
     assert "no occupant is called" in capsys.readouterr().err
 
 
