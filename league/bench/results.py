@@ -38,7 +38,7 @@ def sealed(row: Mapping[str, Any]) -> Row:
 
 
 def append(path: Path, row: Mapping[str, Any]) -> None:
-    """Add a line; several processes may. What a kill left of a last line is cut off.
+    """Add a line; several processes may. What a kill left of a last line is cut off, one that lacks its end is kept.
 
     Raises :class:`ResultsError` where an earlier line is damaged: nothing is added to a file that cannot be read.
     """
@@ -51,7 +51,7 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
         with path.open("r+b" if path.exists() else "xb") as file:
             file.truncate(len(kept))
             file.seek(len(kept))
-            file.write(line)
+            file.write(line if not kept or kept.endswith(b"\n") else b"\n" + line)
             file.flush()
             os.fsync(file.fileno())
 
@@ -72,12 +72,28 @@ def read(paths: Iterable[Path]) -> list[Row]:
     return rows
 
 
+def check_writable(path: Path) -> None:
+    """Raise :class:`ResultsError` where no line can be added to ``path``: before the games, not after them."""
+    nearest = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    usable = nearest.is_file() if nearest == path else nearest.is_dir()
+    if not usable or not os.access(nearest, os.W_OK):
+        raise ResultsError(f"{path}: no results can be written there; name another file with --results")
+
+
 def _whole_lines(path: Path) -> bytes:
-    """The content of a file up to its last line end; nothing where it is not there."""
+    """The content of a file without a last line that was never finished; nothing where it is not there.
+
+    A line that lacks its line end alone, as editors leave it, is finished: no part of an object is an object.
+    """
     if not path.exists():
         return b""
     content = path.read_bytes()
-    return content[: content.rfind(b"\n") + 1]
+    end = content.rfind(b"\n") + 1
+    try:
+        finished = isinstance(json.loads(content[end:]), dict)
+    except (ValueError, RecursionError):
+        finished = False
+    return content if finished else content[:end]
 
 
 def _checked(text: bytes, path: Path, number: int) -> Row:

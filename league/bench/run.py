@@ -68,6 +68,8 @@ def measure(
     known = provenance(submission, opponents.partners)
     player = submission.who.partner()
     field = beyond_field() if beyond else lewis_field(sample)
+    if not field.slices[field.headline].any(axis=1).all():
+        raise InputError(f"a sample of {sample} scenarios holds none of {field.headline} in both seats; take more")
     costly = [name for name in opponents.partners if costs_to_ask(seat_occupant(name).traits)]
     if sample is None and (costs_to_ask(player.traits) or costly):
         name = submission.name if costs_to_ask(player.traits) else costly[0]

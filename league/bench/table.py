@@ -120,10 +120,11 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
     notes = [
         f"{_partners(benchmark)}, roster {benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, "
         f"{benchmark['max_turns']} turns; networks play their likeliest act; where chance is left each game is played "
-        f"{benchmark['replicates']} times.",
+        f"{_replicates(arms)}.",
         f"Points of ten and shares of the reference on: {benchmark['headline']}. Intervals are "
-        f"{benchmark['confidence']:.0%}: over seeds where there are several, else of the noise of the games alone; "
-        "one that is narrower than the last digit is left out.",
+        f"{benchmark['confidence']:.0%}: over seeds where there are several, else "
+        + ("of the noise of the games alone" if benchmark["every_scenario"] else "over orbits of scenarios")
+        + "; one that is narrower than the last digit is left out.",
     ]
     figures = arms[0].rows[0]["figures"]
     if figures.get("cells_with_reference"):
@@ -132,13 +133,23 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
             f"reference, {figures['cells_with_exact_reference']} of them an exact one; the others' is an upper bound."
         )
     for arm in arms:
-        own = arm.rows[0]["submission"]
-        told = [own["met"]] if own["learned"] or own["declared"] else []
-        told += [f"has met {len(own['met_here'])} of these partners"] if own["met_here"] else []
-        told += ["sees what its seat cannot see"] if own["sees_everything"] else []
+        told = dict.fromkeys(text for row in arm.rows for text in _told(row["submission"]))  # seeds may differ
         if told:
             notes.append(f"{arm.name}: {'; '.join(told)}.")
     return notes
+
+
+def _told(own: Row) -> list[str]:
+    """What a reader must know of one submission."""
+    told = [own["met"]] if own["learned"] or own["declared"] else []
+    told += [f"has met {len(own['met_here'])} of these partners"] if own["met_here"] else []
+    return told + (["sees what its seat cannot see"] if own["sees_everything"] else [])
+
+
+def _replicates(arms: Sequence[Arm]) -> str:
+    """How often each game was played where chance is left, which results may differ in."""
+    times = sorted({row["benchmark"]["replicates"] for arm in arms for row in arm.rows})
+    return "once" if times == [1] else f"{' or '.join(map(str, times))} times"
 
 
 def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:

@@ -22,7 +22,7 @@ import click
 
 from dond_marl.errors import InputError
 from league.bench.protocol import REPLICATES
-from league.bench.results import DEFAULT, append, read
+from league.bench.results import DEFAULT, append, check_writable, read
 from league.bench.run import against as opponents_of
 from league.bench.run import measure
 from league.bench.submission import of_run, of_spec
@@ -101,6 +101,7 @@ def run(
     if beyond and sample is not None:
         raise InputError("--beyond plays scenarios of its own; leave out --sample")
     results = results.expanduser()
+    check_writable(results)
     if results.exists():
         read([results])  # damaged: before an hour of games, not after
     submission = of_run(folder.expanduser(), member, name) if folder else of_spec(who or "", name)

@@ -41,12 +41,21 @@ def test_what_a_kill_left_of_the_last_line_is_passed_over_and_cut_off(tmp_path_f
     path = tmp_path_factory.mktemp("results") / "bench.jsonl"
     append(path, row("one"))
     whole = path.read_bytes()
-    torn = whole[: cut % (len(whole) - 1) + 1]
+    torn = whole[: cut % (len(whole) - 2) + 1]
     path.write_bytes(whole + torn)
     assert [each["submission"]["name"] for each in read([path])] == ["one"]
     append(path, row("two"))
     assert [each["submission"]["name"] for each in read([path])] == ["one", "two"]
     assert path.read_bytes().startswith(whole) and path.read_bytes().count(b"\n") == 2
+
+
+def test_a_last_line_that_lacks_its_line_end_alone_is_kept(tmp_path):
+    path = tmp_path / "bench.jsonl"
+    append(path, row("one"))
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert [each["submission"]["name"] for each in read([path])] == ["one"]
+    append(path, row("two"))
+    assert [each["submission"]["name"] for each in read([path])] == ["one", "two"]
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,21 @@ def test_results_stand_together_only_where_the_protocol_is_the_same(rows):
     assert len(report.sections) == 2 and report.summary == "7 results of `dond bench`"
 
 
+def test_what_is_told_of_an_arm_is_told_of_every_seed_of_it(rows):
+    met = [{**row, "submission": {**row["submission"], "met_here": [["someone"], []][place]}} for place, row in
+           enumerate(rows[1::-1])]  # fmt: skip
+    (section,) = leaderboard(met[::-1]).sections
+    assert "asking: has met 1 of these partners." in section.notes
+
+
+def test_notes_say_how_often_games_were_played_and_where_intervals_come_from(rows):
+    more = measure(of_spec("nice", "more"), against(["heuristic"]), replicates=3)
+    some = measure(of_spec("nice", "some"), against(["heuristic"]), sample=60)
+    (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
+    assert "each game is played 2 or 3 times" in whole.notes[0] and "noise of the games" in whole.notes[1]
+    assert "each game is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
+
+
 def test_several_seeds_are_an_interquartile_mean_with_the_interval_over_seeds(rows):
     (section, _) = leaderboard(rows).sections
     own = [row for row in rows if row["submission"]["name"] == "asking"]
