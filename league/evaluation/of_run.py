@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from dond_marl.errors import InputError
+from dond_marl.occupants import Spec
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import GREEDY, HELDOUT, PROTOCOLS
 from league.evaluation.final import FinalEvaluation, final_evaluation
+from league.ledger.export import past_of_blob
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
 from league.settings.read import Config
-from league.settings.rosters import zoo
+from league.tasks.blobs import read_blob
 from league.tasks.values import Member, Place, Seated, seated
+from partners.ancestry import Ancestry
 from partners.learning.rewards import OWN
+from partners.provenance import label, of_test_in
+from partners.rosters import DEV, roster
 
 APART = 2**62  # added to the run's seed: what is drawn for an evaluation was not drawn for the league
 EXPLOITERS = ("main_exploiter", "league_exploiter")
@@ -35,8 +40,9 @@ def evaluate_run(
     """Evaluate the main members of a run, which may be in progress, as they stand in its ledger.
 
     They play their likeliest acts, or as they practiced where ``sampling``. Opponents are the members of the split
-    ``heldout`` or, where there is none, every scripted occupant; scenarios are the held-out part of the run's source,
-    all of it where it has none. The settings are the run's own unless a ``config`` is given. Raises
+    ``heldout`` or, where there is none, those of the roster dev; whom of them a main or somebody in its past has met is
+    noted. Scenarios are the held-out part of the run's source, all of it where it has none. The settings are the run's
+    own unless a ``config`` is given. Raises
     :class:`NothingToEvaluate` and what opening the ledger raises.
     """
     if not directory.ledger.is_file():
@@ -58,14 +64,17 @@ def evaluate_run(
     last = {m.parent: m for m in members if m.role == "snapshot"}  # an exploiter may have started over since
     exploiters = {m.name: partner(m) for m in members if m.name in hunters or m in [last.get(each) for each in hunters]}
     held = {m.name: seated(Seated(m, m.blob), place) for m in members if m.split == "heldout"}
+    specs = {m.name: m.spec for m in members if m.name in held and m.spec is not None}
+    if not held:
+        specs = {name: name for name in roster(DEV)}
     env, league = config.env, config.league
     evaluation = final_evaluation(
         mains,
-        held or {name: name for name in zoo()},
+        held or specs,
         env.model_copy(update={"split": HELDOUT.get(env.scenarios, env.split)}).open_source(),
         env.rules(),
         exploiters=exploiters,
-        specs={m.name: m.spec for m in members if m.name in held and m.spec is not None},
+        specs=specs,
         revealed=env.reveal_partner_utilities,
         sample=sample,
         seed=(league.seed + APART) % 2**63,
@@ -73,8 +82,21 @@ def evaluate_run(
         tell=tell,
     )
     how = "samples its acts, as in practice (sampled)" if sampling else PROTOCOLS[GREEDY]
-    notes = (f"a network of the league {how}", *_rewards(config, mains))
+    pasts = {name: past_of_blob(read_blob(place.blobs, states[name].blob).about, config, name) for name in mains}
+    notes = [f"a network of the league {how}", *_rewards(config, mains), *_met_before(pasts, specs)]
+    if not held:
+        notes.append("nobody is held out of this league, so the opponents are the roster dev")
     return evaluation._replace(notes=(*notes, *evaluation.notes))
+
+
+def _met_before(pasts: Mapping[str, Ancestry], specs: Mapping[str, Spec]) -> Iterator[str]:
+    """A note for each main with somebody of ``specs``, the opponents, in its past, or with a past that is not known."""
+    for name, past in pasts.items():
+        met = [opponent for opponent, spec in specs.items() if of_test_in(past, [spec])]
+        if met:
+            yield f"{name} has met {', '.join(met)} before, itself or through somebody that it learned from"
+        if past.unknown:
+            yield f"{name} has met {', '.join(map(label, past.unknown))}, and nobody wrote down whom these had met"
 
 
 def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:

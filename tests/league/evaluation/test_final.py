@@ -22,6 +22,7 @@ from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import named_run
 from league.standings.references import reference_of
+from partners.rosters import DEV, roster
 from tests.command import dond, run_dond
 from tests.killing import run
 
@@ -315,3 +316,32 @@ def test_a_league_in_which_nobody_learns_has_nobody_to_evaluate(tmp_path):
     assert run("--config", tmp_path / "settings.yaml").returncode == 0
     with pytest.raises(NothingToEvaluate, match="no main member"):
         evaluate_run(named_run(tmp_path))
+
+
+def tiny_league(folder: Path, **lists: list[str]):
+    """The folder of a league of one learner that has hardly learned, with these ``members`` and ``heldout``."""
+    settings = {
+        "env": {"scenarios": "lewis", "split": "train"},
+        "league": {"rounds": 1, "block_size": 4, "evaluate": False},
+        **lists,
+        "learners": [{"name": "main", "decisions": 40, "num_envs": 8, "rollout": 1}],
+        "logging": {"output_dir": str(folder)},
+    }
+    (folder / "settings.yaml").write_text(json.dumps(settings))
+    assert run("--config", folder / "settings.yaml").returncode == 0
+    return named_run(folder)
+
+
+def test_opponents_that_a_main_or_whom_it_met_has_met_before_are_told(tmp_path):
+    played = tiny_league(
+        tmp_path, members=["heuristic", "mixture(of=['conceder', 'linear'])"], heldout=["conceder", "nash_seeker"]
+    )
+    found = evaluate_run(played, sample=4)
+    assert found.notes[1:] == ("main has met conceder before, itself or through somebody that it learned from",)
+
+
+@pytest.mark.slow  # the roster dev has members whose best responses take long
+def test_where_nobody_is_held_out_the_opponents_are_the_roster_dev(tmp_path):
+    found = evaluate_run(tiny_league(tmp_path, members=["heuristic"]), sample=4)
+    assert [met.opponent for met in found.members[0].meetings] == list(roster(DEV))
+    assert found.notes[1] == "nobody is held out of this league, so the opponents are the roster dev"
