@@ -307,6 +307,7 @@ def test_learners_can_start_from_weights_and_are_told_where_those_are_missing(tm
         "env.partner=heuristic",
         "env.max_turns=10",
         "training.hidden=[256, 256]",
+        "training.sorted_items=true",
         "training.num_train_steps=1",
     )
     before = run(Trial(config, "own", None, 0))

@@ -364,7 +364,7 @@ def test_presets_are_short_and_no_learner_can_meet_what_is_held_out(path):
 
 def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path):
     expert = ROOT / "partners" / "experts" / "ppo.json"
-    settings = SMALL.replace("hidden: [16]", "hidden: [256, 256]")
+    settings = SMALL.replace("hidden: [16]", "hidden: [256, 256], sorted_items: true")
     (tmp_path / "league.yaml").write_text(
         f"env: {{scenarios: lewis, split: train}}\nleague: {{rounds: 2, block_size: 16, evaluate: false}}\n"
         f"members: [heuristic]\nlearners: [{{name: main, {settings}, init_from: expert, kl: 0.5}}]\n"

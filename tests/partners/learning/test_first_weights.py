@@ -70,7 +70,7 @@ def test_it_starts_with_a_checkpoint_an_expert_or_its_seed(tmp_path):
     network = saved(tmp_path / "mine.json")
     for given in (str(tmp_path / "mine.json"), f"checkpoint(path='{tmp_path / 'mine.json'}')"):
         assert same(first(given), network)
-    expert = first("expert", hidden=(256, 256))
+    expert = first("expert", hidden=(256, 256), sorted_items=True)
     assert expert.shape.hidden == (256, 256)
     assert same(first(None), PolicyNetwork(SMALL, seed=1))
 
