@@ -1,0 +1,54 @@
+"""Write the figures of README.md and docs/RESULTS.md from the files under docs/results.
+
+A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
+
+examples:
+  python -m scripts.results
+  python -m scripts.results --check    # change nothing; exit code 1 if a page is not what the files say
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from dond_marl.errors import RunFailure
+from league.cli.shell import Command, run, say
+from scripts.results.files import FOLDER, ROOT
+from scripts.results.tables import TABLES, block
+
+PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md")
+BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
+
+
+def renewed(text: str, folder: Path = FOLDER) -> str:
+    """A page with its blocks as the files under ``folder`` say. Raises :class:`RunFailure` for an unknown block."""
+
+    def written(found: re.Match[str]) -> str:
+        name = found[1]
+        if name != "short" and name not in TABLES:
+            raise RunFailure(f"a block is called {name}; there are short, {', '.join(TABLES)}")
+        return f"<!-- made by python -m scripts.results: {name} -->\n\n{block(name, folder)}\n\n<!-- end of {name} -->"
+
+    return BLOCK.sub(written, text)
+
+
+@click.command(cls=Command, help=__doc__)
+@click.option("--check", is_flag=True, help="change nothing, only say whether the pages are right")
+def command(check: bool) -> None:
+    """Write the pages, or compare them with the files."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        right = renewed(text)
+        if check and right != text:
+            raise RunFailure(f"{page.name} is not what docs/results says: run python -m scripts.results")
+        if right != text:
+            page.write_text(right, encoding="utf-8")
+            say(f"written: {page}")
+
+
+if __name__ == "__main__":
+    sys.exit(run(command))

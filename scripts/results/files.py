@@ -1,0 +1,61 @@
+"""Which results files there are, and by which command each is made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dond_marl.errors import RunFailure
+from league.bench.results import Row, read
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "results"
+MADE_BY = {
+    "bench.jsonl": "dond bench WHO --against test --results docs/results/bench.jsonl",
+    "expert.jsonl": "dond bench expert --against heuristic|dev --results docs/results/expert.jsonl",
+    "baselines.jsonl": "dond experiment baselines --against test --results docs/results/baselines.jsonl",
+    "selection.jsonl": (
+        "dond experiment baselines --config configs/selection.yaml --results docs/results/selection.jsonl"
+    ),
+    "ppo_fast.jsonl": (
+        "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
+    ),
+    "hints.jsonl": "dond experiment hints",
+    "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
+    "humanlike.json": (
+        "dond experiment humanlike --data-dir data --seeds 3 --set training.num_train_steps=400000 "
+        "--json docs/results/humanlike.json"
+    ),
+    "annotator.json": "dond data humans --data-dir data --json docs/results/annotator.json",
+    "speed.json": (
+        "python scripts/benchmark.py --only engine --only aec --only imports --only learning "
+        "--json docs/results/speed.json"
+    ),
+}
+KEPT_AS = {"hints.jsonl": "results.jsonl", "people.json": "report.json"}  # what the command calls it, in its run folder
+
+
+def made_by(name: str) -> str:
+    """The command that makes a file, and where that puts it, in a page's words."""
+    kept = f" (`{KEPT_AS[name]}` of its run folder)" if name in KEPT_AS else ""
+    return f"`{MADE_BY[name]}`{kept}"
+
+
+def there(name: str, folder: Path) -> bool:
+    """Whether the file has been made: what nobody has measured has no row."""
+    return (folder / name).is_file()
+
+
+def document(name: str, folder: Path) -> Any:
+    """The content of a JSON file. Raises :class:`RunFailure`."""
+    path = folder / name
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunFailure(f"{path}: cannot be read ({error}); make it again by: {MADE_BY[name]}") from None
+
+
+def lines(name: str, folder: Path) -> list[Row]:
+    """The lines of a results file of the benchmark. Raises :class:`league.bench.results.ResultsError`."""
+    return read([folder / name])

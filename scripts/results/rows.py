@@ -1,0 +1,208 @@
+"""The rows of the short table: each figure with its interval, what it is over, and the file that it comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dond_marl.yardsticks.metrics import Estimate
+from league.bench import statistics
+from league.bench.table import Arm, arms_by_protocol, leaderboard
+from league.display.figures import with_half
+from league.tables.blocks import Cell, Figure, Table
+from partners.rosters import ROSTERS
+from scripts.results.files import document, lines, there
+
+REFERENCE = {"baselines.jsonl": "pool_ppo", "selection.jsonl": "by_points"}  # the arm that others are compared with
+EVERY_ROSTER = ("expert.jsonl",)  # of other files the test roster alone, if it was met
+SPEED = {  # the rows of the benchmark that stand in the short table, by their first words
+    "batched engine, uniform-legal": "batched engine",
+    "PPO training": "PPO training",
+    "acting": "acting",
+    "import dond_marl": "import",
+}
+
+
+class Row(NamedTuple):
+    """One row."""
+
+    what: str
+    figure: str
+    over: str  # seeds, roster, scenarios or utterances, and how many
+    file: str  # under docs/results
+
+
+def short(folder: Path) -> list[Row]:
+    """Every row whose file is there, in the order of the page."""
+    return [row for name, rows in ROWS.items() if there(name, folder) for row in rows(name, folder)]
+
+
+def of_bench(name: str, folder: Path) -> Iterator[Row]:
+    """An arm a row, measured on the test roster if it was, and what one arm has more than another."""
+    rows = lines(name, folder)
+    groups = arms_by_protocol(rows)
+    shown = groups if name in EVERY_ROSTER else groups[:1]
+    for (benchmark, arms), section in zip(shown, leaderboard(rows).sections, strict=False):
+        main = section.blocks[0]
+        assert isinstance(main, Table)
+        for arm, line in zip(arms, main.rows, strict=True):
+            yield Row(
+                _named(arm),
+                _points(dict(zip(main.heads, line.cells, strict=True))),
+                over(benchmark, arm, _seeds(arm)),
+                name,
+            )
+        yield from _differences(name, benchmark, arms)
+
+
+def _differences(name: str, benchmark: Mapping[str, Any], arms: list[Arm]) -> Iterator[Row]:
+    reference, scores = REFERENCE.get(name), {arm.name: arm.scores() for arm in arms if len(arm.rows) > 1}
+    if reference not in scores or len(scores) < 2:
+        return
+    for other, found in statistics.compare(scores, reference).items():
+        value, low, high, n = found.difference
+        figure = f"{value:+.2f} [{low:+.2f}, {high:+.2f}] points of ten, p = {found.adjusted:.2g} (Holm)"
+        yield Row(f"`{other}` less `{reference}`", figure, over(benchmark, arms[0], _number(n)), name)
+
+
+def _named(arm: Arm) -> str:
+    return arm.name if " " in arm.name else f"`{arm.name}`"
+
+
+def _points(cells: Mapping[str, Cell]) -> str:
+    """Points, shares and the worst tenth of the partners, as far as they are known."""
+    parts = [f"{_figure(cells['points'])} points of ten"]
+    if "share of reference" in cells:
+        exact = f" ({_figure(cells['of exact ones'])} where it is exact)" if "of exact ones" in cells else ""
+        parts.append(f"{_figure(cells['share of reference'])} of the reference{exact}")
+    if "worst tenth" in cells:
+        parts.append(f"worst tenth of the partners {_figure(cells['worst tenth'])}")
+    return "; ".join(parts)
+
+
+def _figure(cell: Cell) -> str:
+    assert isinstance(cell, Figure)
+    return with_half(*cell)
+
+
+def _seeds(arm: Arm) -> str:
+    return _number(len(arm.rows)) if arm.rows[0]["submission"]["learned"] else "nothing learned"
+
+
+def _number(seeds: int) -> str:
+    return f"{seeds} seed{'s' * (seeds > 1)}"
+
+
+def over(benchmark: Mapping[str, Any], arm: Arm, seeds: str) -> str:
+    """What a figure of an arm is over."""
+    roster, partners = benchmark["roster"], benchmark["partners"]
+    named = dict.fromkeys(f"`{cell['partner']}`" for cell in arm.rows[0]["cells"])
+    who = f"roster {roster}, {partners} partners" if roster in ROSTERS else ", ".join(named)
+    return f"{seeds}; {who}, both seats; {benchmark['headline']}"
+
+
+def of_people(name: str, folder: Path) -> Iterator[Row]:
+    """Replies first: in an opening everybody proposes."""
+    found = document(name, folder)
+    own, most, rule = found["likeness"]["accuracy"], found["majority"], found["heuristic"]
+    for part, more, where in (
+        ("replies", found["more_than_majority"][1], "replies of people"),
+        ("everywhere", found["more_than_majority"][0], "acts of people, openings too,"),
+    ):
+        beside = f"always PROPOSE {share(most[part])}, the heuristic {share(rule[part])}"
+        missed = "" if more["mean"] >= BAR else f"; {100 * BAR:.0f} more were wanted: missed"
+        figure = f"{share(own[part])}; {beside}; {_more(more)} than always PROPOSE{missed}"
+        yield Row(
+            f"{where} that a policy taught by people foresees; labels noisy, below",
+            figure,
+            f"n = {own[part]['n']:,} of test",
+            name,
+        )
+
+
+BAR = 0.15  # of accuracy more than the majority: what was asked of the supervised expert
+
+
+def of_labels(name: str, folder: Path) -> Iterator[Row]:
+    """How far the labels of people's acts can be trusted."""
+    found = document(name, folder)["agreement"]
+    both, between = found["annotator"][2], found["between_acts"]
+    noise, merged = (1 - both[key]["mean"] for key in ("read_right", "read_right_but_end"))
+    yield Row(
+        "label noise: acts of people that the annotator reads as another, or that are none",
+        f"{noise:.1%} [{1 - both['read_right']['high']:.1%}, {1 - both['read_right']['low']:.1%}]; {merged:.1%} where "
+        f"DISAGREE and END count as one; kappa {_kappa(both['acts'])} with two readers, {_kappa(between)} between them",
+        f"n = {both['read_right']['n']:,} utterances of test on which both readers agree",
+        name,
+    )
+
+
+def of_humanlike(name: str, folder: Path) -> Iterator[Row]:
+    """Strength and likeness, replies first."""
+    found = document(name, folder)
+    on, most = found["measured_on"], found["measured_on"]["majority"]
+    for row in found["table"]:
+        figure = f"{estimate(row['greedy'], 'points')} points of ten; {share(row['replies'])} of replies as people"
+        seeds = f"{row['seeds']} seeds" if row["seeds"] else "1 policy"
+        where = f"{seeds}; {found['against']}; {on['replies']:,} replies of people who never refuse"
+        yield Row(row["name"], f"{figure} (always {on['most_said']}: {share(most['replies'])})", where, name)
+
+
+def of_speed(name: str, folder: Path) -> Iterator[Row]:
+    """Rates, with the workload, the threads and the unit."""
+    for row in document(name, folder)["rows"]:
+        title = next((title for start, title in SPEED.items() if row["what"].startswith(start)), None)
+        if title is not None and not (title == "PPO training" and row["what"] != title):
+            threads = f"{row['threads']} thread{'s' * (row['threads'] > 1)}"
+            yield Row(row["what"], rate_of(row), f"{threads}; {row['workload'].split(';')[0]}", name)
+
+
+def rate_of(row: Mapping[str, Any]) -> str:
+    """A rate beside its peer's."""
+    value = f"{number(row['ours'])} {row['unit']}"
+    if row["theirs"] is None:
+        return value
+    return f"{value}, {row['ratio']:.1f} times {row['peer']} ({number(row['theirs'])})"
+
+
+def number(value: float) -> str:
+    """Three digits, with thousands and millions as letters."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+def share(value: Mapping[str, Any]) -> str:
+    """A share with half its interval."""
+    return estimate(value, "share")
+
+
+def estimate(value: Mapping[str, Any], unit: Any) -> str:
+    """A mean with half its interval, where it has one."""
+    ends = (math.nan if value[end] is None else float(value[end]) for end in ("low", "high"))
+    return with_half(Estimate(float(value["mean"]), value["n"], *ends), unit)
+
+
+def _more(value: Mapping[str, Any]) -> str:
+    return f"{100 * value['mean']:.1f} ±{50 * (value['high'] - value['low']):.1f} points of accuracy more"
+
+
+def _kappa(value: Mapping[str, Any]) -> str:
+    low, high = value["kappa"]["low"], value["kappa"]["high"]
+    return f"{value['kappa']['mean']:.2f} [{low:.2f}, {high:.2f}]"
+
+
+ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
+    "expert.jsonl": of_bench,
+    "baselines.jsonl": of_bench,
+    "bench.jsonl": of_bench,
+    "selection.jsonl": of_bench,
+    "ppo_fast.jsonl": of_bench,
+    "people.json": of_people,
+    "annotator.json": of_labels,
+    "humanlike.json": of_humanlike,
+    "speed.json": of_speed,
+}

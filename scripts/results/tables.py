@@ -1,0 +1,168 @@
+"""The longer tables of docs/RESULTS.md, each from one results file."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from league.bench.table import leaderboard
+from league.experiments.hints.experiment import Arm, Experiment, Mark
+from league.experiments.hints.findings import markdown
+from league.experiments.hints.settings import ExperimentConfig
+from league.report.as_markdown import section_text
+from league.settings.read import load_config
+from scripts.results.files import ROOT, document, lines, made_by, there
+from scripts.results.rows import REFERENCE, estimate, rate_of, share, short
+
+NOTHING = "Not measured yet on today's scenarios and rosters."
+
+
+def short_table(folder: Path) -> str:
+    """Every row, and by which command its file is made."""
+    rows = short(folder)
+    if not rows:
+        return NOTHING
+    files = list(dict.fromkeys(row.file for row in rows))
+    made = [f"- `{name}`: {made_by(name)}" for name in files]
+    return "\n".join(
+        [
+            *_table(("what", "figure, 95 % interval", "over", "file"), ([*row[:3], f"`{row.file}`"] for row in rows)),
+            "",
+            *made,
+        ]
+    )
+
+
+def bench_table(name: str) -> Callable[[Path], str]:
+    """The leaderboard of one results file, compared with its reference."""
+
+    def text(folder: Path) -> str:
+        found = lines(name, folder)
+        named = {row["submission"]["name"] for row in found}
+        over = REFERENCE.get(name)
+        report = leaderboard(found, over if over in named else None)
+        return "\n\n".join(section_text(section).replace("\n## ", "\n### ", 1) for section in report.sections)
+
+    return text
+
+
+def hints_table(folder: Path) -> str:
+    """Every arm of the hint experiment."""
+    about, *marks = (json.loads(line) for line in (folder / "hints.jsonl").read_text(encoding="utf-8").splitlines())
+    found = [Mark(Arm(mark.pop("hinter"), mark.pop("dropout")), **mark) for mark in marks]
+    tallies = {name: Counter(tally) for name, tally in about.get("tallies", {}).items()}
+    experiment = Experiment(found, about["hinters"], tallies, about["best_response"], about["measured_on"])
+    config = load_config(ROOT / "configs" / "hint_experiment.yaml", [], ExperimentConfig)
+    seeds = len({mark.seed for mark in found})
+    note = (
+        f"{seeds} seeds; shares of what the exact best response to the partner earns ({experiment.best:.2f} points of "
+        f"ten) on {experiment.label}, greedy play without hints but where a column says with, 95 % intervals over seeds"
+    )
+    return f"{note}.\n\n{markdown(experiment, config.experiment.shares).rstrip()}"
+
+
+def people_table(folder: Path) -> str:
+    """What the supervised expert foresees of what people say."""
+    found = document("people.json", folder)
+    rows = {
+        "taught by people": found["likeness"]["accuracy"],
+        "always PROPOSE": found["majority"],
+        "the default heuristic": found["heuristic"],
+    }
+    heads = ("says", "the same act, in replies", "everywhere", "the same split, of offers")
+    cells = [[name, *(share(row[part]) for part in ("replies", "everywhere", "offers"))] for name, row in rows.items()]
+    error = f"Its calibration error is {found['likeness']['calibration_error']:.1%}."
+    return "\n".join([*_table(heads, cells), "", error])
+
+
+def labels_table(folder: Path) -> str:
+    """The annotator beside those who labelled the same utterances."""
+    found = document("annotator.json", folder)
+    agreement = found["agreement"]
+
+    def cells(kappa: dict[str, dict[str, float]]) -> str:
+        agreed, beyond = kappa["agreed"], kappa["kappa"]
+        return f"{agreed['mean']:.1%}, {beyond['mean']:.2f} [{beyond['low']:.2f}, {beyond['high']:.2f}]"
+
+    rows = [["the two readers", f"{agreement['between_acts']['agreed']['n']:,}"]]
+    rows[0] += [cells(agreement["between_acts"]), cells(agreement["between_exact"]), "", ""]
+    for each in agreement["annotator"]:
+        noise = [f"{1 - each[key]['mean']:.1%} of {each[key]['n']}" for key in ("read_right", "read_right_but_end")]
+        rows.append(
+            [
+                f"annotator and {each['beside']}",
+                f"{each['labelled']:,}",
+                cells(each["acts"]),
+                cells(each["exact"]),
+                *noise,
+            ]
+        )
+    heads = (
+        "who", "utterances", "same act: share, kappa", "with the split: share, kappa",
+        "read as an act and another or none", "DISAGREE and END as one",
+    )  # fmt: skip
+    val = found["annotator"]["labels"]
+    old = f"{sum(act['same'] for act in val)} of {sum(act['labelled'] for act in val)}"
+    note = (
+        f"Of older labels, of val, on which its rules were tuned, by one reader, it reads {old} the same, splits too."
+    )
+    return "\n".join([*_table(heads, rows), "", note])
+
+
+def humanlike_table(folder: Path) -> str:
+    """Strength and likeness of every training."""
+    found = document("humanlike.json", folder)
+    on = found["measured_on"]
+    heads = (
+        "policy", "seeds", "same act, in replies", "everywhere", f"against {found['against']}, greedy", "sampled",
+        "KL from people", "nats of an act",
+    )  # fmt: skip
+    most = [f"always {on['most_said']}", "", share(on["majority"]["replies"]), share(on["majority"]["everywhere"])]
+    rows = [[*most, "", "", "", ""]]
+    for row in found["table"]:
+        points = [estimate(row[key], "points") for key in ("greedy", "sampled", "distance", "act_nats")]
+        rows.append([row["name"], str(row["seeds"] or ""), share(row["replies"]), share(row["everywhere"]), *points])
+    note = (
+        f"n = {on['positions']:,} acts of people, {on['replies']:,} of them replies; {on['refusals']:,} more in which "
+        "somebody refuses or was just refused are left out, for DISAGREE ends this game: likeness to people who never "
+        "refuse."
+    )
+    return "\n".join([*_table(heads, rows), "", note])
+
+
+def speed_table(folder: Path) -> str:
+    """Every row of the benchmark."""
+    found = document("speed.json", folder)
+    machine = ", ".join(f"{name} {value}" for name, value in found["machine"].items())
+    heads = ("what", "ours, beside a peer", "threads", "workload")
+    rows = [[row["what"], rate_of(row), str(row["threads"]), row["workload"]] for row in found["rows"]]
+    return "\n".join([f"Measured with {machine}, on two shared cores.", "", *_table(heads, rows)])
+
+
+TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
+    "expert": ("expert.jsonl", bench_table("expert.jsonl")),
+    "baselines": ("baselines.jsonl", bench_table("baselines.jsonl")),
+    "selection": ("selection.jsonl", bench_table("selection.jsonl")),
+    "ppo_fast": ("ppo_fast.jsonl", bench_table("ppo_fast.jsonl")),
+    "hints": ("hints.jsonl", hints_table),
+    "people": ("people.json", people_table),
+    "labels": ("annotator.json", labels_table),
+    "humanlike": ("humanlike.json", humanlike_table),
+    "speed": ("speed.json", speed_table),
+}
+
+
+def block(name: str, folder: Path) -> str:
+    """The text of a block of a page, by its name."""
+    if name == "short":
+        return short_table(folder)
+    file, text = TABLES[name]
+    if not there(file, folder):
+        return NOTHING
+    return f"{text(folder)}\n\nMade by {made_by(file)}: `docs/results/{file}`."
+
+
+def _table(heads: tuple[str, ...], rows: Iterator[list[str]] | list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)]
