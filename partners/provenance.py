@@ -21,12 +21,15 @@ from typing import Any, TypeVar
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, Spec, catalogue, check_spec, parse_spec, seat_occupant, spec_name
+from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
 from partners.ancestry import NOBODY, NOT_KNOWN, Ancestry, Known, past_in
 from partners.network.pair import CheckpointError, read_pair
 from partners.network.saved import EXPERT, expert_path
 from partners.rosters import ROSTERS, TEST, TRAIN, roster
+from partners.rosters.plain import as_default
 
 NETWORKS = ("checkpoint", "expert")
+SCENARIOS = "scenarios of "  # how the identity of a source begins whose scenarios hold views that are held out
 TELLS = "provenance"  # the attribute of a factory that says whom its occupants met
 WRITTEN = (bool, int, float, str, list, tuple, dict, type(None))  # what a parameter may be in an identity
 FIELDS = "__dataclass_fields__"
@@ -46,6 +49,23 @@ class ProvenanceError(InputError):
 def people(split: str) -> Known:
     """The people of the published dialogues, in the part ``split`` of them."""
     return Known(f"human dialogues, split {split}", NOBODY)
+
+
+def scenarios(source: str, split: str | None = None) -> list[Known]:
+    """What a past notes of the scenarios that were learned on: their source where it holds views that are held out.
+
+    Nothing where it holds none. ``split``: by default the source's own default. Raises
+    :class:`dond_marl.scenarios.sources.ScenarioError`.
+    """
+    part = check_split(source, split)
+    if (source, part) in TO_TRAIN_ON:
+        return []
+    return [Known(f"{SCENARIOS}{source}" + ("" if part is None else f", split {part}"), NOBODY)]
+
+
+def held_out_in(past: Ancestry) -> list[str]:
+    """The sources in ``past`` that hold views that are held out, as :func:`scenarios` calls them; sorted."""
+    return [identity for identity in past.met if identity.startswith(SCENARIOS)]
 
 
 def tells(whom_it_met: Callable[[Mapping[str, Any]], Known]) -> Callable[[AnyFactory], AnyFactory]:
@@ -92,7 +112,7 @@ def known(spec: Spec) -> Known:
             parts += inside
             written[name] = [part.identity for part in inside] if _are_several(value) else inside[0].identity
         elif isinstance(value, WRITTEN) and name not in WITHOUT_EFFECT:
-            written[name] = _file(value) if name == "path" else _number(value, default)
+            written[name] = _file(value) if name == "path" else as_default(value, default)
     return Known(spec_name({"kind": kind, **written}), NOBODY.meets(parts) if parts else _of_program(spec))
 
 
@@ -227,10 +247,6 @@ def _occupants(value: Any) -> Iterator[Spec]:
         yield from value
     else:
         yield value
-
-
-def _number(value: object, default: object) -> object:
-    return float(value) if isinstance(default, float) and type(value) is int else value
 
 
 def _file(value: object) -> object:

@@ -63,6 +63,11 @@ SPLITS: dict[str, tuple[str, ...]] = {
     "dialogues": data.DIALOGUE_SPLITS,
 }
 DEFAULT_SPLITS = {"lewis": "train", "dialogues": "train"}  # of the others: none, which is all of the source
+TO_TRAIN_ON = {
+    ("lewis", "train"),
+    ("uniform", "near"),
+    ("uniform", "beyond"),
+}  # no other hides what ``lewis`` holds out
 OLDER_SPLITS = {("lewis", "heldout"): "paper_test"}  # what a split was called before, and is called now
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 
 from dond_marl.occupants import Spec, parse_spec, spec_name
 from league.settings.read import Config, dump
+from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig, TrainConfig
 from partners.ancestry import NOBODY, Ancestry, Known
 from partners.learning.first_weights import as_occupant
 from partners.network.pair import CheckpointError
-from partners.provenance import known, people, refuse_past, without_files
+from partners.provenance import known, people, refuse_past, scenarios, without_files
 
 HEURISTIC = "heuristic"  # whose greedy act stands for an expert that is missing
 
@@ -25,12 +26,16 @@ def past_of_training(config: TrainConfig) -> Ancestry:
     """Everybody in the past of what a training makes. Raises what :func:`partners.provenance.known` raises."""
     if config.training.algo == "bc":  # one part taught it, the other said when to stop
         return NOBODY.meets([people("train"), people("val")])
-    return past_of_learner(config.env.partner, config.training.init_from, config.hints)
+    return past_of_learner(config.env, config.training.init_from, config.hints)
 
 
-def past_of_learner(partner: Spec, init_from: str | None, hints: HintsConfig | None = None) -> Ancestry:
-    """Everybody in the past of who starts with ``init_from`` and meets ``partner`` under ``hints``; raises likewise."""
-    return _beginning(init_from, known).meets(map(known, [partner, *([] if hints is None else _hinters(hints))]))
+def past_of_learner(env: EnvConfig, init_from: str | None, hints: HintsConfig | None = None) -> Ancestry:
+    """Everybody in the past of who starts with ``init_from`` and practices in ``env`` under ``hints``; raises likewise.
+
+    The scenarios too, where they hold views that are held out.
+    """
+    met = map(known, [env.partner, *([] if hints is None else _hinters(hints))])
+    return _beginning(init_from, known).meets([*met, *scenarios(env.scenarios, env.split)])
 
 
 def pasts_of_league(config: Config, *, files: bool = True) -> dict[str, Ancestry]:
@@ -41,6 +46,8 @@ def pasts_of_league(config: Config, *, files: bool = True) -> dict[str, Ancestry
     """
     known_as = known if files else without_files
     fixed = [known_as(member.spec) for member in (*config.members, *config.gate)]
+    for env in (config.env, *(stage.env.over(config.env) for stage in config.curriculum)):
+        fixed += scenarios(env.scenarios, env.split)
     alone: dict[str, Ancestry] = {}
     for learner in config.learners:
         hinters = dict.fromkeys(

@@ -14,9 +14,10 @@ def plain_name(spec: Spec) -> str:
     """
     kind, given = parse_spec(spec)
     defaults = {name: p.default for name, p in inspect.signature(check_spec(spec)).parameters.items()}
-    plain = {name: _as(defaults.get(name), value) for name, value in given.items()}
+    plain = {name: as_default(value, defaults.get(name)) for name, value in given.items()}
     return spec_name({"kind": kind, **{name: value for name, value in plain.items() if value != defaults.get(name)}})
 
 
-def _as(default: object, value: object) -> object:
+def as_default(value: object, default: object) -> object:
+    """``value`` as a fraction where it is a whole number and the default is a fraction."""
     return float(value) if isinstance(default, float) and type(value) is int else value

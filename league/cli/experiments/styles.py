@@ -55,7 +55,7 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int | None, 
     """Compare and report."""
     config = load_config(config_path, overrides, StylesConfig)
     partner = config.env.partner
-    refuse_past(past_of_learner(partner, config.training.init_from))
+    refuse_past(past_of_learner(config.env, config.training.init_from))
     if isinstance(seat_occupant(partner), StandIn):
         say(f"warning: {partner}: no such checkpoint here, its fallback plays", "yellow")
         partner = f"a stand-in for {partner}"
@@ -163,7 +163,7 @@ def _keep(directory: RunDirectory, result: TrialResult) -> None:
     network = PolicyNetwork(trial.config.training.shape(trial.config.env, hints=False), seed=None)
     name = f"{trial.style or 'no_style'}_{trial.source}_{trial.number}.json"
     weights = {key: torch.from_numpy(value) for key, value in result.weights.items()}
-    past = past_of_learner(trial.config.env.partner, trial.config.training.init_from)
+    past = past_of_learner(trial.config.env, trial.config.training.init_from)
     about = {
         **past.note(),
         "reward": f"{trial.source}: {trial.style}" if trial.style else "own",

@@ -88,9 +88,7 @@ def run(config: ExperimentConfig, report: Callable[[str], None], workers: int = 
     best = _best(config, source)
     experiment = Experiment([], {}, {}, best, source.label)
     for who in config.experiment.hinters:
-        refuse_past(
-            past_of_learner(config.env.partner, config.training.init_from, hints_of(config, who)), "the learner"
-        )
+        refuse_past(past_of_learner(config.env, config.training.init_from, hints_of(config, who)), "the learner")
     for who in config.experiment.hinters:
         partner = getattr(hinter_of(hints_of(config, who)), "partner", None)
         if partner is not None:

@@ -10,7 +10,7 @@ from dond_marl.occupants import seat_occupant
 from partners.ancestry import NOBODY, Ancestry
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.parameters import check_whole_number
-from partners.provenance import known
+from partners.provenance import known, scenarios
 
 CARD = "distilled.json"
 ITSELF = "itself"  # the teacher, in the other seat
@@ -84,7 +84,8 @@ class Recipe:
     def past(self) -> Ancestry:
         """Everybody in the past of what comes out: its teacher, those whom it sees play, and whom they met."""
         others = dict.fromkeys(games.against for games in self.games if games.against != ITSELF)
-        return NOBODY.descends(known(self.teacher)).meets(map(known, others))
+        held_out = [source for games in self.games for source in scenarios(games.scenarios, games.split)]
+        return NOBODY.descends(known(self.teacher)).meets([*map(known, others), *held_out])
 
     def digest(self, template: Template) -> str:
         """A name for what comes out, the same for the same recipe, prompt and players, whose weights count too."""

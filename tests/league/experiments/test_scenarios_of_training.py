@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
+from dond_marl.scenarios.sources import SPLITS, TO_TRAIN_ON, Scenarios, ScenarioSource, open_source
 from dond_marl.scenarios.views import HELD_OUT_VIEWS, may_be_trained_on, view_numbers
 from league.experiments.distill import DistillConfig
 from league.experiments.hints.settings import ExperimentConfig
@@ -95,3 +95,9 @@ def test_it_would_be_noticed():
 def test_the_local_language_model_and_the_worked_episodes_of_judges_are_made_without_what_is_held_out():
     assert [source.label for source in of_recipe(Recipe()) if held_out(source)] == []
     assert may_be_trained_on(played(0, 1000).scenarios).all()
+
+
+@pytest.mark.parametrize(("name", "split"), [(name, split) for name in SPLITS for split in (*SPLITS[name], None)])
+def test_which_splits_hide_what_is_held_out_is_as_it_is_said(name, split, data_dir):
+    source = open_source(name, split=split, data_dir=data_dir)
+    assert ((name, source.split) in TO_TRAIN_ON) == (held_out(source) == 0)

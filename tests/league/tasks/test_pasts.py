@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from dond_marl.occupants import parse_spec
+from league.bench.submission import of_spec, provenance
 from league.experiments.distill import DistillConfig
 from league.experiments.hints.experiment import hints_of
 from league.experiments.hints.settings import ExperimentConfig
@@ -26,7 +27,7 @@ from partners.llm.student.distill import distill
 from partners.llm.student.recipe import CARD, Games, Recipe, StudentSettings
 from partners.llm.student.recipe import ITSELF as THE_TEACHER
 from partners.network.checkpoint import load_checkpoint, save_checkpoint
-from partners.provenance import ProvenanceError, ancestry, identity, known, of_test_in, refuse_past
+from partners.provenance import ProvenanceError, ancestry, held_out_in, identity, known, of_test_in, refuse_past
 from partners.rosters import TEST, roster
 from tests.command import dond, in_process
 
@@ -98,13 +99,14 @@ def snapshot(played, tmp_path_factory) -> str:
 def test_nobody_who_learns_by_a_shipped_config_meets_the_test_roster(path):
     for name, past in _pasts(path).items():
         refuse_past(past, name)
+        assert held_out_in(past) == [], name
 
 
 def test_what_ships_has_met_nobody_of_the_test_roster_and_says_whom_it_met():
     for artefact in ("expert", "llm(provider=hf)"):
         past = ancestry(artefact)
         refuse_past(past, artefact)
-        assert past.unknown == () and len(past.met) > 10
+        assert past.unknown == () and len(past.met) > 10 and held_out_in(past) == []
 
 
 def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
@@ -132,7 +134,7 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
 
 
 def _learner(config: ExperimentConfig | StylesConfig, hints: HintsConfig | None = None) -> Ancestry:
-    return past_of_learner(config.env.partner, config.training.init_from, hints)
+    return past_of_learner(config.env, config.training.init_from, hints)
 
 
 # ---------------------------------------------------------------- from settings to files
@@ -184,6 +186,29 @@ def test_a_training_notes_its_partner_and_what_it_began_as(snapshot, tmp_path):
     past = ancestry(f"checkpoint(path={str(path)!r})")
     assert identity(snapshot) in past.descends_from and past.unknown == ()
     assert {identity("nice"), identity("mixture(of=['nice', 'linear'])"), *ancestry(snapshot).met} < set(past.met)
+
+
+def test_whoever_practiced_on_views_that_are_held_out_notes_it_and_so_does_whoever_meets_it(tmp_path):
+    settings = training(tmp_path, "nice")
+    assert dond("train", "--config", settings, "--set", "env.split=all", "--quiet") == 0
+    (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
+    pupil = f"checkpoint(path={str(path)!r})"
+    assert held_out_in(ancestry(pupil)) == ["scenarios of lewis, split all"]
+    line = provenance(of_spec(pupil, "pupil"), ["linear"])
+    assert line.met == "known: 2 in its past; trained on views that are held out, in scenarios of lewis, split all"
+    member = json.dumps({"kind": "checkpoint", "path": str(path), "name": "pupil"})
+    config = load_config(league(tmp_path / "league", member))
+    assert all(held_out_in(past) == ["scenarios of lewis, split all"] for past in pasts_of_league(config).values())
+    assert provenance(of_spec("linear"), ["linear"]).met == "known: 0 in its past"
+
+
+def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):
+    written = league(tmp_path)
+    assert not any(map(held_out_in, pasts_of_league(load_config(written)).values()))
+    config = load_config(written, ["stages=[{name: wide, rounds: 1, env: {scenarios: uniform}}, {name: league}]"])
+    assert [held_out_in(past) for past in pasts_of_league(config).values()] == [["scenarios of uniform"]] * 2
+    recipe = Recipe(games=(Games("nice", 0.1, "uniform", None, 20), Games("nice", 0.1, "uniform", "near", 20)))
+    assert held_out_in(recipe.past()) == ["scenarios of uniform"]
 
 
 def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_not_known(tmp_path):
