@@ -11,7 +11,7 @@ from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, roster, stored
 from partners.rosters.admission import as_csv, as_markdown, beside, from_csv
 from partners.rosters.draw import ALONE, LIMIT, MET, SEED, SIZES, TRIES, TWIN, Compared, candidates, draw, roles_of
 
-# The training members of the review that found the copies, and the least share of its decisions that each agrees in.
+# The training members of the default league at the time when copies of them were found among its held-out members.
 TRAINED_WITH = {
     "train": [
         *("conceder", "concession_rule", "heuristic", "linear", "naive_tit_for_tat", "nice_tit_for_tat", "prosocial"),
@@ -115,15 +115,23 @@ def test_the_published_seed_draws_the_shipped_rosters():
     ("candidate", "like"),
     [("first_acceptable_offer", "heuristic"), ("tough", "heuristic(accept_ratio=0.9, insist_ratio=0.9)")],
 )
-def test_the_copies_that_a_review_found_among_held_out_members_are_refused(candidate, like, compared):
+def test_the_copies_that_were_once_among_held_out_members_are_refused(candidate, like, compared):
     found = compared.considered(candidate, DEV, TRAINED_WITH)
     assert found.nearest_train[0] == like and found.nearest_train[1] > 0.93
     assert found.reason == f"{found.nearest_train[1]:.1%} like {like}, in train"
 
 
 @pytest.mark.parametrize("candidate", ["hybrid", "micro", "nash_seeker", "ultimatum", "versatile"])
-def test_those_that_it_found_to_be_others_are_taken(candidate, compared):
+def test_those_that_were_no_copies_are_taken(candidate, compared):
     assert compared.considered(candidate, DEV, TRAINED_WITH).reason == ""
+
+
+def test_one_pair_is_over_the_limit_on_the_games_of_the_member_of_train_as_the_page_says(compared):
+    other = "zeuthen(rationality=0.0)"
+    assert "zeuthen" in roster(TRAIN) and other in roster(TEST)
+    page = " ".join((FILE.parents[2] / "docs" / "ROSTERS.md").read_text(encoding="utf-8").split())
+    assert f"in {compared.share('zeuthen', other):.1%}".replace("%", " % of the decisions of `zeuthen`") in page
+    assert f"in its own games it is {compared.share(other, 'zeuthen'):.1%}".replace("%", " %") in page
 
 
 def test_whoever_was_met_before_is_refused_in_test_though_nobody_is_near(compared):
