@@ -345,10 +345,6 @@ class Adaptive:
             self._known[number] = self._solved(number)
         return self._known[number]
 
-    def forget(self) -> None:
-        """Free what was solved."""
-        self._known.clear()
-
     def _solved(self, number: int) -> Pool:
         of = np.flatnonzero(self.pool_of == number)
         types, weights = self.contexts.types[of], self.contexts.weights[of]
