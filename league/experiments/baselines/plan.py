@@ -85,13 +85,23 @@ def _config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainConfig
             raise InputError(f"{arm.name}: {path} clones people, who are no arm of equal acts; take another config")
         if acts is None:
             return training
-        steps = {"num_train_steps": max(acts // 2, 1)}
-        return training.model_copy(update={"training": training.training.model_copy(update=steps)})
+        return _shortened(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
     league: Config = load_config(path, (*arm.set, f"league.seed={seed}", *unmeasured))
     if not league.learners:
         raise InputError(f"{arm.name}: nobody learns in {path}; name somebody with occupant instead of config")
     return league if acts is None else _scaled(league, acts, arm)
+
+
+def _shortened(config: TrainConfig, acts: int) -> TrainConfig:
+    """The same training of about ``acts``, with as many checkpoints, which are the past selves that it meets."""
+    steps, saved = max(acts // 2, 1), config.logging.save_every
+    every = max(round(saved * steps / config.training.num_train_steps), 1)
+    changed = {
+        "training": config.training.model_copy(update={"num_train_steps": steps}),
+        "logging": config.logging.model_copy(update={"save_every": every}),
+    }
+    return config.model_copy(update=changed)
 
 
 def _is_league(path: Path) -> bool:

@@ -78,6 +78,9 @@ def test_the_shipped_arms_are_planned_for_equal_acts():
         for job in jobs:
             if isinstance(job.config, TrainConfig):
                 planned = 2 * job.config.training.num_train_steps
+                whole = load_config(ROOT / "configs" / job.arm.config, (), TrainConfig)
+                kept = [each.training.num_train_steps / each.logging.save_every for each in (whole, job.config)]
+                assert kept[0] == pytest.approx(kept[1], rel=1e-3)  # as many past selves
             else:
                 assert job.config is not None
                 chosen = choice_acts(job.config) if job.arm.pick != "last" else 0
