@@ -183,8 +183,9 @@ def test_who_has_met_the_test_roster_is_not_measured_by_it_and_the_path_is_told(
 def test_whose_meetings_nobody_wrote_down_must_declare_them(tmp_path):
     submission = of_spec(str(network(tmp_path / "old.json")), "old")
     member = roster(TEST)[0]
-    with pytest.raises(ProvenanceError, match="nobody wrote down"):
-        measure(submission, against([member]))
+    for written in (member, identity(member), f"mixture(of=[{member!r}])"):
+        with pytest.raises(ProvenanceError, match="nobody wrote down"):
+            measure(submission, against([written]))
     row = measure(submission._replace(declared="nobody at all"), against([member]))
     assert row["submission"]["declared"] == "nobody at all" and "nobody at all" in row["submission"]["met"]
 
@@ -281,6 +282,7 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
         (("--run", "no_such_folder", "--against", "dev"), "no run folder"),
         (("no_such.json", "--against", "dev"), "no such checkpoint"),
         (("heuristic", "--against", "linear", "--replicates", "1"), "--replicates must be"),
+        (("heuristic", "--against", "linear", "--sample", "2"), "take more"),
     ],
 )
 def test_a_mistake_is_one_sentence(words, said, capsys, tmp_path):
@@ -288,6 +290,13 @@ def test_a_mistake_is_one_sentence(words, said, capsys, tmp_path):
     errors = capsys.readouterr().err
     assert said in errors and "Traceback" not in errors
     assert not (tmp_path / "bench.jsonl").exists()
+
+
+def test_where_no_line_can_be_added_nothing_is_played(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    for results in (tmp_path, tmp_path / "file" / "bench.jsonl"):
+        assert dond("bench", "nobody_at_all", "--against", "linear", "--results", results) == 2
+        assert f"{results}: no results can be written there" in capsys.readouterr().err
 
 
 def test_the_command_adds_a_line_and_shows_it(tmp_path, capsys):
