@@ -69,7 +69,10 @@ def test_parts_add_up_to_all_scenarios_where_the_reference_is_exact_and_to_no_le
             if side is None:
                 continue
             low, high = side.over(seat, range(len(PARTS)))
-            assert low == pytest.approx(side.low, abs=1e-6), name
+            # What was played with luck counts up to the bound, of each part apart: the parts may hold a little less.
+            assert low == pytest.approx(side.low, abs=1e-6) if side.exact else side.low - 0.1 < low < side.low + 1e-6, (
+                name
+            )
             assert high == pytest.approx(side.high, abs=1e-6) if side.exact else high >= side.low - 1e-6, name
             assert side.low <= side.high + 1e-9 and all(
                 a <= b + 1e-9 for a, b in zip(side.low_in, side.high_in, strict=True)
