@@ -17,7 +17,7 @@ from league.tasks.blobs import read_blob
 from league.tasks.values import Member, Place, Seated, seated
 from partners.ancestry import Ancestry
 from partners.learning.rewards import OWN
-from partners.provenance import label, of_test_in
+from partners.provenance import held_out_in, label, of_test_in
 from partners.rosters import DEV, roster
 
 APART = 2**62  # added to the run's seed: what is drawn for an evaluation was not drawn for the league
@@ -90,11 +90,13 @@ def evaluate_run(
 
 
 def _met_before(pasts: Mapping[str, Ancestry], specs: Mapping[str, Spec]) -> Iterator[str]:
-    """A note for each main with somebody of ``specs``, the opponents, in its past, or with a past that is not known."""
+    """A note for each main of which a reader must know: it met opponents (``specs``), or views that are held out."""
     for name, past in pasts.items():
         met = [opponent for opponent, spec in specs.items() if of_test_in(past, [spec])]
         if met:
             yield f"{name} has met {', '.join(met)} before, itself or through somebody that it learned from"
+        if seen := held_out_in(past):
+            yield f"{name} is of a line that practiced on views that are held out, in {' and '.join(seen)}"
         if past.unknown:
             yield f"{name} has met {', '.join(map(label, past.unknown))}, and nobody wrote down whom these had met"
 

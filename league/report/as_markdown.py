@@ -15,9 +15,14 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # what Markdown, or the HTML in 
 def markdown(report: Report) -> str:
     """The report as the text of a Markdown file."""
     head = [f"# {escaped(report.title)}", escaped(" ".join(report.abstract)), escaped(report.summary)]
-    contents = [f"- [{section.title}](#{section.title.lower().replace(' ', '-')})" for section in report.sections]
+    contents = [f"- [{section.title}](#{_anchor(section.title)})" for section in report.sections]
     text = "\n\n".join([*filter(None, head), "\n".join(contents)])
     return "\n\n".join([text, *map(section_text, report.sections)]) + "\n"
+
+
+def _anchor(title: str) -> str:
+    """What GitHub makes of a heading: no punctuation, hyphens for spaces."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def escaped(text: str) -> str:

@@ -15,6 +15,7 @@ from league.bench.run import against, measure
 from league.bench.submission import of_spec
 from league.bench.table import arms_by_protocol, in_short, leaderboard, scores_of
 from league.cli.bench import BEGIN, END, renewed
+from league.report.as_markdown import markdown
 from league.tables.blocks import Figure
 from tests.command import ROOT, dond
 
@@ -60,6 +61,10 @@ def test_notes_say_how_often_games_were_played_and_where_intervals_come_from(row
     (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
     assert "each game is played 2 or 3 times" in whole.notes[0] and "noise of the games" in whole.notes[1]
     assert "each game is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
+
+
+def test_links_to_sections_of_a_leaderboard_in_markdown_are_as_github_writes_them(rows):
+    assert "- [Against 2 partners, lewis](#against-2-partners-lewis)" in markdown(leaderboard(rows[:1]))
 
 
 def test_several_seeds_are_an_interquartile_mean_with_the_interval_over_seeds(rows):

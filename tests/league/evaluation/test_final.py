@@ -318,10 +318,10 @@ def test_a_league_in_which_nobody_learns_has_nobody_to_evaluate(tmp_path):
         evaluate_run(named_run(tmp_path))
 
 
-def tiny_league(folder: Path, **lists: list[str]):
+def tiny_league(folder: Path, split: str = "train", **lists: list[str]):
     """The folder of a league of one learner that has hardly learned, with these ``members`` and ``heldout``."""
     settings = {
-        "env": {"scenarios": "lewis", "split": "train"},
+        "env": {"scenarios": "lewis", "split": split},
         "league": {"rounds": 1, "block_size": 4, "evaluate": False},
         **lists,
         "learners": [{"name": "main", "decisions": 40, "num_envs": 8, "rollout": 1}],
@@ -333,11 +333,12 @@ def tiny_league(folder: Path, **lists: list[str]):
 
 
 def test_opponents_that_a_main_or_whom_it_met_has_met_before_are_told(tmp_path):
-    played = tiny_league(
-        tmp_path, members=["heuristic", "mixture(of=['conceder', 'linear'])"], heldout=["conceder", "nash_seeker"]
+    members, heldout = ["heuristic", "mixture(of=['conceder', 'linear'])"], ["conceder", "nash_seeker"]
+    found = evaluate_run(tiny_league(tmp_path, "all", members=members, heldout=heldout), sample=4)
+    assert found.notes[1:] == (
+        "main has met conceder before, itself or through somebody that it learned from",
+        "main is of a line that practiced on views that are held out, in scenarios of lewis, split all",
     )
-    found = evaluate_run(played, sample=4)
-    assert found.notes[1:] == ("main has met conceder before, itself or through somebody that it learned from",)
 
 
 @pytest.mark.slow  # the roster dev has members whose best responses take long
