@@ -30,13 +30,11 @@ from league.standings.references import (
     Reference,
     Side,
     fingerprint_of,
-    reference_of,
     stored_references,
     write_references,
 )
 from partners.best_response import BestResponse
 from partners.catalogue import PARTNERS
-from partners.llm.local.model_cache import cache_folder
 from partners.provenance import identity
 from partners.rosters import ROSTERS, roster
 
@@ -50,16 +48,6 @@ def reference_to(partner: Partner, *, effort: int = EFFORT) -> Reference:
         return Reference((None, None), "")
     first, second = (_side(partner, seat, effort) for seat in (0, 1))
     return Reference((first, second), fingerprint_of(partner))
-
-
-def known_reference(spec: Spec, *, effort: int = EFFORT) -> Reference:
-    """The reference for any occupant: the package's, the user's own, or computed now and kept in the user's cache."""
-    own = cache_folder() / "references.json"
-    found = reference_of(spec, own)
-    if found is None:
-        found = reference_to(seat_occupant(spec), effort=effort)
-        write_references(own, {**stored_references(own), identity(spec): found})
-    return found
 
 
 def ship_references(

@@ -3,7 +3,7 @@
 A reference is a property of the partner alone: of the best response to it, which knows its program but not its values,
 over all 5,295 scenarios of ``lewis`` under the default rules. The policy that is judged, its snapshots, its parents and
 whoever learned against it have no part in it. ``dond ship references`` computes them and writes the file beside this
-module; what is computed for other partners is kept in the user's cache.
+module; whoever is not in it has none.
 """
 
 from __future__ import annotations
@@ -73,14 +73,9 @@ def stored_references(path: Path = STORED) -> Mapping[str, Reference]:
     return _read(path, path.stat().st_mtime_ns) if path.is_file() else {}
 
 
-def reference_of(spec: Spec, *more: Path) -> Reference | None:
-    """The stored reference for an occupant, ``None`` without one; ``more``: files beside the package's own."""
-    name = identity(spec)
-    for path in (STORED, *more):
-        found = stored_references(path).get(name)
-        if found is not None:
-            return found
-    return None
+def reference_of(spec: Spec) -> Reference | None:
+    """The stored reference for an occupant, ``None`` without one."""
+    return stored_references().get(identity(spec))
 
 
 def write_references(path: Path, references: Mapping[str, Reference]) -> None:
