@@ -21,7 +21,8 @@ class Trembling:
     Source: the trembling hand (Selten 1975, *Reexamination of the perfectness concept for equilibrium points in
     extensive games*, section 7): every act has a chance. A mistake is what ``random`` says, so that AGREE, DISAGREE and
     END are as likely as all offers of one kind together. It knows its probabilities (``probs``) where ``of`` is
-    deterministic or knows its own; what ``of`` remembers, it remembers.
+    deterministic or knows its own; what ``of`` remembers, it remembers. It does not notice a mistake: its confidence is
+    that of what it meant to say, by which whoever is hinted by it cannot tell the mistakes.
 
     - ``of``: an occupant.
     - ``rate``: 0..1, how often it trembles.
@@ -55,7 +56,7 @@ class Trembling:
         return Decisions(
             np.where(trembles, slip.act_type, meant.act_type),
             np.where(trembles, slip.oA.T, meant.oA.T).T,
-            np.where(trembles, slip.confidence, meant.confidence),
+            meant.confidence,
             np.where(trembles, slip.cause, meant.cause),
         )
 

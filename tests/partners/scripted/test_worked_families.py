@@ -197,6 +197,14 @@ def test_a_trembling_hand_says_anything_now_and_then():
     assert chance("trembling(of=nice, rate=0.5)", A, (0, 0, 0), HAT) == pytest.approx(0.5 + 0.5 / 5)
 
 
+def test_a_trembling_hand_is_as_sure_of_its_mistakes_as_of_what_it_means():
+    turns = turns_after(HAT, draw=0.05)
+    meant = seat_occupant("heuristic").act(turns)
+    slip = seat_occupant("trembling").act(turns)
+    assert (slip.act_type, slip.oA.tolist()) != (meant.act_type, meant.oA.tolist())
+    assert slip.confidence == meant.confidence
+
+
 def test_a_trembling_hand_is_told_by_whom_it_is():
     assert seat_occupant("trembling").traits.memoryless
     learner = seat_occupant("trembling(of=zeuthen)")
