@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from dond_marl.errors import DondError, InputError, RunFailure
 from league.bench import results
+from league.bench.protocol import VERSION
 from league.bench.results import Row
 from league.bench.run import Against, measure
 from league.experiments.baselines.plan import Job
@@ -36,7 +37,7 @@ def measured(rows: Sequence[Row], job: Job, opponents: Against) -> Row | None:
     for row in reversed(rows):
         own, benchmark = row["submission"], row["benchmark"]
         same = own["name"] == job.arm.name and own["seed"] == seed and own["settings_sha256"] == job.digest
-        if same and benchmark["roster_sha256"] == hash_of(opponents.partners):
+        if same and (benchmark["version"], benchmark["roster_sha256"]) == (VERSION, hash_of(opponents.partners)):
             return row
     return None
 

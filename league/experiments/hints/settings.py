@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 from league.settings.training import HintsConfig, TrainingConfig
@@ -13,13 +13,11 @@ NOBODY, CHANCE, MODEL = "none", "random", "llm"  # hinters by a word; all others
 WORDS = (NOBODY, CHANCE, MODEL)
 
 
-def _word(value: object) -> object:
-    if value not in WORDS:
-        raise wrong(f"none of {', '.join(WORDS)}")
-    return value
+def _word_or(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
+    return value if value in WORDS else occupant(value)
 
 
-Who = Annotated[str, BeforeValidator(_word)] | Occupant
+Who = Annotated[Occupant, WrapValidator(_word_or)]
 
 
 class ExperimentSection(Section):

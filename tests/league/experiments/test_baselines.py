@@ -17,7 +17,7 @@ import yaml
 
 from league.bench.results import read
 from league.bench.run import against
-from league.experiments.baselines.measured import acts_section, perform
+from league.experiments.baselines.measured import acts_section, measured, perform
 from league.experiments.baselines.plan import Job, best_of_train, choice_acts, jobs_of, match_acts, unasked_acts
 from league.experiments.baselines.runs import DONE, PRACTICED, learn
 from league.experiments.baselines.settings import BaselinesConfig
@@ -163,6 +163,8 @@ def test_results_are_appended_once_each_and_a_second_roster_costs_its_games_alon
     assert said.count("1 of 5 are done and measured already") == 1
     again = list(perform(jobs, against(["heuristic"]), path, 1, said.append))
     assert again == done and len(read([path])) == 5
+    older = [{**row, "benchmark": {**row["benchmark"], "version": 0}} for row in read([path])]
+    assert measured(older, jobs[0], against(["heuristic"])) is None  # of an older protocol: to be measured anew
     trained = [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
     list(perform(jobs, against(["conceder"]), path, 1, said.append))
     assert len(read([path])) == 10 and trained == [(job.folder / DONE).stat().st_mtime_ns for job in jobs]

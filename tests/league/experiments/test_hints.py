@@ -114,7 +114,7 @@ def test_the_table_says_what_was_learned_and_how_many_got_how_far():
     [
         ("experiment.dropouts=[2]", "dropouts must be a list of numbers in 0..1"),
         ("experiment.shares=[]", "shares must be a list"),
-        ("experiment.hinters=[nobody]", "experiment.hinters"),
+        ("experiment.hinters=[nobody]", r"experiment.hinters\[0\]: no occupant is called 'nobody'"),
         ("experiment.hinters=[expert,expert]", "each once"),
         ("experiment.hinters=[]", "each once"),
         ("experiment.seeds=0", "an integer in 1..1000"),
