@@ -80,7 +80,10 @@ def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm
 def leaderboard(rows: Sequence[Row], over: str | None = None) -> Report:
     """All sections; ``over``: the arm that the others are compared with, where a section has it."""
     groups = arms_by_protocol([with_shares(row) for row in rows])
-    sections = [section_of(benchmark, arms, over) for benchmark, arms in groups]
+    sections = [
+        section_of(benchmark, arms, over)._replace(key=f"bench-{number}")
+        for number, (benchmark, arms) in enumerate(groups, start=1)
+    ]
     if over is not None and not any(arm.name == over for _, arms in groups for arm in arms):
         names = sorted({row["submission"]["name"] for row in rows})
         raise InputError(f"no arm is called {over!r}; there are {', '.join(names) or 'none'}")

@@ -63,6 +63,11 @@ def test_notes_say_how_often_games_were_played_and_where_intervals_come_from(row
     assert "each game is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
 
 
+def test_every_section_of_a_leaderboard_has_a_key_of_its_own_without_spaces(rows):
+    keys = [section.key for section in leaderboard(rows).sections]
+    assert len(set(keys)) == len(keys) == 2 and not any(" " in key for key in keys)
+
+
 def test_links_to_sections_of_a_leaderboard_in_markdown_are_as_github_writes_them(rows):
     assert "- [Against 2 partners, lewis](#against-2-partners-lewis)" in markdown(leaderboard(rows[:1]))
 
