@@ -1,5 +1,6 @@
 """Measure every speed figure of the project in one run, side by side with its peers, and print ratios.
 
+Rates of one thread are per second of its processor time, those of several on the clock.
 Peers that are not installed are left out and said so: pip install -e '.[bench]' brings them.
 
 examples:

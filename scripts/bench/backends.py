@@ -93,4 +93,4 @@ def _games_of(length: float) -> int:
 def _matches(games: int, number: int) -> list[MatchTask]:
     members = (Seated(Member("expert", "expert")), Seated(Member("heuristic", "heuristic")))
     block = Block(0, games)
-    return [MatchTask(0, place, members, block, ENV, 0, 1.0, "the benchmark") for place in range(number)]
+    return [MatchTask(0, place, members, block, ENV, 0, "the benchmark", 1.0) for place in range(number)]

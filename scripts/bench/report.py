@@ -25,18 +25,19 @@ class Row(NamedTuple):
     reached: bool | None = None  # None where it could not be measured
 
 
+Clock = Callable[[], float]
 Timed = Callable[[], int]  # does the work once and returns how many units that was
 
 
-def rate(work: Timed, at_least: float) -> float:
-    """Units per second over at least so many seconds."""
-    units, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < at_least:
+def rate(work: Timed, at_least: float, clock: Clock = time.perf_counter) -> float:
+    """Units per second over at least so many seconds; by ``time.process_time`` those of this process's own work."""
+    units, start = 0, clock()
+    while (elapsed := clock() - start) < at_least:
         units += work()
     return units / elapsed
 
 
-def seconds(work: Callable[[], object], repeats: int, clock: Callable[[], float] = time.perf_counter) -> list[float]:
+def seconds(work: Callable[[], object], repeats: int, clock: Clock = time.perf_counter) -> list[float]:
     """How long each of ``repeats`` goes takes; by ``time.process_time`` it is processor time of this process."""
     taken = []
     for _ in range(repeats):
@@ -46,10 +47,12 @@ def seconds(work: Callable[[], object], repeats: int, clock: Callable[[], float]
     return taken
 
 
-def compare(ours: Timed, theirs: Timed, repeats: int, at_least: float) -> tuple[float, float, float]:
+def compare(
+    ours: Timed, theirs: Timed, repeats: int, at_least: float, clock: Clock = time.perf_counter
+) -> tuple[float, float, float]:
     """Median rates of both and the median of their ratios; the two take turns, so that a noisy neighbor hits both."""
     ours(), theirs()  # warm up
-    pairs = [(rate(ours, at_least), rate(theirs, at_least)) for _ in range(repeats)]
+    pairs = [(rate(ours, at_least, clock), rate(theirs, at_least, clock)) for _ in range(repeats)]
     return (
         statistics.median(a for a, _ in pairs),
         statistics.median(b for _, b in pairs),

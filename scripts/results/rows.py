@@ -17,12 +17,7 @@ from scripts.results.files import document, lines, there
 
 REFERENCE = {"baselines.jsonl": "pool_ppo", "selection.jsonl": "by_points"}  # the arm that others are compared with
 EVERY_ROSTER = ("expert.jsonl",)  # of other files the test roster alone, if it was met
-SPEED = {  # the rows of the benchmark that stand in the short table, by their first words
-    "batched engine, uniform-legal": "batched engine",
-    "PPO training": "PPO training",
-    "acting": "acting",
-    "import dond_marl": "import",
-}
+SPEED = ("batched engine, uniform-legal", "AEC env()", "PPO training")  # rows of the benchmark in the short table
 
 
 class Row(NamedTuple):
@@ -153,10 +148,9 @@ def of_humanlike(name: str, folder: Path) -> Iterator[Row]:
 def of_speed(name: str, folder: Path) -> Iterator[Row]:
     """Rates, with the workload, the threads and the unit."""
     for row in document(name, folder)["rows"]:
-        title = next((title for start, title in SPEED.items() if row["what"].startswith(start)), None)
-        if title is not None and not (title == "PPO training" and row["what"] != title):
+        if row["what"] in SPEED and row["theirs"] is not None:
             threads = f"{row['threads']} thread{'s' * (row['threads'] > 1)}"
-            yield Row(row["what"], rate_of(row), f"{threads}; {row['workload'].split(';')[0]}", name)
+            yield Row(row["what"], rate_of(row), f"{threads}; {row['workload']}", name)
 
 
 def rate_of(row: Mapping[str, Any]) -> str:

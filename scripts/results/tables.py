@@ -138,7 +138,10 @@ def speed_table(folder: Path) -> str:
     machine = ", ".join(f"{name} {value}" for name, value in found["machine"].items())
     heads = ("what", "ours, beside a peer", "threads", "workload")
     rows = [[row["what"], rate_of(row), str(row["threads"]), row["workload"]] for row in found["rows"]]
-    return "\n".join([f"Measured with {machine}, on two shared cores.", "", *_table(heads, rows)])
+    note = (
+        f"Measured with {machine}, on two cores that much other work had too; rates of one thread are per second of its"
+    )
+    return "\n".join([f"{note} processor time.", "", *_table(heads, rows)])
 
 
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
