@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dond_marl.records.files import write_whole
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
+from league.cli.shell import FILE, Command, WritableFile, config_option, console_for_people, say, set_option, whole
 from league.display.figures import with_half
 from league.display.training import TrainWatcher
 from league.experiments.humanlike import Base, HumanlikeError, Mean, base, check, means, rows
@@ -48,7 +48,7 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
     "--kl", "pulls", type=float, multiple=True, metavar="X", help="strength of the pull; may be repeated (training.kl)"
 )
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
-@click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
+@click.option("--json", "json_path", type=WritableFile(), metavar="FILE", help="also write the figures to a file")
 @click.option("--seeds", type=whole(1, 1000), default=1, metavar="N", help="of each training: 1 to N (1)")
 @click.option("--against", multiple=True, metavar="OCCUPANT", help="whom they play; may be repeated (the roster dev)")
 def command(

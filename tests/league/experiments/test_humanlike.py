@@ -128,3 +128,8 @@ def test_mistakes_are_told_in_a_line(settings, tmp_path, capsys):
     assert command("--config", settings, overrides=["training.init_from=none.json"]) == 2
     told = capsys.readouterr().err
     assert "no such data file" in told and "a pull is a number above 0" in told
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_trained(tmp_path, capsys):
+    assert dond("experiment", "humanlike", "--json", tmp_path / "no" / "such.json") == 2
+    assert "no file can be written there" in capsys.readouterr().err
