@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from league.settings.sections import Occupant, PathText, Section, wrong
 from partners.rosters import ROSTERS
@@ -14,6 +14,10 @@ BEST_OF_TRAIN = "best of train"
 Pick = Literal["last", "points", "wins"]
 Roster = Literal["train", "dev", "test"]
 assert set(ROSTERS) == {"train", "dev", "test"}
+
+
+def _best_or(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
+    return value if value == BEST_OF_TRAIN else occupant(value)
 
 
 class ArmConfig(Section):
@@ -28,7 +32,9 @@ class ArmConfig(Section):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="small letters, digits and _")
     config: PathText | None = Field(default=None, description="a league's or a training's YAML file")
     set: tuple[str, ...] = Field(default=(), strict=False, description="a list of KEY=VALUE")
-    occupant: Literal["best of train"] | Occupant | None = Field(default=None, description="who does not learn")
+    occupant: Annotated[Occupant, WrapValidator(_best_or)] | None = Field(
+        default=None, description="who does not learn"
+    )
     pick: Pick = "last"
 
     @model_validator(mode="before")

@@ -195,7 +195,7 @@ def test_a_folder_of_other_settings_is_refused_and_a_damaged_one_too(tmp_path):
         ({"arms": [{"name": "none"}]}, "and not both"),
         ({"arms": [{"name": "pool", "occupant": "random"}] * 2}, "two arms are called pool"),
         ({"arms": [{"name": "a", "occupant": "random"}]}, "reference is one of a; got pool"),
-        ({"arms": [{"name": "a", "occupant": "nobody"}]}, "nobody"),
+        ({"arms": [{"name": "a", "occupant": "nobody"}]}, r"arms\[0\]\.occupant: no occupant is called 'nobody'"),
         ({"arms": []}, "arms"),
     ],
 )
