@@ -12,6 +12,7 @@ import pytest
 
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.occupants import catalogue
+from league.experiments.baselines.settings import BaselinesConfig
 from league.experiments.distill import DistillConfig
 from league.experiments.hints.settings import ExperimentConfig
 from league.experiments.styles.settings import StylesConfig
@@ -22,8 +23,11 @@ from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, 
 # PLUG_IN.md's are run by tests/documents/test_examples.py; what README.md repeats of the pages is run there.
 PYTHON = [page for page in PAGES if page.name not in ("PLUG_IN.md", "README.md") and blocks(page, "python")]
 OTHER_SETTINGS = {
+    "baselines.yaml": BaselinesConfig,
     "distill.yaml": DistillConfig,
     "hint_experiment.yaml": ExperimentConfig,
+    "pool_ppo.yaml": Config,
+    "selection.yaml": BaselinesConfig,
     "styles.yaml": StylesConfig,
 }
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
@@ -127,6 +131,9 @@ def test_every_config_loads_is_short_and_learns_nothing_from_the_held_out_part(p
     assert len(path.read_text().splitlines()) <= 40
     if isinstance(config, DistillConfig):
         assert all(games.scenarios != "lewis" or games.split == "train" for games in config.games)
+        return
+    if isinstance(config, BaselinesConfig):  # its arms are configs of this folder, which are looked at one by one
+        assert {arm.config for arm in config.arms if arm.config} <= {each.name for each in CONFIGS}
         return
     assert config.env.scenarios != "lewis" or config.env.split == "train"
 
