@@ -24,9 +24,11 @@ from league.ledger.run_directory import SETTINGS, new_run
 from league.settings.read import dump, load_config
 
 FIGURE, TABLE, MARKS, RESULTS = "learning_curves.png", "table.md", "marks.csv", "results.jsonl"
+LEARNERS = "learners"  # those that are done, in output_dir
+STOPPED = "learners that are done are kept, and the same command goes on with the rest"
 
 
-@click.command(cls=Command, help=__doc__, interrupted="nothing is written")
+@click.command(cls=Command, help=__doc__, interrupted=STOPPED)
 @config_option(
     "hint_experiment.yaml", default="configs/hint_experiment.yaml", help="a YAML file (hint_experiment.yaml)"
 )
@@ -44,7 +46,7 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: P
     for path in (Path(FIGURE), *([plot] if plot is not None else [])):
         check_drawable(path)
     try:
-        experiment = run(config, say, workers)
+        experiment = run(config, say, workers, Path(config.output_dir).expanduser() / LEARNERS)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
     with new_run(Path(config.output_dir).expanduser()) as directory:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import DondError, RunFailure
@@ -21,14 +22,15 @@ from dond_marl.seats import Partner
 from hints import HintSchedule
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
-from league.experiments.hints.settings import CHANCE, MODEL, NOBODY, ExperimentConfig, ExperimentSection
+from league.experiments.hints.kept import place, read, write
+from league.experiments.hints.settings import CHANCE, MODEL, NOBODY, WORDS, ExperimentConfig, ExperimentSection
 from league.ledger.run_directory import RunError
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, make_ready
 from league.tasks.pasts import past_of_learner
 from league.training.training import Training, begin
 from partners.network.partner import NetworkPartner
-from partners.provenance import refuse_past
+from partners.provenance import identity, refuse_past
 
 
 class Arm(NamedTuple):
@@ -78,11 +80,14 @@ def arms(section: ExperimentSection) -> list[Arm]:
     return [Arm(who, dropout) for who in section.hinters for dropout in (section.dropouts if who != NOBODY else (0.0,))]
 
 
-def run(config: ExperimentConfig, report: Callable[[str], None], workers: int = 1) -> Experiment:
+def run(
+    config: ExperimentConfig, report: Callable[[str], None], workers: int = 1, folder: Path | None = None
+) -> Experiment:
     """Train and measure every arm with every seed, ``workers`` learners at a time, which changes no figure.
 
-    ``report`` gets a line of progress after each. Raises :class:`RunError` where no exact best response is known, and
-    what training raises, :class:`partners.provenance.ProvenanceError` among it.
+    Learners that are kept in ``folder`` are not trained again, and others are kept there. ``report`` gets a line of
+    progress after each. Raises :class:`RunError` where no exact best response is known, and what training raises,
+    :class:`partners.provenance.ProvenanceError` among it.
     """
     source = _measured_on(config)
     best = _best(config, source)
@@ -94,7 +99,7 @@ def run(config: ExperimentConfig, report: Callable[[str], None], workers: int = 
         if partner is not None:
             experiment.hinters[who] = _played(config, partner, source, None).points.mean / best
     wanted = [(arm, seed) for arm in arms(config.experiment) for seed in range(config.experiment.seeds)]
-    for (arm, seed), learned in zip(wanted, _all_learned(config, wanted, best, workers), strict=True):
+    for (arm, seed), learned in zip(wanted, _all_learned(config, wanted, best, workers, folder), strict=True):
         experiment.marks.extend(learned.marks)
         tally = experiment.tallies.setdefault(arm.name, Counter())
         tally.update(learned.tally)
@@ -109,14 +114,14 @@ def run(config: ExperimentConfig, report: Callable[[str], None], workers: int = 
 
 
 def _all_learned(
-    config: ExperimentConfig, wanted: list[tuple[Arm, int]], best: float, workers: int
+    config: ExperimentConfig, wanted: list[tuple[Arm, int]], best: float, workers: int, folder: Path | None
 ) -> Iterator[Learned]:
     if workers == 1:
-        yield from (learn(config, arm, seed, best) for arm, seed in wanted)
+        yield from (_kept(config, arm, seed, best, folder) for arm, seed in wanted)
         return
     # A fresh interpreter each: a copy of one that has loaded PyTorch may hang.
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        futures = [pool.submit(_in_worker, config, arm, seed, best) for arm, seed in wanted]
+        futures = [pool.submit(_in_worker, config, arm, seed, best, folder) for arm, seed in wanted]
         try:
             for future in futures:
                 learned = future.result()
@@ -127,12 +132,34 @@ def _all_learned(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _in_worker(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned | DondError:
+def _in_worker(config: ExperimentConfig, arm: Arm, seed: int, best: float, folder: Path | None) -> Learned | DondError:
     """What came of it, or what went wrong in words: the errors themselves hold what may not travel."""
     try:
-        return learn(config, arm, seed, best)
+        return _kept(config, arm, seed, best, folder)
     except (DondError, OSError) as error:
         return RunFailure(f"{arm.name}, seed {seed}: {error}")
+
+
+def _kept(config: ExperimentConfig, arm: Arm, seed: int, best: float, folder: Path | None) -> Learned:
+    """What was measured of a learner, from the folder or anew. Its name holds networks by their weights."""
+    if folder is None:
+        return learn(config, arm, seed, best)
+    what = {
+        "settings": config.model_dump(mode="json", exclude={"experiment", "output_dir"}),
+        "every": config.experiment.every,
+        "hinter": arm.hinter if arm.hinter in WORDS else identity(arm.hinter),
+        "partner": identity(config.env.partner),
+        "arm": arm,
+        "seed": seed,
+        "best": round(best, 6),
+    }
+    path = place(folder, what)
+    known = read(path)
+    if known is not None:
+        return Learned([Mark(Arm(*arm), *rest) for arm, *rest in known["marks"]], Counter(known["tally"]))
+    learned = learn(config, arm, seed, best)
+    write(path, learned._asdict())
+    return learned
 
 
 def learn(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned:

@@ -161,6 +161,20 @@ def test_advice_of_the_test_roster_is_refused_before_anything_is_learned():
         run(config, print)
 
 
+def test_a_learner_that_is_done_is_not_trained_again_and_a_damaged_file_is(tmp_path):
+    config = small(**{"experiment.hinters": "[none,heuristic]", "experiment.dropouts": "[0.5]"})
+    said: list[str] = []
+    first = run(config, said.append, folder=tmp_path)
+    files = sorted(tmp_path.glob("*.json"))
+    assert len(files) == 4
+    files[0].write_text("{")
+    times = [path.stat().st_mtime_ns for path in files]
+    assert run(config, said.append, folder=tmp_path) == first
+    assert [path.stat().st_mtime_ns == time for path, time in zip(files, times, strict=True)] == [False, *[True] * 3]
+    other = config.model_copy(update={"training": config.training.model_copy(update={"lr": 0.5})})
+    assert run(other, said.append, folder=tmp_path) != first and len(list(tmp_path.glob("*.json"))) == 8
+
+
 @pytest.mark.slow
 def test_workers_change_no_figure():
     config = small(**{"experiment.hinters": "[none,heuristic]"})
