@@ -58,7 +58,7 @@ def command() -> None:
 
 @command.command(RUN, cls=Command, interrupted="nothing is added to the results file")
 @click.argument("who", required=False)
-@click.option("--against", multiple=True, metavar="ROSTER|OCCUPANT", help="train, dev or test; or occupants, one each")
+@click.option("--against", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of WHO: a league's folder")
 @click.option("--member", metavar="NAME", help="with --run: whom of it, a snapshot too (its main member)")
 @click.option("--name", "--arm", metavar="TEXT", help="in the leaderboard (WHO)")
@@ -67,7 +67,9 @@ def command() -> None:
 @click.option("--declare", metavar="TEXT", help="whom it met, where nobody wrote that down; shown with the result")
 @click.option("--beyond", is_flag=True, help="pools and counts that the rosters' game does not have")
 @click.option("--sample", type=whole(2, MOST), metavar="N", help="N scenarios only, for whoever costs to ask")
-@click.option("--replicates", type=whole(2, 1000), default=REPLICATES, help=f"where chance is left ({REPLICATES})")
+@click.option(
+    "--replicates", type=whole(2, 1000), default=REPLICATES, metavar="N", help=f"where chance is left ({REPLICATES})"
+)
 @click.option("--workers", type=whole(1, 64), default=1, metavar="N", help="processes (1)")
 @click.option("--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"to add the line to ({DEFAULT})")
 @click.pass_context

@@ -27,7 +27,9 @@ from partners.rosters.draw import SEED as PUBLISHED
 from partners.rosters.plain import plain_name
 
 FORMATS = ("text", "markdown", "csv")
-file_option = click.option("--file", "path", type=FILE, default=SHIPPED, metavar="FILE", help="other rosters")
+file_option = click.option(
+    "--file", "path", type=FILE, default=SHIPPED, metavar="FILE", help="of rosters (the package's)"
+)
 
 
 @click.group(cls=Group, help=__doc__)
@@ -89,7 +91,7 @@ def check(members: tuple[str, ...], roster_name: str, path: Path) -> None:
 
 
 @command.command("draw", cls=Command)
-@click.option("--seed", type=SEED, default=PUBLISHED, help=f"of the draw ({PUBLISHED}, the published one)")
+@click.option("--seed", type=SEED, default=PUBLISHED, metavar="N", help=f"of the draw; the published one ({PUBLISHED})")
 @click.option("--out", type=WritableFile(), default=SHIPPED, metavar="FILE", help="where to write them (the package)")
 def draw_command(seed: int, out: Path) -> None:
     """Draw the rosters from the families of partners, and write them with the record of who was refused and why.

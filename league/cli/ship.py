@@ -56,8 +56,8 @@ def expert(run: Path, out: Path) -> None:
     "--effort",
     type=click.IntRange(min=1),
     default=EFFORT,
-    show_default=True,
-    help="beliefs that are looked at for one turn and pool; beyond that an upper bound is stored",
+    metavar="N",
+    help=f"beliefs that are looked at for one turn and pool; beyond that an upper bound is stored ({EFFORT:,})",
 )
 @click.option("--out", type=FILE, default=REFERENCES, metavar="FILE", help="the file to add to (the package's)")
 def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool, effort: int, out: Path) -> None:

@@ -166,7 +166,7 @@ def parameters() -> Iterator[tuple[tuple[str, ...], click.Option]]:
 
 def test_options_are_described_in_one_way():
     kinds = {"FILE", "FOLDER", "RUN", "[RUN]", "OCCUPANT", "OCCUPANT OCCUPANT", "NAME", "N", "N...", "P", "S", "X"}
-    kinds |= {"KEY=VALUE", "ADDRESS"}
+    kinds |= {"KEY=VALUE", "ADDRESS", "TEXT", "ARM"}
     said: dict[str, set[str | None]] = {}
     for names, option in parameters():
         where = (names, option.opts)
