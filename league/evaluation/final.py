@@ -3,12 +3,14 @@
 Each is measured beside what could be had from the same partner on the same scenarios
 (:mod:`league.evaluation.proximity`), in self-play, and by what others can take from it. The reference is a property of
 the partner alone: the exact best response to it, or an upper bound that no policy exceeds; the mains, their snapshots
-and exploiters are never one. Where neither is known there is no share. The best that is known is another column: what
-a scripted partner, or a response by the partner's odds, earns in the same games.
+and exploiters are never one. Where neither is known there is no share. The best that is known is another column. Both
+are read where they are stored; otherwise they are computed where that is quick (:data:`AFFORDABLE`), and the best
+known is then what a scripted partner, or a response by the partner's odds, earns in the same games.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -19,7 +21,8 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.scenarios.views import parts
 from dond_marl.seats import Doubles, Partner, costs_to_ask
-from dond_marl.yardsticks.best_response import OutOfReach
+from dond_marl.yardsticks.adaptive import has_minds
+from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
 from dond_marl.yardsticks.values import Exploitability, self_play_values
 from league.evaluation.best_reply import best_reply, reply_value
@@ -29,10 +32,14 @@ from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.settings.rosters import zoo
 from league.standings.ratings import Rated
-from league.standings.references import PRIOR, Side, reference_of
+from league.standings.references import PRIOR, Reference, Side, reference_of, stored_references
+from partners.provenance import identity
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
-BY_ODDS = "response by its odds"
+BY_ODDS, ON_FILE = "response by its odds", "stored response"
+AFFORDABLE = (
+    5.0  # seconds of one core: a response that follows a partner's memory is not looked for where it takes more
+)
 Games = tuple[Outcomes, Outcomes]  # of one player in each seat
 
 
@@ -44,7 +51,10 @@ class Mark(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The most that somebody was seen to earn against a partner in one seat, who did not learn in this league."""
+    """The most that somebody was seen to earn against a partner in one seat, who did not learn in this league.
+
+    A stored one's points are its means over the games of each part of the scenarios.
+    """
 
     who: str
     points: float  # of ten, mean
@@ -129,9 +139,7 @@ def final_evaluation(
         tell(f"the best that can be done against {opponent}")
         try:
             games = _met(terms, opponent, partner, mains, notes)
-            marks = _marks(terms, opponent, partner, named.get(opponent))
-            exact = all(mark.kind == EXACT for mark in marks)
-            known = None if exact else _known(terms, opponent, partner)
+            marks, known = _could_be_had(terms, opponent, partner, named.get(opponent), notes, tell)
         except PlayError as error:
             notes.append(f"{opponent} is left out: {error}")
             continue
@@ -169,34 +177,80 @@ def _met(
     return known
 
 
-def _marks(terms: Terms, opponent: str, partner: Partner, spec: Spec | None) -> tuple[Mark, Mark]:
-    """What could be had from a partner in each seat: as it is stored, otherwise computed where that is quick."""
-    stored = _stored(terms, spec)
-    if stored is not None:
-        return stored
+def _could_be_had(
+    terms: Terms,
+    opponent: str,
+    partner: Partner,
+    spec: Spec | None,
+    notes: list[str],
+    tell: Callable[[str], None],
+) -> tuple[tuple[Mark, Mark], tuple[Known, Known] | None]:
+    """What could be had from a partner in each seat and, beside what is not exact, the best that is known.
+
+    Read where it is stored. Otherwise one response is computed and played, for both, or none where that takes long.
+    """
+    found = _stored(terms, spec)
+    if found is not None:
+        first, second = (_of_side(terms, seat, side) for seat, side in enumerate(found.seats))
+        if found.exact:
+            return (first, second), None
+        on_file = _on_file(terms, found)
+        return (first, second), _known(terms, opponent, partner, None) if on_file is None else on_file
+    response = None
+    if _affordable(partner, spec, terms.rules):
+        tell(f"a response to {opponent}: none is stored for these rules and scenarios")
+        response = _response(terms, opponent, partner)
+    else:
+        notes.append(
+            f"no reference is computed for {opponent}: to follow its memory takes minutes, and none is stored for it "
+            f"with these rules and scenarios (`dond ship references` stores those of lewis under the default rules)"
+        )
+    if response is not None and response[1]:
+        first, second = response[0]
+        return (Mark(EXACT, first.own), Mark(EXACT, second.own)), None
     nothing = Mark(NONE, np.full(terms.scenarios.size, np.nan))
+    return (nothing, nothing), _known(terms, opponent, partner, None if response is None else response[0])
+
+
+def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
+    """Whether a response is quick to find, by what the stored ones to its like took: no clock decides."""
+    if exact_by_answers(partner, rules) or not has_minds(partner, rules):
+        return True
+    who = "" if spec is None else identity(spec)
+    took = {
+        name: sum(math.inf if side is None else side.seconds for side in each.seats)
+        for name, each in stored_references().items()
+    }
+    kin = [seconds for name, seconds in took.items() if name.partition("(")[0] == who.partition("(")[0]]
+    return took.get(who, max(kin, default=math.inf)) * rules.max_turns / Rules().max_turns <= AFFORDABLE
+
+
+def _response(terms: Terms, opponent: str, partner: Partner) -> tuple[Games, bool] | None:
+    """The games of the best known response in each seat, and whether it is exact; ``None`` where there is none."""
     try:
         reply = best_reply(partner, terms.source, terms.rules, revealed=terms.revealed)
-        if not reply.exact:
-            return nothing, nothing
-        first, second = play_seats(terms, FOUND, reply.players, opponent, partner)
-        return Mark(EXACT, first.own), Mark(EXACT, second.own)
+        return play_seats(terms, FOUND, reply.players, opponent, partner), reply.exact
     except ValueError:  # it remembers, or its odds are not known
-        return nothing, nothing
+        return None
     except PlayError as error:
         if not isinstance(error.cause, OutOfReach):
             raise
-        return nothing, nothing
-
-
-def _stored(terms: Terms, spec: Spec | None) -> tuple[Mark, Mark] | None:
-    """The stored references, where the rules and the scenarios are those that they are for."""
-    ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
-    found = reference_of(spec) if ordinary and spec is not None else None
-    if found is None:
         return None
-    first, second = (_of_side(terms, seat, side) for seat, side in enumerate(found.seats))
-    return first, second
+
+
+def _stored(terms: Terms, spec: Spec | None) -> Reference | None:
+    """The stored reference, where the rules and the scenarios are those that it is for."""
+    ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
+    return reference_of(spec) if ordinary and spec is not None else None
+
+
+def _on_file(terms: Terms, found: Reference) -> tuple[Known, Known] | None:
+    """What the stored responses earn: in each game their mean over the games of its part."""
+    first, second = found.seats
+    if first is None or second is None:
+        return None
+    lows = (float(np.array(side.low_in)[parts(terms.scenarios, n)].mean()) for n, side in enumerate((first, second)))
+    return Known(ON_FILE, next(lows)), Known(ON_FILE, next(lows))
 
 
 def _of_side(terms: Terms, seat: int, side: Side | None) -> Mark:
@@ -207,17 +261,9 @@ def _of_side(terms: Terms, seat: int, side: Side | None) -> Mark:
     return Mark(EXACT if side.exact else BOUND, np.array(side.high_in)[parts(terms.scenarios, seat)])
 
 
-def _known(terms: Terms, opponent: str, partner: Partner) -> tuple[Known, Known]:
-    """Who earns most against a partner in each seat: the scripted zoo, and a response by its odds if they are known."""
-    tried: dict[str, Games] = {}
-    try:
-        reply = best_reply(partner, terms.source, terms.rules, revealed=terms.revealed)
-        tried[BY_ODDS] = play_seats(terms, FOUND, reply.players, opponent, partner)
-    except ValueError:  # it remembers, or its odds are not known
-        pass
-    except PlayError as error:
-        if not isinstance(error.cause, OutOfReach):
-            raise
+def _known(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None) -> tuple[Known, Known]:
+    """Who earns most against a partner in each seat: the scripted zoo, and a response by its odds if there is one."""
+    tried: dict[str, Games] = {} if by_odds is None else {BY_ODDS: by_odds}
     for name in zoo():
         try:
             player = seat_occupant(name)

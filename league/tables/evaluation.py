@@ -62,10 +62,11 @@ def _notes(document: Mapping[str, Any]) -> tuple[str, ...]:
         *(f"{note[0].upper()}{note[1:]}." for note in document["notes"]),
         "The reference is what could be had from the same partner in the same seat: its exact best response, or (at "
         "most) an upper bound that no policy exceeds, of which a share is at most the true one; no member of this "
-        "league is a reference. Best known: the most that a scripted partner, or a response by the partner's odds, "
-        "earns in the same games. The worst tenth is of the partners, at least one. Gain: an exploiter's points less "
-        "what the member gets against itself in that seat; drop: what the member gets from its held-out opponents less "
-        "what the exploiter leaves it.",
+        "league is a reference. Best known: what the response earns that is stored beside the bound or, without a "
+        "bound, the most that a scripted partner or a response by the partner's odds earns in the same games. The "
+        "worst tenth is of the partners, at least one. Gain: an exploiter's points less what the member gets against "
+        "itself in that seat; drop: what the member gets from its held-out opponents less what the exploiter leaves "
+        "it.",
         f"Intervals are {document['confidence']:.0%}, over scenarios; n counts games (against itself and for people: "
         f"sides of games). Points of reference say what the same scenarios would pay at the split of that name.",
     )

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from dond_marl.game import Act, Rules, Scenario
+from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from league.display.evaluation import print_final
@@ -148,6 +149,61 @@ def test_stored_references_hold_where_the_rules_are_theirs():
         assert met.known is None or met.known[seat].points <= side.over(seat, (1, 2))[1] + 0.05  # chance in the games
     played = final_evaluation({"main": "linear"}, {"a": boulware}, source, Rules(9), exploitability=False, sample=50)
     assert [mark.kind for mark in played.members[0].meetings[0].marks] == [EXACT, EXACT]  # computed for these rules
+
+
+class Counted:
+    """Somebody who counts how often it is asked, and is otherwise who it was."""
+
+    def __init__(self, who):
+        self.who, self.asked = seat_occupant(who), 0
+
+    def __getattr__(self, name):
+        return getattr(self.who, name)
+
+    def act(self, turns):
+        self.asked += 1
+        return self.who.act(turns)
+
+
+def computed_against(opponents, rules):
+    """Somebody meets them on 20 scenarios: what came out, how often they were asked, and the responses looked for."""
+    partners, told = {name: Counted(name) for name in opponents}, []
+    found = final_evaluation(
+        {"main": "linear"},
+        partners,
+        open_source("lewis", split="test"),
+        rules,
+        specs={name: name for name in opponents},
+        sample=20,
+        exploitability=False,
+        tell=told.append,
+    )
+    responses = [line for line in told if line.startswith("a response to")]
+    return found, sum(each.asked for each in partners.values()), responses
+
+
+def test_no_response_is_computed_where_references_are_stored():
+    found, asked, responses = computed_against(roster(DEV), Rules())
+    assert responses == [] and found.notes == ()
+    # Asked once a turn at most in the games with the member, in two seats: for nothing else.
+    assert asked <= 2 * Rules().max_turns * len(roster(DEV))
+    of_dev = {met.opponent: met for met in found.members[0].meetings}
+    for name, met in of_dev.items():
+        reference = reference_of(name)
+        assert (met.known is None) == reference.exact
+        for seat, side in enumerate(reference.seats):
+            assert met.marks[seat].kind == (EXACT if side.exact else BOUND)
+            assert met.known is None or min(side.low_in) <= met.known[seat].points <= met.marks[seat].points.mean()
+
+
+def test_under_other_rules_one_response_is_computed_for_each_whose_like_was_quick():
+    quick, gambles, slow = "boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)", "hybrid(middle=0.9)"
+    found, asked, responses = computed_against((quick, gambles, slow), Rules(8))
+    assert len(responses) == 2 and not any("hybrid" in line for line in responses)
+    assert asked > 2 * 8 * 3  # a response is found by asking
+    kinds = [[mark.kind for mark in met.marks] for met in found.members[0].meetings]
+    assert kinds == [[EXACT, EXACT], [NONE, NONE], [NONE, NONE]]
+    assert len(found.notes) == 1 and "hybrid(middle=0.9)" in found.notes[0] and "ship references" in found.notes[0]
 
 
 def test_who_breaks_down_is_noted_and_left_out():
