@@ -16,6 +16,20 @@ from partners.rosters import ROSTERS
 from scripts.results.files import document, lines, there
 
 REFERENCE = {"baselines.jsonl": "pool_ppo", "selection.jsonl": "by_points"}  # the arm that others are compared with
+ARMS = {  # what the arms of the comparisons, and who else has a name of its own, are
+    "pool_ppo": "plain PPO on the train roster",
+    "self_play": "naive self-play",
+    "expert_recipe": "the shipped expert's recipe",
+    "league": "the default league",
+    "best_fixed": "the best member of the train roster",
+    "random": "chance",
+    "heuristic": "the default partner",
+    "expert": "the shipped expert",
+    "ppo_fast": "`configs/ppo_fast.yaml`, 1M decisions, against the partner that it learned from",
+    "by_points": "a small league, selection by points",
+    "by_wins": "the same, selection by wins",
+    "paid_for_more": "the same, learners paid for having more than the other side",
+}
 EVERY_ROSTER = ("expert.jsonl",)  # of other files the test roster alone, if it was met
 SPEED = ("batched engine, uniform-legal", "AEC env()", "PPO training")  # rows of the benchmark in the short table
 
@@ -45,7 +59,7 @@ def of_bench(name: str, folder: Path) -> Iterator[Row]:
         for arm, line in zip(arms, main.rows, strict=True):
             yield Row(
                 _named(arm),
-                _points(dict(zip(main.heads, line.cells, strict=True))),
+                _points(dict(zip(main.heads, line.cells, strict=True)), benchmark["partners"]),
                 over(benchmark, arm, _seeds(arm)),
                 name,
             )
@@ -63,16 +77,16 @@ def _differences(name: str, benchmark: Mapping[str, Any], arms: list[Arm]) -> It
 
 
 def _named(arm: Arm) -> str:
-    return arm.name if " " in arm.name else f"`{arm.name}`"
+    return f"{ARMS[arm.name]} (`{arm.name}`)" if arm.name in ARMS else arm.name
 
 
-def _points(cells: Mapping[str, Cell]) -> str:
+def _points(cells: Mapping[str, Cell], partners: int) -> str:
     """Points, shares and the worst tenth of the partners, as far as they are known."""
     parts = [f"{_figure(cells['points'])} points of ten"]
     if "share of reference" in cells:
         exact = f" ({_figure(cells['of exact ones'])} where it is exact)" if "of exact ones" in cells else ""
         parts.append(f"{_figure(cells['share of reference'])} of the reference{exact}")
-    if "worst tenth" in cells:
+    if "worst tenth" in cells and partners > 1:
         parts.append(f"worst tenth of the partners {_figure(cells['worst tenth'])}")
     return "; ".join(parts)
 
@@ -83,7 +97,10 @@ def _figure(cell: Cell) -> str:
 
 
 def _seeds(arm: Arm) -> str:
-    return _number(len(arm.rows)) if arm.rows[0]["submission"]["learned"] else "nothing learned"
+    own = arm.rows[0]["submission"]
+    if not own["learned"]:
+        return "nothing learned"
+    return _number(len(arm.rows)) + (f" of {number(own['acts'])} acts" if own["acts"] else "")
 
 
 def _number(seeds: int) -> str:
@@ -139,10 +156,13 @@ def of_humanlike(name: str, folder: Path) -> Iterator[Row]:
     found = document(name, folder)
     on, most = found["measured_on"], found["measured_on"]["majority"]
     for row in found["table"]:
-        figure = f"{estimate(row['greedy'], 'points')} points of ten; {share(row['replies'])} of replies as people"
+        figure = (
+            f"{estimate(row['greedy'], 'points')} points of ten; {share(row['replies'])} of people's replies foreseen"
+        )
         seeds = f"{row['seeds']} seeds" if row["seeds"] else "1 policy"
         where = f"{seeds}; {found['against']}; {on['replies']:,} replies of people who never refuse"
-        yield Row(row["name"], f"{figure} (always {on['most_said']}: {share(most['replies'])})", where, name)
+        what = "taught by people (supervised)" if row["name"] == "people" else row["name"]
+        yield Row(what, f"{figure} (always {on['most_said']}: {share(most['replies'])})", where, name)
 
 
 def of_speed(name: str, folder: Path) -> Iterator[Row]:
@@ -150,7 +170,7 @@ def of_speed(name: str, folder: Path) -> Iterator[Row]:
     for row in document(name, folder)["rows"]:
         if row["what"] in SPEED and row["theirs"] is not None:
             threads = f"{row['threads']} thread{'s' * (row['threads'] > 1)}"
-            yield Row(row["what"], rate_of(row), f"{threads}; {row['workload']}", name)
+            yield Row(row["what"], rate_of(row), f"{threads}; {row['workload'].split(';')[0]}", name)
 
 
 def rate_of(row: Mapping[str, Any]) -> str:

@@ -127,7 +127,7 @@ def humanlike_table(folder: Path) -> str:
     note = (
         f"n = {on['positions']:,} acts of people, {on['replies']:,} of them replies; {on['refusals']:,} more in which "
         "somebody refuses or was just refused are left out, for DISAGREE ends this game: likeness to people who never "
-        "refuse."
+        "refuse. Intervals are over seeds, where there are several, else over scenarios."
     )
     return "\n".join([*_table(heads, rows), "", note])
 
