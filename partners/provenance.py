@@ -6,7 +6,8 @@ of the roster *test* (:mod:`partners.rosters`) may be among them, else a score a
 
 What a network is called does not depend on where its file lies: it is named by the SHA-256 of its weights. A partner
 that follows a program has no past but that of the occupants inside it, as in ``mixture(of=[...])``. The factory of an
-occupant that learned says whom it met with :func:`tells`; of one that does not say, it is not known.
+occupant that learned says whom it met with :func:`tells`; of one that does not say, it is not known, and no more of any
+factory of another package, whatever the traits of its occupants.
 
 This module loads no PyTorch.
 """
@@ -28,6 +29,7 @@ from partners.network.saved import EXPERT, expert_path
 from partners.rosters import ROSTERS, TEST, TRAIN, roster
 from partners.rosters.plain import as_default
 
+OWN_PACKAGES = ("dond_marl", "partners", "league")
 NETWORKS = ("checkpoint", "expert")
 SCENARIOS = "scenarios of "  # how the identity of a source begins whose scenarios hold views that are held out
 TELLS = "provenance"  # the attribute of a factory that says whom its occupants met
@@ -113,7 +115,8 @@ def known(spec: Spec) -> Known:
             written[name] = [part.identity for part in inside] if _are_several(value) else inside[0].identity
         elif isinstance(value, WRITTEN) and name not in WITHOUT_EFFECT:
             written[name] = _file(value) if name == "path" else as_default(value, default)
-    return Known(spec_name({"kind": kind, **written}), NOBODY.meets(parts) if parts else _of_program(spec))
+    own = NOT_KNOWN if _is_foreign(factory) else NOBODY if parts else _of_program(spec)
+    return Known(spec_name({"kind": kind, **written}), own.meets(parts))
 
 
 def without_files(spec: Spec) -> Known:
@@ -154,9 +157,17 @@ def refuse_judged(past: Ancestry, who: str, declared: str | None = None, test: I
     if declared is None:
         raise ProvenanceError(
             f"nobody wrote down whom these met: {'; '.join(paths[:3])}. Train anew, so that the checkpoint notes it, "
-            "or declare whom it met: the row of the result will show your words"
+            "or declare whom it met (dond bench --declare): the row of the result will show your words"
         )
     return f"declared: {declared} (not written down for {'; '.join(paths)})"
+
+
+def refuse_judged_by(opponents: Iterable[Spec], past: Ancestry, who: str, declared: str | None = None) -> str | None:
+    """:func:`refuse_judged` where one of ``opponents`` is of the roster test, or leads to it; else ``None``.
+
+    However they are written, and within a mixture too. Raises what :func:`refuse_judged` and :func:`known` raise.
+    """
+    return refuse_judged(past, who, declared) if of_test_in(NOBODY.meets(map(known, opponents))) else None
 
 
 def of_test_in(past: Ancestry, test: Iterable[Spec] | None = None) -> list[str]:
@@ -165,6 +176,25 @@ def of_test_in(past: Ancestry, test: Iterable[Spec] | None = None) -> list[str]:
         return []
     members = {_key(identity(spec)) for spec in (roster(TEST) if test is None else test)}
     return [each for each in past.met if _key(each) in members] if members else []
+
+
+def programs(spec: Spec) -> frozenset[str]:
+    """By which programs an occupant plays: its own, and those of all inside it, as in ``trembling(of=linear)``.
+
+    Classes that differ in defaults alone are one program, as ``linear`` and ``boulware``. No weights are read, and an
+    occupant that is not installed here is its own kind of program. Raises
+    :class:`dond_marl.occupants.OccupantNameError` for what is no spec.
+    """
+    kind, given = parse_spec(spec)
+    factory = catalogue().get(kind)
+    if factory is None or kind in NETWORKS or hasattr(factory, TELLS):
+        return frozenset({kind})
+    found = {_program(factory) if isinstance(factory, type) else kind}
+    for name, parameter in inspect.signature(factory).parameters.items():
+        value = given.get(name, parameter.default)
+        if _takes_occupants(parameter) and value is not None and value is not parameter.empty:
+            found |= {program for part in _occupants(value) for program in programs(part)}
+    return frozenset(found)
 
 
 def label(identity: str) -> str:
@@ -220,6 +250,11 @@ def _of_program(spec: Spec) -> Ancestry:
     return NOT_KNOWN if traits.learned or traits.remote else NOBODY
 
 
+def _is_foreign(factory: object) -> bool:
+    """Whether a factory is of another package than this project's, whose occupants may have learned from anybody."""
+    return str(getattr(factory, "__module__", "")).partition(".")[0] not in OWN_PACKAGES
+
+
 def _reads_weights(spec: Spec) -> bool:
     """Whether a spec, or one inside it, names weights or a model, which lie in files."""
     kind, given = parse_spec(spec)
@@ -266,15 +301,18 @@ def _key(identity: str) -> str:
     if "sha256" in parameters:
         return f"{kind} {parameters['sha256']}"
     factory = catalogue().get(kind)
-    if not isinstance(factory, type):
-        return identity
+    return f"{_program(factory)} {sorted(parameters.items())}" if isinstance(factory, type) else identity
+
+
+def _program(factory: type) -> str:
+    """The class whose program a partner plays by: a subclass that changes defaults alone plays by its parent's."""
     program = factory
     for parent in factory.__mro__[1:-1]:
         own = {name for name in vars(program) if not name.startswith("__")} - getattr(program, FIELDS, {}).keys()
         if own or not hasattr(parent, "act"):
             break
         program = parent
-    return f"{program.__module__}.{program.__qualname__} {sorted(parameters.items())}"
+    return f"{program.__module__}.{program.__qualname__}"
 
 
 def _shipped() -> str | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from dond_marl.occupants import parse_spec
 from dond_marl.yardsticks.metrics import Estimate
+from league.bench.families import is_of_train
 from league.bench.figures import MEASURES, Cell, Figures, in_order, worst_weights
 from league.bench.protocol import Field
 from league.bench.results import Row
 from league.evaluation.matches import MEMBER, Repeated
 from league.tasks.answers import Answers
-from partners.rosters import TRAIN, roster
 
 DIGITS = 6  # of a figure in a line
 
@@ -22,9 +21,7 @@ def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
     played = in_order(games, field)
     figures, cells, head = Figures(played), played.cells, field.headline
     points = {cell: figures.mean("points", [cell], head).mean for cell in cells}
-    kinds = {parse_spec(member)[0] for member in roster(TRAIN)}
-    families = [parse_spec(name)[0] for name in played.partners]
-    known = [cell for cell in cells if families[cell[0]] in kinds]
+    known = [cell for cell in cells if is_of_train(played.partners[cell[0]])]
     unknown = [cell for cell in cells if cell not in known]
     worst = min(cells, key=lambda cell: points[cell])
     return {

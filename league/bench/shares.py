@@ -1,7 +1,7 @@
-"""Shares of what could have been had, from a line's cells and the references that the package holds now.
+"""What a leaderboard takes anew from a line's cells: shares of what could have been had, and points by family.
 
-A line keeps the shares of the day it was measured; a leaderboard takes them anew, so that all of its lines are measured
-by the same references.
+A line keeps what it said on the day it was measured; a leaderboard takes the references that the package holds now, and
+the families that it knows now (:mod:`league.bench.families`), so that all of its lines are measured by the same.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from dond_marl.occupants import parse_spec
 from dond_marl.yardsticks.metrics import Estimate
+from league.bench.families import is_of_train
 from league.bench.figures import worst_weights
 from league.bench.line import number_of, plain
 from league.bench.references import References, references_to
 from league.bench.results import Row
-from partners.rosters import TRAIN, roster
 
 
 def with_shares(row: Row) -> Row:
@@ -33,6 +32,28 @@ def with_shares(row: Row) -> Row:
         return row
     cells = [_referenced(cell, references.get(cell["partner"])) for cell in row["cells"]]
     return {**row, "cells": cells, "figures": {**row["figures"], **_figures(cells, benchmark["headline"])}}
+
+
+def with_families(row: Row) -> Row:
+    """The line with its points against partners whose family is in train, and against the others, from its cells.
+
+    On a sample of scenarios, which its cells have in common, an interval is at least as wide as that of the games.
+    """
+    benchmark, groups = row["benchmark"], {}
+    for name, wanted in (("points_families_of_train", True), ("points_other_families", False)):
+        cells = [cell for cell in row["cells"] if is_of_train(cell["partner"]) is wanted]
+        groups[name] = _points(cells, benchmark["headline"], alone=benchmark["every_scenario"])
+    return {**row, "figures": {**row["figures"], **groups}}
+
+
+def _points(cells: Sequence[Row], head: str, *, alone: bool) -> Row | None:
+    """The mean over cells of points of ten; ``alone``: the noise of one cell is not that of another."""
+    if not cells or any(cell["points"][head] is None for cell in cells):
+        return None
+    mean = sum(cell["points"][head] for cell in cells) / len(cells)
+    margins = [cell["margin"].get(head, 0.0) / len(cells) for cell in cells]
+    margin = math.sqrt(sum(each**2 for each in margins)) if alone else sum(margins)
+    return plain(Estimate(mean, len(cells), mean - margin, mean + margin))
 
 
 @lru_cache(maxsize=16)
@@ -51,13 +72,12 @@ def _referenced(cell: Row, own: References | None) -> Row:
 
 def _figures(cells: Sequence[Row], head: str) -> Row:
     """Means over cells of points over reference: all cells that have one, the exact ones alone, the worst."""
-    kinds = {parse_spec(member)[0] for member in roster(TRAIN)}
 
     def mean(fits: Callable[[Row], bool] = lambda _: True, name: str = head) -> Row | None:
         return plain(_mean([cell for cell in cells if _mark(cell, name) and fits(cell)], name))
 
     def of_train(cell: Row) -> bool:
-        return parse_spec(cell["partner"])[0] in kinds
+        return is_of_train(cell["partner"])
 
     some = [cell for cell in cells if _mark(cell, head)]
     worst = min(some, key=lambda cell: _share(cell, head), default=None)

@@ -18,7 +18,7 @@ from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import Estimate
 from league.bench import statistics
 from league.bench.results import Row
-from league.bench.shares import with_shares
+from league.bench.shares import with_families, with_shares
 from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, in_columns, plain
 from league.tables.blocks import Row as Line
 from partners.rosters import ROSTERS
@@ -79,7 +79,7 @@ def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm
 
 def leaderboard(rows: Sequence[Row], over: str | None = None) -> Report:
     """All sections; ``over``: the arm that the others are compared with, where a section has it."""
-    groups = arms_by_protocol([with_shares(row) for row in rows])
+    groups = arms_by_protocol([with_families(with_shares(row)) for row in rows])
     sections = [
         section_of(benchmark, arms, over)._replace(key=f"bench-{number}")
         for number, (benchmark, arms) in enumerate(groups, start=1)

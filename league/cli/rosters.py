@@ -19,6 +19,7 @@ from rich.table import Table
 
 from dond_marl.occupants import check_spec
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say
+from partners.provenance import programs
 from partners.rosters import FILE as SHIPPED
 from partners.rosters import ROSTERS, TEST, stored, written
 from partners.rosters.admission import as_csv, as_markdown, beside, from_csv
@@ -52,7 +53,7 @@ def list_command(names: tuple[str, ...], form: str, path: Path) -> None:
     rows = [row for row in from_csv(beside(path).read_text(encoding="utf-8")) if row.roster in shown]
     taken = [row for row in rows if not row.reason]
     if form != "text":
-        click.echo(as_csv(taken) if form == "csv" else as_markdown(taken), nl=False)
+        click.echo(as_csv(taken) if form == "csv" else as_markdown(taken, programs), nl=False)
         return
     console = console_for_people()
     for name in (name for name in ROSTERS if name in shown):

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import parse_spec
 from partners.rosters.draw import Considered
 from partners.rosters.stored import FILE, ROSTERS, TRAIN
 
@@ -45,16 +44,19 @@ def beside(path: Path = FILE) -> Path:
     return path.with_name("admission.csv") if path.name == FILE.name else path.with_suffix(".csv")
 
 
-def as_markdown(rows: Iterable[Considered]) -> str:
-    """Those who were taken as a table of each roster: the member, its family, and whom of train it is most like."""
+def as_markdown(rows: Iterable[Considered], families: Callable[[str], frozenset[str]]) -> str:
+    """Those who were taken as a table of each roster: whether train has a member's family, and whom it is most like.
+
+    ``families``: those of a member, by program, such as :func:`partners.provenance.programs`.
+    """
     taken = [row for row in rows if not row.reason]
-    known = {parse_spec(row.member)[0] for row in taken if row.roster == TRAIN}
+    known = {program for row in taken if row.roster == TRAIN for program in families(row.member)}
     parts = []
     for roster in ROSTERS:
         lines = ["| member | family met in train | most like, of train | same decision |", "|---|---|---|---|"]
         for row in taken:
             if row.roster == roster:
-                family = "yes" if parse_spec(row.member)[0] in known else "no"
+                family = "yes" if families(row.member) & known else "no"
                 who, share = row.nearest_train
                 lines.append(f"| `{row.member}` | {family} | `{who}` | {share:.1%} |")
         parts.append(f"### {roster.capitalize()}\n\n" + "\n".join(lines) + "\n")

@@ -26,6 +26,7 @@ from partners.provenance import (
     known,
     label,
     people,
+    programs,
     refuse_judged,
     refuse_past,
     refuse_test,
@@ -209,3 +210,18 @@ def test_no_network_is_built_and_pytorch_is_not_loaded():
     code = "import sys; from partners.provenance import identity; print(identity('expert'), 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=HERE)
     assert done.stdout.split() == [*identity("expert").split(), "False"]
+
+
+def test_programs_are_those_of_the_classes_and_of_everybody_inside():
+    (time_based,), (prosocial,) = programs("linear"), programs("prosocial")
+    for name in ("boulware(floor=0.6)", "conceder(exponent=0.1, floor=0.6)", "linear(floor=0.35)"):
+        assert programs(name) == {time_based}
+    assert programs("trembling(of=linear, rate=0.2)") == {time_based, *programs("trembling(of=prosocial)")} - {
+        prosocial
+    }
+    nested = {"kind": "mixture", "of": ["trembling(of=boulware)", {"kind": "best_response", "to": "prosocial"}]}
+    assert {time_based, prosocial} < programs(nested) and programs("tough").isdisjoint(programs(nested))
+    assert programs("mixture(of=zoo)") > {program for name in roster(TRAIN) for program in programs(name)}
+    assert programs("trembling") > programs("heuristic")  # who is inside by default
+    assert programs("not_installed_here(of=linear)") == {"not_installed_here"}
+    assert programs("checkpoint(path='nowhere.json')") == {"checkpoint"}

@@ -12,6 +12,7 @@ from dond_marl.errors import InputError
 from league.bench import statistics
 from league.bench.results import append, read, sealed
 from league.bench.run import against, measure
+from league.bench.shares import with_families
 from league.bench.submission import of_spec
 from league.bench.table import arms_by_protocol, in_short, leaderboard, scores_of
 from league.cli.bench import BEGIN, END, renewed
@@ -66,6 +67,49 @@ def test_notes_say_how_often_games_were_played_and_where_intervals_come_from(row
 def test_every_section_of_a_leaderboard_has_a_key_of_its_own_without_spaces(rows):
     keys = [section.key for section in leaderboard(rows).sections]
     assert len(set(keys)) == len(keys) == 2 and not any(" " in key for key in keys)
+
+
+@pytest.fixture(scope="module")
+def by_family() -> list[dict]:
+    """The same submission on all scenarios and on a sample of them, against a family of train and another one."""
+    opponents = against(["boulware", "nash_seeker", "trembling(of=linear, rate=0.2)"])
+    return [measure(of_spec("nice"), opponents, replicates=2), measure(of_spec("nice"), opponents, sample=200)]
+
+
+def test_a_family_of_train_is_one_by_its_program_and_inside_too(by_family):
+    for row in by_family:
+        head, points, shares = row["benchmark"]["headline"], {}, {}
+        for cell in row["cells"]:
+            points.setdefault(cell["partner"], []).append(cell["points"][head])
+            if mark := (cell.get("reference") or {}).get(head):
+                shares.setdefault(cell["partner"], []).append(cell["points"][head] / mark)
+        for what, found in (("points", points), ("share", shares)):
+            other = found.pop("nash_seeker", None)
+            assert what == "share" or len(found) == 2
+            for figure, mean in (
+                ("families_of_train", [each for own in found.values() for each in own]),
+                ("other_families", other),
+            ):
+                if mean:
+                    assert row["figures"][f"{what}_{figure}"]["value"] == pytest.approx(np.mean(mean), abs=1e-5)
+
+
+def test_a_line_with_other_families_has_its_points_by_family_taken_anew(by_family):
+    for row in by_family:
+        names = ("points_families_of_train", "points_other_families")
+        first, second = (row["figures"][name] for name in names)
+        old = sealed({**row, "figures": {**row["figures"], names[0]: second, names[1]: first}})
+        anew = with_families(old)["figures"]
+        assert anew["points"] == row["figures"]["points"]
+        for name in names:
+            own, line = row["figures"][name], anew[name]
+            assert line["value"] == pytest.approx(own["value"], abs=1e-5) and own["low"] < own["high"]
+            if row["benchmark"]["every_scenario"]:
+                assert (line["low"], line["high"]) == pytest.approx((own["low"], own["high"]), abs=1e-5)
+            else:
+                assert line["low"] <= own["low"] + 1e-5 and own["high"] - 1e-5 <= line["high"]
+        shown = cells(leaderboard([old]).sections[0], 1, "nice")
+        assert shown["other families"].estimate.mean == pytest.approx(second["value"], abs=1e-5)
 
 
 def test_links_to_sections_of_a_leaderboard_in_markdown_are_as_github_writes_them(rows):

@@ -7,6 +7,7 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import parse_spec, seat_occupant
+from partners.provenance import programs
 from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, roster, stored
 from partners.rosters.admission import as_csv, as_markdown, beside, from_csv
 from partners.rosters.draw import ALONE, LIMIT, MET, SEED, SIZES, TRIES, TWIN, Compared, candidates, draw, roles_of
@@ -197,10 +198,25 @@ def test_the_record_is_read_back_as_it_was_written():
 
 def test_the_page_shows_the_table_of_the_record():
     page = (FILE.parents[2] / "docs" / "ROSTERS.md").read_text(encoding="utf-8")
-    assert as_markdown(RECORD) in page
+    assert as_markdown(RECORD, programs) in page
 
 
 def test_the_table_tells_whom_of_train_each_is_most_like():
-    text = as_markdown(RECORD)
+    text = as_markdown(RECORD, programs)
     assert text.count("\n| `") == sum(SIZES.values()) and text.count("###") == 3
     assert "| `heuristic` | yes |" in text
+
+
+@pytest.mark.parametrize(
+    ("member", "met"),
+    [
+        ("boulware(floor=0.6)", "yes"),  # linear under another name
+        ("conceder", "yes"),
+        ("trembling(of=linear, rate=0.2)", "yes"),  # linear is inside
+        ("trembling(of=prosocial, rate=0.3)", "yes"),
+        ("nash_seeker", "no"),
+        ("punisher", "no"),
+    ],
+)
+def test_a_family_is_met_in_train_by_its_program_whatever_its_name(member, met):
+    assert f"| `{member}` | {met} |" in as_markdown(RECORD, programs)
