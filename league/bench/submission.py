@@ -15,8 +15,8 @@ from league.ledger.export import past_of_blob
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
 from league.tasks.values import Place, Seated, seated
-from partners.ancestry import NOBODY, Known
-from partners.provenance import held_out_in, known, of_test_in, refuse_judged
+from partners.ancestry import Known
+from partners.provenance import held_out_in, known, of_test_in, refuse_judged_by
 
 NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
 LIST_FROM = "of"  # the parameter that holds a list of occupants
@@ -147,9 +147,8 @@ def provenance(submission: Submission, partners: Sequence[str]) -> Provenance:
     an ancestor of it, has met that roster, or where nobody wrote down whom it met and nothing is declared.
     """
     identity, past = submission.known
-    if of_test_in(NOBODY.meets(map(known, partners))):  # however they are written, and within a mixture too
-        met = refuse_judged(past, submission.name, submission.declared)
-    else:
+    met = refuse_judged_by(partners, past, submission.name, submission.declared)
+    if met is None:
         met = f"known: {len(past.met)} in its past" if not past.unknown else "not written down"
         met = met if submission.declared is None else f"{met}; declared: {submission.declared}"
     if seen := held_out_in(past):

@@ -49,6 +49,7 @@ from league.evaluation.of_run import evaluate_run
 from league.evaluation.probe import probe as probe_pair
 from league.ledger.run_directory import named_run
 from league.standings.as_csv import write_csv, write_json
+from partners.provenance import ancestry, identity, label, refuse_judged_by
 
 MOST = 1_000_000  # scenarios in one evaluation
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
@@ -134,6 +135,7 @@ def _pair(
     source = open_source(name, split=split or HELDOUT.get(name), data_dir=data_dir)
     for spec in (member, against):
         seat_occupant(spec)
+    refuse_judged_by([against], ancestry(member), label(identity(member)))
     console, human = console_for_people(), stored_human_line()
     try:
         with console.status("") as status:  # shown on a terminal only

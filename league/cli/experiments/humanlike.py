@@ -24,9 +24,10 @@ from league.display.training import TrainWatcher
 from league.experiments.humanlike import Base, HumanlikeError, Mean, base, check, means, rows
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
-from league.tasks.pasts import refuse_training
+from league.tasks.pasts import past_of_training, refuse_training
 from league.training.clone import plain
 from partners.network.checkpoint import CheckpointError
+from partners.provenance import refuse_judged_by
 from partners.rosters import DEV, roster
 
 HEADS = (
@@ -67,6 +68,7 @@ def command(
     pulls = pulls or (config.training.kl,)
     if any(not 0 < pull <= 1000 for pull in pulls):
         raise HumanlikeError(f"a pull is a number above 0, up to 1000: training.kl or --kl; got {[*pulls]}")
+    refuse_judged_by(against, past_of_training(config), "the learner")
     measured_on, opponents, numbers = base(config, data_dir), against or roster(DEV), range(1, seeds + 1)
     with TrainWatcher(console) as watcher:
         policies = list(rows(config, pulls, numbers, data_dir, watcher, opponents, say))

@@ -17,7 +17,7 @@ from dond_marl.yardsticks.metrics import points_of_ten
 from league.bench.protocol import ALL, HEADLINE, beyond_field
 from league.bench.results import sealed
 from league.bench.run import OWN, against, measure
-from league.bench.submission import greedy_spec, of_run, of_spec
+from league.bench.submission import greedy_spec, of_run, of_spec, provenance
 from league.evaluation.matches import UnreachedError
 from league.ledger.ledger import ReadLedger
 from league.standings.references import reference_of
@@ -188,6 +188,26 @@ def test_whose_meetings_nobody_wrote_down_must_declare_them(tmp_path):
             measure(submission, against([written]))
     row = measure(submission._replace(declared="nobody at all"), against([member]))
     assert row["submission"]["declared"] == "nobody at all" and "nobody at all" in row["submission"]["met"]
+
+
+STRANGER = """
+from partners.scripted.time_based import Linear
+
+class Stranger(Linear):
+    pass
+"""
+
+
+def test_of_a_partner_from_another_package_nobody_knows_whom_it_met(tmp_path, monkeypatch):
+    names = "stranger = stranger:Stranger\nalias = partners.scripted.time_based:Linear"
+    with on_the_path(install(tmp_path, "stranger", STRANGER, names), monkeypatch):
+        member = roster(TEST)[0]
+        assert known("stranger").past.unknown == ("",) and known("alias").past == NOBODY
+        with pytest.raises(ProvenanceError, match=r"nobody wrote down whom these met: stranger\..*--declare"):
+            provenance(of_spec("stranger"), [member])
+        declared = provenance(of_spec("stranger")._replace(declared="nobody"), [member])
+        assert declared.met.startswith("declared: nobody")
+        assert provenance(of_spec("stranger"), ["linear"]).met == "not written down"
 
 
 def test_partners_that_a_submission_has_met_are_counted(tmp_path):

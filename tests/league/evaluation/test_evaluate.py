@@ -40,6 +40,11 @@ from league.evaluation.evaluate import (
 )
 from league.evaluation.matches import PlayError, Terms, score
 from league.settings.rosters import zoo
+from partners.ancestry import NOBODY
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.provenance import known
+from partners.rosters import TEST, roster
 from tests.command import dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -381,3 +386,21 @@ def test_a_probe_of_who_remembers_gives_bounds(tmp_path):
     for low, high in found["exploitability"]:
         assert 0 <= low < high
     assert "a range is bounds: below:" in done.stdout
+
+
+def test_who_has_met_the_test_roster_is_not_judged_by_it(tmp_path, capsys):
+    member = roster(TEST)[0]
+    network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    pasts = {"leaked": NOBODY.meets([known(member)]).note(), "old": {}, "clean": NOBODY.note()}
+    for name, past in pasts.items():
+        save_checkpoint(tmp_path / f"{name}.json", tensors, {**describe(network), **past})
+
+    def tried(name: str, against: str) -> int:
+        spec = f"checkpoint(path={str(tmp_path / name)!r})".replace(name, f"{name}.json")
+        return dond("evaluate", "--member", spec, "--against", against, "--sample", 4)
+
+    assert [tried("leaked", member), tried("leaked", f"mixture(of=[{member!r}])"), tried("old", member)] == [2, 2, 2]
+    told = capsys.readouterr().err
+    assert told.count(f"{member}, which is in the roster test") == 2 and "nobody wrote down whom these met" in told
+    assert [tried("clean", member), tried("leaked", "linear"), tried("old", "linear")] == [0, 0, 0]

@@ -17,6 +17,7 @@ from league.settings.training import TrainConfig
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.saved import PEOPLE
+from partners.rosters import TEST, roster
 from tests.command import dond
 
 torch.set_num_threads(1)
@@ -128,6 +129,12 @@ def test_mistakes_are_told_in_a_line(settings, tmp_path, capsys):
     assert command("--config", settings, overrides=["training.init_from=none.json"]) == 2
     told = capsys.readouterr().err
     assert "no such data file" in told and "a pull is a number above 0" in told
+
+
+def test_who_starts_from_somebody_of_unknown_past_is_not_judged_by_the_test_roster(settings, tmp_path, capsys):
+    assert command("--config", settings, "--against", roster(TEST)[0], "--data-dir", tmp_path / "nothing") == 2
+    told = capsys.readouterr().err
+    assert "nobody wrote down whom these met: the learner <- checkpoint" in told and "no such data file" not in told
 
 
 def test_a_file_that_cannot_be_written_is_told_before_anything_is_trained(tmp_path, capsys):
