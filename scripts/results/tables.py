@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from league.settings.read import load_config
 from scripts.results.files import ROOT, document, lines, made_by, there
 from scripts.results.rows import REFERENCE, estimate, rate_of, share, short
 
+HEADING = re.compile(r"^(##+ )", re.MULTILINE)  # of a section that stands in one of the page's own
 NOTHING = "Not measured yet on today's scenarios and rosters."
 
 
@@ -43,7 +45,7 @@ def bench_table(name: str) -> Callable[[Path], str]:
         named = {row["submission"]["name"] for row in found}
         over = REFERENCE.get(name)
         report = leaderboard(found, over if over in named else None)
-        return "\n\n".join(section_text(section).replace("\n## ", "\n### ", 1) for section in report.sections)
+        return "\n\n".join(HEADING.sub(r"#\1", section_text(section)) for section in report.sections)
 
     return text
 
