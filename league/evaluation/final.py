@@ -206,8 +206,8 @@ def _could_be_had(
             f"with these rules and scenarios (`dond ship references` stores those of lewis under the default rules)"
         )
     if response is not None and response[1]:
-        first, second = response[0]
-        return (Mark(EXACT, first.own), Mark(EXACT, second.own)), None
+        games = response[0]
+        return (Mark(EXACT, games[0].own), Mark(EXACT, games[1].own)), None
     nothing = Mark(NONE, np.full(terms.scenarios.size, np.nan))
     return (nothing, nothing), _known(terms, opponent, partner, None if response is None else response[0])
 
