@@ -233,7 +233,7 @@ def test_it_keeps_what_every_partner_must_keep():
 
 def test_what_it_cannot_be_exact_about_it_says():
     with pytest.raises(OccupantNameError, match="without memory that knows its probabilities"):
-        seat_occupant("best_response(to=nash_seeker)")
+        seat_occupant("best_response(to=micro)")  # it remembers, and gambles
     with pytest.raises(OccupantNameError, match="hueristic"):
         seat_occupant("best_response(to=hueristic)")
     scenarios = open_source("uniform").draw(np.random.default_rng(0), 4)

@@ -196,8 +196,11 @@ def test_a_share_of_deals_is_a_ratio_over_scenarios_worked_by_hand():
     share = means_of(games).pareto
     assert (share.mean, share.n) == (0.5, 4)
     # Residuals, Pareto-optimal deals less half of the deals: 0, 1/2, -1/2, each over 4 deals; variance
-    # 3/2 (1/64 + 1/64) = 3/64; Student's 97.5 % quantile for 2 degrees of freedom is 4.3027.
-    assert share.margin == pytest.approx(4.3027 * math.sqrt(3 / 64), rel=1e-4)
+    # 3/2 (1/64 + 1/64) = 3/64, that of 16/3 independent deals; Student's 97.5 % quantile for 2 degrees of freedom is
+    # 4.3027, and Wilson's interval of a half with these is 4.3027 sqrt(3/64 + (4.3027 / (2 * 16/3))**2), divided by
+    # 1 + 4.3027**2 / (16/3).
+    width = 4.3027 * math.sqrt(3 / 64 + (4.3027 * 3 / 32) ** 2)
+    assert share.margin == pytest.approx(width / (1 + 4.3027**2 * 3 / 16), rel=1e-4)
 
 
 def test_no_deal_counts_as_nothing_reached_and_not_as_a_deal():

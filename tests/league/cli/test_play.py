@@ -76,8 +76,9 @@ def recorded(path):
     return [from_json(line) for line in path.read_text().splitlines()]
 
 
+KNOWN = {"split": "all", "seed": 416}  # 2 books, 2 hats, 1 ball: worth 2, 3, 0 and 0, 1, 8
 SCREEN = """\
-scenarios: lewis, split train, seed 3
+scenarios: lewis, split all, seed 416
 p 1 0 2: propose to keep 1 book, 0 hats, 2 balls · i 1 0 2: insist on it (i: on
 what you last asked for) · a: agree · d: disagree and walk away · e: end the
 talk, latest claims count · q: quit · ?: help · or say it in a sentence
@@ -117,7 +118,7 @@ recorded in games.jsonl
 
 
 def test_a_game_by_commands_to_a_deal_as_it_looks(monkeypatch, tmp_path, capsys):
-    assert sit(monkeypatch, tmp_path, "p 1 2 0") == 0
+    assert sit(monkeypatch, tmp_path, "p 1 2 0", **KNOWN) == 0
     seen = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()) + "\n"
     assert seen == SCREEN
 
@@ -131,7 +132,7 @@ def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path,
         "I insist on both hats and one book",
         "",
     )
-    assert sit(monkeypatch, tmp_path, *typed, "okay, deal", "yes", partner="tough", max_turns=6) == 0
+    assert sit(monkeypatch, tmp_path, *typed, "okay, deal", "yes", partner="tough", max_turns=6, **KNOWN) == 0
     seen = capsys.readouterr().out
     assert "read as PROPOSE: you keep 2 books, 2 hats, 1 ball (10 points), they get nothing" in seen
     assert "read as INSIST: you keep 1 book, 2 hats (8 points)" in seen
@@ -225,7 +226,7 @@ def test_refused_acts_change_nothing_and_the_person_is_asked_again(monkeypatch, 
 
 def test_a_no_in_words_walks_away_only_when_that_is_chosen(monkeypatch, tmp_path, capsys):
     typed = ("p 2 2 0", "no way", "1", "no way", "2")
-    assert sit(monkeypatch, tmp_path, *typed, partner="tough") == 0
+    assert sit(monkeypatch, tmp_path, *typed, partner="tough", **KNOWN) == 0
     seen = capsys.readouterr().out
     assert "  1: PROPOSE: you keep 2 books, 2 hats (10 points), they get 1 ball" in seen
     (record,) = recorded(tmp_path / "games.jsonl")
@@ -240,7 +241,7 @@ def test_a_goodbye_says_that_it_ends_the_game_and_is_played_only_after_a_yes(mon
 
 
 def test_an_offer_worth_nothing_is_accepted_only_after_a_yes(monkeypatch, tmp_path, capsys):
-    everything = {"partner": "boulware", "seat": "1", "seed": 1}
+    everything = {"partner": "boulware", "seat": "1", "split": "all", "seed": 6185}
     assert sit(monkeypatch, tmp_path, "a", "n", "a", "y", **everything) == 0
     assert capsys.readouterr().out.count("Their offer is worth nothing to you.") == 2
     (record,) = recorded(tmp_path / "games.jsonl")
@@ -297,12 +298,12 @@ def test_the_ends_without_a_deal_are_explained(monkeypatch, tmp_path, capsys):
     assert "No deal, 0 points for both: you walked away." in capsys.readouterr().out
     assert sit(monkeypatch, tmp_path, "e") == 0
     assert "you ended the talk and you and they claimed nothing." in capsys.readouterr().out
-    assert sit(monkeypatch, tmp_path, "p 2 2 1", partner="tough", max_turns=2) == 0
+    assert sit(monkeypatch, tmp_path, "p 2 2 1", partner="tough", max_turns=2, **KNOWN) == 0
     seen = capsys.readouterr().out
     assert "turn 1 of 2 · your last act" in seen
     assert "time is up and the two claims do not add up" in seen
     assert "<- this game: no deal" in seen
-    assert sit(monkeypatch, tmp_path, "p 2 2 1", "d", partner="tough", max_turns=3, disagree="rejects") == 0
+    assert sit(monkeypatch, tmp_path, "p 2 2 1", "d", partner="tough", max_turns=3, disagree="rejects", **KNOWN) == 0
     seen = capsys.readouterr().out
     assert "d: disagree with the offer" in seen
     assert "turn 3 of 3 · the last act of all" in seen

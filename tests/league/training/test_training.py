@@ -367,7 +367,7 @@ def test_the_options_choose_algorithm_and_hints(tmp_path):
     done = run("--algo", "reinforce", "--hint", "expert", "--config", write_settings(tmp_path, 100), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "starting: reinforce against heuristic on lewis, split train, 100 own decisions, hints expert" in done.stdout
-    assert "greedy play against heuristic on lewis, split heldout: " in done.stdout
+    assert "greedy play against heuristic on lewis, split test: " in done.stdout
     assert "n = 3,954 games" in done.stdout  # 1,977 scenarios in each seat
     assert re.search(r"hints in practice: \d+ asked, \d+ available \(100.0%\)", done.stdout)
     stored = load_config(tmp_path / "runs" / "0001" / "config.yaml", (), TrainConfig)

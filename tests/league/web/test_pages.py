@@ -75,7 +75,7 @@ def look(browser, address):
     assert asked <= {urlsplit(address).netloc}, "a request left the machine"
 
 
-def begin(page, partner, seat="0", seed="7", **fields):
+def begin(page, partner, seat="0", seed="1030", **fields):
     """Sit down with whoever is written so."""
     page.get_by_text("Somebody else").click()
     page.get_by_label("Name and parameters").fill(partner)
@@ -210,7 +210,7 @@ def test_after_a_sentence_the_keys_are_heard_and_nothing_in_words_ends_the_game_
 
 def test_an_offer_worth_nothing_is_accepted_only_on_a_second_press(look, folder):
     page = look()
-    begin(page, "boulware", "1", seed="1")  # opens by asking for everything
+    begin(page, "boulware", "1", seed="3")  # opens by asking for everything
     page.wait_for_function("document.querySelector('.act.agree:enabled')")
     assert "primary" not in page.locator(".act.agree").get_attribute("class")
     page.keyboard.press("a")
