@@ -1,9 +1,9 @@
 """How far two readers of the same utterances agree, and the annotator with each of them and with what both say.
 
 The utterances are ``DRAWN`` of the test file, on which no rule was tuned, drawn once by a published seed. They were
-labelled by reading alone, in two passes, neither of which saw the other's labels or the annotator's. Both passes had
-the same page of instructions and readers of a kind, so their agreement says how clear the task is to such readers, and
-not how far any two people would agree.
+labelled in two passes, neither of which saw the other's labels or the annotator's. Both readers were the same language
+model (Claude) with the same page of instructions, and no person: their agreement says how clear the task is to such
+readers, and not how far any two people would agree.
 
 Agreement beyond chance is Cohen's kappa (Cohen 1960, *A Coefficient of Agreement for Nominal Scales*). Its interval is
 Wilson's of the agreement, talks on one scenario going together, with the agreement by chance taken as known.

@@ -79,7 +79,9 @@ def written(rosters: Rosters) -> str:
         for family, parameters in sorted(rosters.families.items())
     }
     lists = {name: {"sha256": rosters.hashes[name], "members": list(rosters.members[name])} for name in ROSTERS}
-    held = yaml.safe_dump({"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120, default_flow_style=None)
+    held = yaml.safe_dump(
+        {"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120, default_flow_style=None
+    )
     return f"# Written by `dond rosters draw`, never by hand; partners/rosters/stored.py reads it.\n{held}"
 
 
