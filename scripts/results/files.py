@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
 MADE_BY = {
     "bench.jsonl": "dond bench WHO --against test --results docs/results/bench.jsonl",
-    "expert.jsonl": "dond bench expert --against heuristic|dev --results docs/results/expert.jsonl",
+    "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
     "baselines.jsonl": "dond experiment baselines --against test --results docs/results/baselines.jsonl",
     "selection.jsonl": (
         "dond experiment baselines --config configs/selection.yaml --results docs/results/selection.jsonl"
@@ -32,13 +32,20 @@ MADE_BY = {
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),
 }
-KEPT_AS = {"hints.jsonl": "results.jsonl", "people.json": "report.json"}  # what the command calls it, in its run folder
+NOTES = {  # what else belongs to it
+    "expert.jsonl": "and the same `--against heuristic`",
+    "bench.jsonl": "a row each; their commands are in docs/BENCHMARK.md",
+    "ppo_fast.jsonl": (
+        "after `dond train --config configs/ppo_fast.yaml --set training.num_train_steps=1000000 --seed N`"
+    ),
+    "hints.jsonl": "`results.jsonl` of its run folder",
+    "people.json": "`report.json` of its run folder",
+}
 
 
 def made_by(name: str) -> str:
-    """The command that makes a file, and where that puts it, in a page's words."""
-    kept = f" (`{KEPT_AS[name]}` of its run folder)" if name in KEPT_AS else ""
-    return f"`{MADE_BY[name]}`{kept}"
+    """The command that makes a file, in a page's words."""
+    return f"`{MADE_BY[name]}`" + (f" ({NOTES[name]})" if name in NOTES else "")
 
 
 def there(name: str, folder: Path) -> bool:

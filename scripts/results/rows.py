@@ -112,7 +112,9 @@ def over(benchmark: Mapping[str, Any], arm: Arm, seeds: str) -> str:
     roster, partners = benchmark["roster"], benchmark["partners"]
     named = dict.fromkeys(f"`{cell['partner']}`" for cell in arm.rows[0]["cells"])
     who = f"roster {roster}, {partners} partners" if roster in ROSTERS else ", ".join(named)
-    return f"{seeds}; {who}, both seats; {benchmark['headline']}"
+    met = len(arm.rows[0]["submission"]["met_here"])
+    past = f"; it has met {met} of {partners}" if met else ""
+    return f"{seeds}; {who}, both seats; {benchmark['headline']}{past}"
 
 
 def of_people(name: str, folder: Path) -> Iterator[Row]:
