@@ -27,8 +27,8 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "expert": "the shipped expert",
     "ppo_fast": "`configs/ppo_fast.yaml`, 1M decisions, against the partner that it learned from",
     "by_points": "a small league, selection by points",
-    "by_wins": "the same, selection by wins",
-    "paid_for_more": "the same, learners paid for having more than the other side",
+    "by_wins": "the same small league, selection by wins",
+    "paid_for_more": "the same small league, learners paid for having more than the other side",
 }
 EVERY_ROSTER = ("expert.jsonl",)  # of other files the test roster alone, if it was met
 SPEED = ("batched engine, uniform-legal", "AEC env()", "PPO training")  # rows of the benchmark in the short table
