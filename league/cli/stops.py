@@ -64,6 +64,9 @@ class Stops:
         self._starting = False
         if self._own_process or threading.current_thread() is not threading.main_thread():
             yield
+            if self._own_process and self.asked:  # Python lets go of handlers at its end, where one more would kill it
+                for number in SIGNALS:
+                    signal.signal(number, signal.SIG_IGN)
             return
         self.number, self._due, self._said = 0, False, False
         before = [(number, signal.getsignal(number)) for number in SIGNALS]

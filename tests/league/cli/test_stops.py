@@ -140,6 +140,19 @@ def test_a_stop_is_heeded_while_a_model_is_waited_for(tmp_path, model, number):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_without_end_change_nothing_about_the_end(tmp_path, model, number):
+    service = model(lambda _: NEVER)
+    spec = f"llm(provider=openai, base_url='{service.url}', model=m)"
+    process = start("evaluate", "--member", spec, "--against", "heuristic", "--sample", 5)
+    wait_for(lambda: service.heard, process)
+    while process.poll() is None:
+        process.send_signal(number)
+        time.sleep(0.001)
+    out, errors = process.communicate(timeout=PATIENCE)
+    said_all(process, number, tmp_path, out, errors)
+
+
 def test_a_stop_is_heeded_while_hints_are_waited_for_and_the_last_whole_update_is_kept(tmp_path, model):
     asked = 40  # in the first update or the second, and then no more is answered
     service = model(lambda number: completion() if number < asked else NEVER)
