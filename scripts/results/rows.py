@@ -147,8 +147,9 @@ def of_labels(name: str, folder: Path) -> Iterator[Row]:
     yield Row(
         "label noise: acts of people that the annotator reads as another, or that are none",
         f"{noise:.1%} [{1 - both['read_right']['high']:.1%}, {1 - both['read_right']['low']:.1%}]; {merged:.1%} where "
-        f"DISAGREE and END count as one; kappa {_kappa(both['acts'])} with two readers, {_kappa(between)} between them",
-        f"n = {both['read_right']['n']:,} utterances of test on which both readers agree",
+        f"DISAGREE and END count as one; kappa {_kappa(both['acts'])} with two readings "
+        f"by a language model, {_kappa(between)} between them",
+        f"n = {both['read_right']['n']:,} utterances of test on which both readings agree",
         name,
     )
 

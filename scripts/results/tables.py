@@ -88,7 +88,7 @@ def labels_table(folder: Path) -> str:
         agreed, beyond = kappa["agreed"], kappa["kappa"]
         return f"{agreed['mean']:.1%}, {beyond['mean']:.2f} [{beyond['low']:.2f}, {beyond['high']:.2f}]"
 
-    rows = [["the two readers", f"{agreement['between_acts']['agreed']['n']:,}"]]
+    rows = [["the two readings", f"{agreement['between_acts']['agreed']['n']:,}"]]
     rows[0] += [cells(agreement["between_acts"]), cells(agreement["between_exact"]), "", ""]
     for each in agreement["annotator"]:
         noise = [f"{1 - each[key]['mean']:.1%} of {each[key]['n']}" for key in ("read_right", "read_right_but_end")]
