@@ -22,7 +22,7 @@ from dond_marl.splits import grid
 from dond_marl.yardsticks.beliefs import LEWIS_PRIORS, Beliefs, numbers_of, partner_beliefs
 from partners.parameters import check_number
 from partners.scripted.claims import Claims, partner_claims, worth_left
-from partners.scripted.menu import ONE, Menu, different, favourite, menu, own_shares
+from partners.scripted.menu import ONE, Menu, different, favourite, menu, own_share_of_offer, own_shares
 from partners.scripted.offers import (
     Points,
     answer,
@@ -147,7 +147,7 @@ class Prosocial(_Believer):
         splits, gift = menu(turns), offered(turns)
         claim, best = favourite(splits, own_shares(splits, wholes) + expected_share_left(turns, splits, values))
         theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
-        as_good = gift.astype(np.int64) * ONE // wholes + theirs >= best
+        as_good = own_share_of_offer(turns) + theirs >= best
         return answer(on_the_table(turns) & (as_good | (gift >= own_worth(turns, claim))), claim)
 
 

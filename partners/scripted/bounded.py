@@ -17,7 +17,17 @@ from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
 from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.bayesian import prior_values
-from partners.scripted.menu import ONE, Menu, different, favourite, menu, numbered, own_shares, shares_left
+from partners.scripted.menu import (
+    ONE,
+    Menu,
+    different,
+    favourite,
+    menu,
+    numbered,
+    own_share_of_offer,
+    own_shares,
+    shares_left,
+)
 from partners.scripted.offers import answer, offered, on_the_table, whole
 
 _STEPS = 1 << 10  # steps in which utilities are told apart, and in which a mixture of levels is weighed
@@ -77,7 +87,7 @@ class QuantalResponse:
         worths = np.where(splits.fits, self._worths(some, splits), -1)
         best = worths.max(axis=0)
         claims = table[_STEPS - (best - worths) * _STEPS // ONE] * splits.fits
-        agreeing = offered(turns).astype(np.int64) * ONE // np.maximum(whole(turns), 1)
+        agreeing = own_share_of_offer(turns)
         agrees = table[_STEPS + (agreeing - best[which]) * _STEPS // ONE] * on_the_table(turns)
         return claims, agrees
 
@@ -126,10 +136,9 @@ class LevelK:
             worth = value // (ONE * _STEPS)
             if level < self.level:
                 taken_up.append(np.where(left >= worth, ONE, 0))
-        gift = offered(turns)
-        enough = gift.astype(np.int64) * ONE // np.maximum(whole(turns), 1) >= worth[which]
+        enough = own_share_of_offer(turns) >= worth[which]
         if turns.rules.max_turns - turns.taken == 1:
-            enough |= gift > 0
+            enough |= offered(turns) > 0
         return answer(on_the_table(turns) & enough, claim[which])
 
     def _chance(self, taken_up: list[NDArray[np.int64]]) -> NDArray[np.int64]:

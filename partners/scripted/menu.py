@@ -17,7 +17,7 @@ from dond_marl.game import MAX_COUNT
 from dond_marl.seats import Bools, Doubles, Int8s, Turns
 from dond_marl.splits import grid_size
 from dond_marl.yardsticks.beliefs import numbers_of
-from partners.scripted.offers import Points
+from partners.scripted.offers import Points, offered, whole
 
 ONE = 1 << 20  # the whole of a share, where shares are whole numbers
 _BASE = MAX_COUNT + 1
@@ -79,6 +79,12 @@ def own_shares(splits: Menu, wholes: Points) -> NDArray[np.int64]:
     # A quotient of two numbers this small is never rounded up to the next whole number.
     shares: NDArray[np.int64] = (splits.points * float(ONE) / np.maximum(wholes, 1)).astype(np.int64)
     return shares
+
+
+def own_share_of_offer(turns: Turns) -> NDArray[np.int64]:
+    """What the offer on the table is worth to the seat, ``[B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
+    share: NDArray[np.int64] = offered(turns).astype(np.int64) * ONE // np.maximum(whole(turns), 1)
+    return share
 
 
 def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -16,8 +16,16 @@ from numpy.typing import NDArray
 from dond_marl.seats import Decisions, Traits, Turns
 from partners.parameters import check_number, check_share
 from partners.scripted.bayesian import claimed_in_all, expected_values
-from partners.scripted.menu import NEVER, ONE, favourite, menu, own_shares, share_of_offer, shares_left
-from partners.scripted.offers import answer, offered, on_the_table, progress, whole
+from partners.scripted.menu import (
+    NEVER,
+    favourite,
+    menu,
+    own_share_of_offer,
+    own_shares,
+    share_of_offer,
+    shares_left,
+)
+from partners.scripted.offers import answer, on_the_table, progress, whole
 
 _UNIT = 1 << 10  # the whole of a weight
 _ROUNDED = 16 * _UNIT  # sums of shares that differ by less than this are equal: each was rounded
@@ -53,9 +61,7 @@ class SocialValue:
     def act(self, turns: Turns) -> Decisions:
         wholes, splits, values = whole(turns), menu(turns), expected_values(turns, self.rationality)
         claim, best = favourite(splits, self._worth(own_shares(splits, wholes), shares_left(turns, splits, values)))
-        gift = self._worth(
-            offered(turns).astype(np.int64) * ONE // np.maximum(wholes, 1), share_of_offer(turns, values)
-        )
+        gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
         return answer(on_the_table(turns) & (gift + _ROUNDED >= self.accept_ratio * best), claim)
 
     def summary(self, turns: Turns) -> Shares:
@@ -98,8 +104,7 @@ class InequityAverse:
         wholes, splits, values = whole(turns), menu(turns), expected_values(turns, self.rationality)
         own, left = own_shares(splits, wholes), shares_left(turns, splits, values)
         claim, best = favourite(splits, np.where(self._worth(left, own) >= 0, self._worth(own, left), NEVER))
-        share = offered(turns).astype(np.int64) * ONE // np.maximum(wholes, 1)
-        gift = self._worth(share, share_of_offer(turns, values))
+        gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
         return answer(on_the_table(turns) & (gift + _ROUNDED >= (1 - progress(turns)) * np.maximum(best, 0)), claim)
 
     def summary(self, turns: Turns) -> Shares:
