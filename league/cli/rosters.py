@@ -100,7 +100,7 @@ def draw_command(seed: int, out: Path) -> None:
     Whoever trained on the old rosters has to train again: the new ones hold others.
 
     examples:
-      dond rosters draw --seed 7 --out /tmp/mine.yaml
+      dond rosters draw --seed 7 --out mine.yaml
     """
     from partners.scripted.families import FAMILIES
 
