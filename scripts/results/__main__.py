@@ -18,7 +18,7 @@ import click
 from dond_marl.errors import RunFailure
 from league.cli.shell import Command, run, say
 from scripts.results.files import FOLDER, ROOT
-from scripts.results.tables import TABLES, block
+from scripts.results.tables import SHORT, TABLES, block
 
 PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md")
 BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
@@ -29,8 +29,8 @@ def renewed(text: str, folder: Path = FOLDER) -> str:
 
     def written(found: re.Match[str]) -> str:
         name = found[1]
-        if name != "short" and name not in TABLES:
-            raise RunFailure(f"a block is called {name}; there are short, {', '.join(TABLES)}")
+        if name not in {**SHORT, **TABLES}:
+            raise RunFailure(f"a block is called {name}; there are {', '.join({**SHORT, **TABLES})}")
         return f"<!-- made by python -m scripts.results: {name} -->\n\n{block(name, folder)}\n\n<!-- end of {name} -->"
 
     return BLOCK.sub(written, text)

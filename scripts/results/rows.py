@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +13,14 @@ from dond_marl.yardsticks.metrics import Estimate
 from league.bench import statistics
 from league.bench.table import Arm, arms_by_protocol, leaderboard
 from league.display.figures import with_half
+from league.experiments.hints import findings
+from league.experiments.hints.experiment import Arm as HintArm
+from league.experiments.hints.experiment import Experiment, Mark
+from league.experiments.hints.settings import ExperimentConfig
+from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Table
 from partners.rosters import ROSTERS
-from scripts.results.files import document, lines, there
+from scripts.results.files import ROOT, document, lines, there
 
 REFERENCE = {"baselines.jsonl": "pool_ppo", "selection.jsonl": "by_points"}  # the arm that others are compared with
 ARMS = {  # what the arms of the comparisons, and who else has a name of its own, are
@@ -58,9 +65,9 @@ def of_bench(name: str, folder: Path) -> Iterator[Row]:
         assert isinstance(main, Table)
         for arm, line in zip(arms, main.rows, strict=True):
             yield Row(
-                _named(arm),
+                named(arm),
                 _points(dict(zip(main.heads, line.cells, strict=True)), benchmark["partners"]),
-                over(benchmark, arm, _seeds(arm)),
+                over(benchmark, arm, seeds_of(arm)),
                 name,
             )
         yield from _differences(name, benchmark, arms)
@@ -76,27 +83,30 @@ def _differences(name: str, benchmark: Mapping[str, Any], arms: list[Arm]) -> It
         yield Row(f"`{other}` less `{reference}`", figure, over(benchmark, arms[0], _number(n)), name)
 
 
-def _named(arm: Arm) -> str:
+def named(arm: Arm) -> str:
+    """An arm in words, where there are any for it."""
     return f"{ARMS[arm.name]} (`{arm.name}`)" if arm.name in ARMS else arm.name
 
 
 def _points(cells: Mapping[str, Cell], partners: int) -> str:
     """Points, shares and the worst tenth of the partners, as far as they are known."""
-    parts = [f"{_figure(cells['points'])} points of ten"]
+    parts = [f"{figure_of(cells['points'])} points of ten"]
     if "share of reference" in cells:
-        exact = f" ({_figure(cells['of exact ones'])} where it is exact)" if "of exact ones" in cells else ""
-        parts.append(f"{_figure(cells['share of reference'])} of the reference{exact}")
+        exact = f" ({figure_of(cells['of exact ones'])} where it is exact)" if "of exact ones" in cells else ""
+        parts.append(f"{figure_of(cells['share of reference'])} of the reference{exact}")
     if "worst tenth" in cells and partners > 1:
-        parts.append(f"worst tenth of the partners {_figure(cells['worst tenth'])}")
+        parts.append(f"worst tenth of the partners {figure_of(cells['worst tenth'])}")
     return "; ".join(parts)
 
 
-def _figure(cell: Cell) -> str:
+def figure_of(cell: Cell) -> str:
+    """A figure with half its interval."""
     assert isinstance(cell, Figure)
     return with_half(*cell)
 
 
-def _seeds(arm: Arm) -> str:
+def seeds_of(arm: Arm) -> str:
+    """How many seeds, and what the training of each cost, as far as it is known."""
     own = arm.rows[0]["submission"]
     if not own["learned"]:
         return "nothing learned"
@@ -168,6 +178,28 @@ def of_humanlike(name: str, folder: Path) -> Iterator[Row]:
         yield Row(what, f"{figure} (always {on['most_said']}: {share(most['replies'])})", where, name)
 
 
+def of_hints(name: str, folder: Path) -> Iterator[Row]:
+    """What a learner that was hinted knows when nobody hints any more, beside one that never was."""
+    experiment, shares = hints_of(name, folder)
+    for row in findings.rows(experiment, shares):
+        figure = f"{with_half(row.alone, 'share')} of the best response, without hints"
+        if not math.isnan(row.gain.mean):
+            more = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
+            figure += f"; {more} than never hinted, p = {row.p:.2g} (Holm)"
+        what = "never hinted" if math.isnan(row.gain.mean) else f"learned with hints: {row.arm.name}"
+        yield Row(what, figure, f"{_number(row.seeds)} of {number(row.acts)} acts; {experiment.label}", name)
+
+
+def hints_of(name: str, folder: Path) -> tuple[Experiment, tuple[float, ...]]:
+    """The hint experiment in a results file, and the shares whose first reaching it reports."""
+    about, *marks = (json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines())
+    found = [Mark(HintArm(mark.pop("hinter"), mark.pop("dropout")), **mark) for mark in marks]
+    tallies = {arm: Counter(tally) for arm, tally in about.get("tallies", {}).items()}
+    config = load_config(ROOT / "configs" / "hint_experiment.yaml", [], ExperimentConfig)
+    made = Experiment(found, about["hinters"], tallies, about["best_response"], about["measured_on"])
+    return made, tuple(config.experiment.shares)
+
+
 def of_speed(name: str, folder: Path) -> Iterator[Row]:
     """Rates, with the workload, the threads and the unit."""
     for row in document(name, folder)["rows"]:
@@ -221,5 +253,6 @@ ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
     "people.json": of_people,
     "annotator.json": of_labels,
     "humanlike.json": of_humanlike,
+    "hints.jsonl": of_hints,
     "speed.json": of_speed,
 }

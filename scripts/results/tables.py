@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from league.bench.table import leaderboard
-from league.experiments.hints.experiment import Arm, Experiment, Mark
 from league.experiments.hints.findings import markdown
-from league.experiments.hints.settings import ExperimentConfig
 from league.report.as_markdown import section_text
-from league.settings.read import load_config
-from scripts.results.files import ROOT, document, lines, made_by, there
-from scripts.results.rows import REFERENCE, estimate, rate_of, share, short
+from scripts.results.files import document, lines, made_by, there
+from scripts.results.headline import headline
+from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share, short
 
 HEADING = re.compile(r"^(##+ )", re.MULTILINE)  # of a section that stands in one of the page's own
 NOTHING = "Not measured yet on today's scenarios and rosters."
@@ -37,6 +33,25 @@ def short_table(folder: Path) -> str:
     )
 
 
+def headline_table(folder: Path) -> str:
+    """The README's tables."""
+    over, board, others, made = headline(folder)
+    if not board and not others:
+        return NOTHING
+    heads = ("who", "points of ten", "of the reference", "worst tenth of the partners", "training")
+    return "\n".join(
+        [
+            over,
+            "",
+            *_table(heads, [list(row) for row in board]),
+            "",
+            *_table(("what", "figure, 95 % interval", "over"), [list(row[:3]) for row in others]),
+            "",
+            *made,
+        ]
+    )
+
+
 def bench_table(name: str) -> Callable[[Path], str]:
     """The leaderboard of one results file, compared with its reference."""
 
@@ -52,17 +67,13 @@ def bench_table(name: str) -> Callable[[Path], str]:
 
 def hints_table(folder: Path) -> str:
     """Every arm of the hint experiment."""
-    about, *marks = (json.loads(line) for line in (folder / "hints.jsonl").read_text(encoding="utf-8").splitlines())
-    found = [Mark(Arm(mark.pop("hinter"), mark.pop("dropout")), **mark) for mark in marks]
-    tallies = {name: Counter(tally) for name, tally in about.get("tallies", {}).items()}
-    experiment = Experiment(found, about["hinters"], tallies, about["best_response"], about["measured_on"])
-    config = load_config(ROOT / "configs" / "hint_experiment.yaml", [], ExperimentConfig)
-    seeds = len({mark.seed for mark in found})
+    experiment, shares = hints_of("hints.jsonl", folder)
+    seeds = len({mark.seed for mark in experiment.marks})
     note = (
         f"{seeds} seeds; shares of what the exact best response to the partner earns ({experiment.best:.2f} points of "
         f"ten) on {experiment.label}, greedy play without hints but where a column says with, 95 % intervals over seeds"
     )
-    return f"{note}.\n\n{markdown(experiment, config.experiment.shares).rstrip()}"
+    return f"{note}.\n\n{markdown(experiment, shares).rstrip()}"
 
 
 def people_table(folder: Path) -> str:
@@ -158,11 +169,13 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "speed": ("speed.json", speed_table),
 }
 
+SHORT: dict[str, Callable[[Path], str]] = {"headline": headline_table, "short": short_table}  # from many files
+
 
 def block(name: str, folder: Path) -> str:
     """The text of a block of a page, by its name."""
-    if name == "short":
-        return short_table(folder)
+    if name in SHORT:
+        return SHORT[name](folder)
     file, text = TABLES[name]
     if not there(file, folder):
         return NOTHING

@@ -17,7 +17,7 @@ from league.experiments.hints.findings import results as hints_lines
 from scripts.results.__main__ import BLOCK, PAGES, renewed
 from scripts.results.files import FOLDER, MADE_BY, document
 from scripts.results.rows import number, short
-from scripts.results.tables import NOTHING, TABLES, block
+from scripts.results.tables import NOTHING, SHORT, TABLES, block
 from tests.command import dond
 
 README, RESULTS = PAGES
@@ -53,7 +53,7 @@ def test_every_file_says_by_which_command_it_is_made_and_every_block_has_a_file(
     assert {path.name for path in FOLDER.iterdir()} <= set(MADE_BY)
     assert {file for file, _ in TABLES.values()} | {"bench.jsonl"} == set(MADE_BY)
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
-    assert shown == {"short", *TABLES}
+    assert shown == {*SHORT, *TABLES}
 
 
 @pytest.mark.parametrize("command", sorted({made for made in MADE_BY.values() if made.startswith("dond")}))
@@ -78,7 +78,7 @@ def test_a_page_changes_with_its_file(folder):
 
 def test_what_nobody_measured_has_no_row(tmp_path):
     assert short(tmp_path) == [] and block("short", tmp_path) == NOTHING
-    assert all(block(name, tmp_path) == NOTHING for name in TABLES)
+    assert all(block(name, tmp_path) == NOTHING for name in {**SHORT, **TABLES})
 
 
 def test_a_damaged_file_and_an_unknown_block_are_told(folder):
@@ -105,6 +105,8 @@ def test_a_file_of_the_benchmark_gives_a_row_an_arm_and_the_difference_to_the_re
     assert "of the reference" in rows[league].figure and "points of ten" in rows[league].figure
     assert re.match(r"[+-]\d\.\d\d \[[+-].*\] points of ten, p = ", rows["`league` less `pool_ppo`"].figure)
     assert "`linear`, `stubborn`" in rows[league].over
+    board = block("headline", tmp_path)
+    assert "| the default league (`league`) | " in board and "| nothing learned |" in board and "`league` less" in board
     table = block("baselines", tmp_path)
     assert table.startswith("### Against") and "\n#### Against the arm pool" in table
 
@@ -120,6 +122,7 @@ def test_a_file_of_the_hint_experiment_is_shown_as_the_experiment_shows_it(tmp_p
     (tmp_path / "hints.jsonl").write_text(hints_lines(experiment))
     shown = block("hints", tmp_path)
     assert "2 seeds" in shown and "7.70 points of ten" in shown and "| random | 20.0% |" in shown
+    assert "| learned with hints: random |" in block("headline", tmp_path)
     assert "71.5% ±" in shown  # without any: .5 + .2 + the mean of .01 and .02
 
 

@@ -1,0 +1,46 @@
+"""The README's two tables: who does best against partners that nobody has met, and what else to know first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from league.bench.table import arms_by_protocol, leaderboard
+from league.tables.blocks import Figure, Table
+from scripts.results.files import lines, made_by, there
+from scripts.results.rows import Row, figure_of, named, seeds_of, short
+
+BOARD = ("baselines.jsonl", "bench.jsonl")  # of the board
+COLUMNS = ("points", "share of reference", "worst tenth")
+FIRST = {  # what a reader wants first of the rows of the short table, by file
+    "baselines.jsonl": " less ",
+    "hints.jsonl": "",
+    "selection.jsonl": " less ",
+    "people.json": "replies of people",
+    "annotator.json": "",
+    "speed.json": "",
+}
+
+
+def headline(folder: Path) -> tuple[str, list[tuple[str, ...]], list[Row], list[str]]:
+    """What the board is over, its rows best first, the other figures, and the commands that made the files."""
+    others = [row for row in short(folder) if row.file in FIRST and FIRST[row.file] in row.what]
+    over, board = _board(folder)
+    files = dict.fromkeys([*(name for name in BOARD if there(name, folder)), *(row.file for row in others)])
+    return over, board, others, [f"- `{name}`: {made_by(name)}" for name in files]
+
+
+def _board(folder: Path) -> tuple[str, list[tuple[str, ...]]]:
+    found = [line for name in BOARD if there(name, folder) for line in lines(name, folder)]
+    if not found:
+        return "", []
+    benchmark, arms = arms_by_protocol(found)[0]
+    main = leaderboard(found).sections[0].blocks[0]
+    assert isinstance(main, Table)
+    cells = [dict(zip(main.heads, line.cells, strict=True)) for line in main.rows]
+    rows = [
+        (named(arm), *(figure_of(cell[column]) for column in COLUMNS), seeds_of(arm))
+        for arm, cell in zip(arms, cells, strict=True)
+        if all(isinstance(cell.get(column), Figure) for column in COLUMNS)
+    ]
+    over = f"Roster {benchmark['roster']}, {benchmark['partners']} partners, both seats, {benchmark['headline']}."
+    return over, rows
