@@ -19,6 +19,7 @@ from torch import Tensor
 
 from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act
+from partners.learning.adam import Adam
 from partners.learning.losses import imitation
 from partners.network.network import PolicyNetwork
 
@@ -85,7 +86,7 @@ def clone(
     """
     own, unseen = examples(taught, network), examples(others, network)
     weights = act_weights(own.act, settings.balance)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.lr, fused=True)
+    optimizer = Adam(network.parameters(), lr=settings.lr, fused=True)
     best, kept, waited = float("inf"), copy.deepcopy(network.state_dict()), 0
     for epoch in range(1, settings.epochs + 1):
         network.train()

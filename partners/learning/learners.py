@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dond_marl.randomness import generator
+from partners.learning.adam import Adam
 from partners.learning.experience import Experience
 from partners.learning.losses import (
     clipped_surrogate,
@@ -40,7 +41,7 @@ class Learner:
         self.network, self.settings, self.seed = network, settings, seed
         self.reference = reference if settings.kl else None
         self.updates = self.decisions = 0
-        self.optimizer = torch.optim.Adam(network.parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
+        self.optimizer = Adam(network.parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
 
     def update(self, experience: Experience) -> dict[str, float]:
         """Improve the network once; metrics are means over the decisions."""
