@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -33,10 +34,25 @@ MOST_ENTRIES = 16
 HEAVY = ("torch", "transformers", "groq", "ray", "supersuit")
 
 
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(text_of(path))
+
+
+@cache
+def import_lines(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """Every import of a file, wherever it stands."""
+    return [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imports(path: Path, top_level_only: bool = False) -> set[str]:
     """The top-level packages that a file imports."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = tree.body if top_level_only else ast.walk(tree)
+    nodes = tree_of(path).body if top_level_only else import_lines(path)
     found = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -51,26 +67,26 @@ def names(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=names)
-def test_imports_only_point_down(path):
-    floor = FLOORS.index(path.relative_to(ROOT).parts[0])
-    above = set(FLOORS[floor + 1 :]) | {"scripts", "tests"}
-    assert not imports(path) & above
+@pytest.mark.parametrize("floor", FLOORS)
+def test_imports_only_point_down(floor):
+    above = set(FLOORS[FLOORS.index(floor) + 1 :]) | {"scripts", "tests"}
+    files = [path for path in SOURCES if path.relative_to(ROOT).parts[0] == floor]
+    assert files and {names(path): found for path in files if (found := imports(path) & above)} == {}
 
 
 def test_the_rules_need_the_standard_library_only():
     assert imports(ROOT / "dond_marl" / "game.py") <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "dond_marl").rglob("*.py")), ids=names)
-def test_the_ground_floor_stands_on_numpy_alone_outside_the_environments(path):
-    allowed = {"dond_marl", "numpy", "__future__"} | sys.stdlib_module_names
-    if "envs" in path.parts or path.name == "deal_or_no_dialog_v0.py":
-        allowed |= {"gymnasium", "pettingzoo"}
-    if "openspiel" in path.parts:  # a face of the game that nothing imports but those who play in OpenSpiel
-        allowed |= {"pyspiel"}
-    assert imports(path, top_level_only=True) <= allowed
-    assert imports(path) <= allowed | {"scipy"}  # scipy only inside a function
+def test_the_ground_floor_stands_on_numpy_alone_outside_the_environments():
+    for path in sorted((ROOT / "dond_marl").rglob("*.py")):
+        allowed = {"dond_marl", "numpy", "__future__"} | sys.stdlib_module_names
+        if "envs" in path.parts or path.name == "deal_or_no_dialog_v0.py":
+            allowed |= {"gymnasium", "pettingzoo"}
+        if "openspiel" in path.parts:  # a face of the game that nothing imports but those who play in OpenSpiel
+            allowed |= {"pyspiel"}
+        assert imports(path, top_level_only=True) <= allowed, path
+        assert imports(path) <= allowed | {"scipy"}, path  # scipy only inside a function
 
 
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in SOURCES}
@@ -79,16 +95,19 @@ MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("
 def modules_imported(path: Path) -> set[str]:
     """The modules of this project that a file imports: anywhere in it, for annotations too."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in import_lines(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             members = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {member if member in MODULES else node.module for member in members}
     return found & MODULES.keys()
 
 
-GRAPH = {name: modules_imported(path) - {name} for name, path in MODULES.items()}
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    """The modules of this project, each with those that it imports."""
+    return {name: modules_imported(path) - {name} for name, path in MODULES.items()}
 
 
 def circle(graph: dict[str, set[str]]) -> list[str] | None:
@@ -100,14 +119,14 @@ def circle(graph: dict[str, set[str]]) -> list[str] | None:
     return None
 
 
-def test_no_files_import_each_other_in_a_circle():
-    assert circle(GRAPH) is None
+def test_no_files_import_each_other_in_a_circle(graph):
+    assert circle(graph) is None
 
 
 @pytest.mark.parametrize("folder", sorted({name.rpartition(".")[0] for name in MODULES} - {""}))
-def test_rooms_and_files_of_one_folder_import_each_other_in_one_direction(folder):
+def test_rooms_and_files_of_one_folder_import_each_other_in_one_direction(folder, graph):
     siblings: dict[str, set[str]] = {}
-    for name, targets in GRAPH.items():
+    for name, targets in graph.items():
         if name.startswith(f"{folder}."):
             within = {target for target in targets if target.startswith(f"{folder}.")}
             room = name.removeprefix(f"{folder}.").split(".")[0]
@@ -117,13 +136,13 @@ def test_rooms_and_files_of_one_folder_import_each_other_in_one_direction(folder
     assert circle(siblings) is None
 
 
-def test_the_rooms_of_the_league_import_only_rooms_below():
+def test_the_rooms_of_the_league_import_only_rooms_below(graph):
     level = {room: number for number, rooms in enumerate(ROOMS) for room in rooms}
     rooms = {path.name for path in (ROOT / "league").iterdir() if (path / "__init__.py").is_file()}
     assert rooms == level.keys()
     upward = [
         (name, target)
-        for name, targets in GRAPH.items()
+        for name, targets in graph.items()
         for target in targets
         if name.count(".") > 1 or name.split(".")[-1] in level
         if name.startswith("league.") and target.startswith("league.")
@@ -150,10 +169,10 @@ def test_no_folder_holds_more_than_a_reader_takes_in_at_a_glance(folder):
     assert crowded == {}
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.name == "__init__.py"], ids=names)
-def test_a_room_says_in_one_line_what_it_is(path):
-    sentence = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
-    assert sentence.endswith(".") and "\n" not in sentence
+def test_a_room_says_in_one_line_what_it_is():
+    for path in (path for path in SOURCES if path.name == "__init__.py"):
+        sentence = (ast.get_docstring(tree_of(path)) or "").split("\n\n")[0]
+        assert sentence.endswith(".") and "\n" not in sentence, path
 
 
 def test_light_packages_load_no_heavy_library():
@@ -163,11 +182,12 @@ def test_light_packages_load_no_heavy_library():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("path", [path for path in ALL if path.name != "cleanrl_ppo.py"], ids=names)
-def test_nothing_draws_from_a_global_generator_but_the_benchmarks_peer(path):
-    text = path.read_text(encoding="utf-8")
-    assert not re.search(r"np\.random\.(?!Generator|SFC64|SeedSequence|default_rng|get_state|set_state)", text)
-    assert not re.search(r"\brandom\.(random|randint|choice|shuffle|seed)\(", text)
+def test_nothing_draws_from_a_global_generator_but_the_benchmarks_peer():
+    for path in (path for path in ALL if path.name != "cleanrl_ppo.py"):
+        text = text_of(path)
+        drawn = r"np\.random\.(?!Generator|SFC64|SeedSequence|default_rng|get_state|set_state)"
+        assert not re.search(drawn, text), path
+        assert not re.search(r"\brandom\.(random|randint|choice|shuffle|seed)\(", text), path
 
 
 def test_a_partner_constructs_no_generator():
@@ -180,20 +200,19 @@ def test_a_partner_constructs_no_generator():
         "rosters/draw.py",
     }  # they improve, make or draw a partner, they are none
     for path in sorted(set((ROOT / "partners").rglob("*.py")) - {ROOT / "partners" / name for name in learning}):
-        assert not re.search(r"default_rng|Generator|randomness", path.read_text(encoding="utf-8")), path
+        assert not re.search(r"default_rng|Generator|randomness", text_of(path)), path
 
 
-@pytest.mark.parametrize("path", ALL, ids=names)
-def test_no_file_is_named_for_nothing(path):
-    assert path.stem not in ("utils", "common", "base", "manager", "helpers")
+def test_no_file_is_named_for_nothing():
+    assert not {path.stem for path in ALL} & {"utils", "common", "base", "manager", "helpers"}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "scripts").glob("*.py")), ids=names)
-def test_scripts_are_doors_that_do_not_shadow_packages(path):
-    text = path.read_text(encoding="utf-8")
-    assert "sys.path[0] = str(ROOT)" in text
-    assert len(text.splitlines()) <= 60
-    assert path.stem == "league" or path.stem not in FLOORS
+def test_scripts_are_doors_that_do_not_shadow_packages():
+    for path in sorted((ROOT / "scripts").glob("*.py")):
+        text = text_of(path)
+        assert "sys.path[0] = str(ROOT)" in text, path
+        assert len(text.splitlines()) <= 60, path
+        assert path.stem == "league" or path.stem not in FLOORS, path
 
 
 def test_the_repository_names_no_private_place():
