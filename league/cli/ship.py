@@ -8,12 +8,14 @@ import click
 
 from dond_marl.game import SEATS
 from dond_marl.yardsticks.adaptive import EFFORT
-from league.cli.shell import FILE, Command, Group, Renamed, say
+from league.cli.shell import FILE, Command, Group, Renamed, say, whole
 from league.standings.references import STORED as REFERENCES
 from league.standings.references import Reference
 from partners.network.pair import CheckpointError
 from partners.network.saved import EXPERT
 from partners.rosters import ROSTERS
+
+MOST = 100_000  # scenarios that an expert is scored on
 
 
 @click.group(cls=Group, help=__doc__)
@@ -28,7 +30,13 @@ def command() -> None:
 @click.option(
     "--out", "--target", cls=Renamed, type=FILE, default=EXPERT, metavar="FILE", help="where to write it (the package)"
 )
-def expert(run: Path, out: Path) -> None:
+@click.option(
+    "--sample",
+    type=whole(1, MOST),
+    metavar="N",
+    help="score it on N of the held-out scenarios, for a card to try (all)",
+)
+def expert(run: Path, out: Path, sample: int | None) -> None:
     """Make the newest checkpoint of a training run the shipped expert, and write its card.
 
     examples:
@@ -36,7 +44,7 @@ def expert(run: Path, out: Path) -> None:
     """
     from league.training.expert import ship  # loads PyTorch
 
-    card = ship(run.expanduser(), out)
+    card = ship(run.expanduser(), out, sample)
     for name, score in card["scores"]["greedy"].items():
         say(f"{name:24} {score['points']:5.2f} [{score['low']:.2f}, {score['high']:.2f}]  {score['deals']:.1%} deals")
     say(f"written: {out}")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.occupants import seat_occupant
-from league.evaluation.matches import Result, heldout_terms, score
+from league.evaluation.evaluate import scenarios_of
+from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunError, named_run
 from league.settings.read import parse
 from league.settings.training import TrainConfig
@@ -26,10 +27,11 @@ HOW = (
 )
 
 
-def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
+def ship(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[str, Any]:
     """Write the newest checkpoint of ``run`` as the expert, and return its card.
 
-    Raises :class:`RunError`, and :class:`partners.provenance.ProvenanceError` where it has met the roster test.
+    ``sample``: how many of the held-out scenarios its scores are over, by default all. Raises
+    :class:`RunError`, and :class:`partners.provenance.ProvenanceError` where it has met the roster test.
     """
     folder = named_run(run, SETTINGS).path
     checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
@@ -38,6 +40,9 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
     checkpoint = load_checkpoint(checkpoints[-1])
     network, past = checkpoint.network(), past_in(checkpoint.about)
     refuse_past(past, "the expert")
+    terms = heldout_terms(seed=SEED)
+    terms = terms._replace(scenarios=scenarios_of(terms.source, sample, SEED))
+    scores = {play: _scores(network, terms, greedy=play == "greedy") for play in ("greedy", "sampled")}
     config = parse((folder / SETTINGS).read_text(encoding="utf-8"), str(folder / SETTINGS), TrainConfig)
     card = {
         **past.note(),
@@ -46,16 +51,16 @@ def ship(run: Path, target: Path = EXPERT) -> dict[str, Any]:
             **checkpoint.about["counters"],
             "seconds": _seconds(folder / CSV_NAME),
         },
-        "scores": {"how": HOW, "greedy": _scores(network, greedy=True), "sampled": _scores(network, greedy=False)},
+        "scores": {"how": HOW, **scores},
     }
     weights = {name: value for name, value in checkpoint.tensors.items() if name.startswith("network.")}
     save_checkpoint(target, weights, {**describe(network), **card})
     return card
 
 
-def _scores(network: Any, *, greedy: bool) -> dict[str, dict[str, float | int]]:
+def _scores(network: Any, terms: Terms, *, greedy: bool) -> dict[str, dict[str, float | int]]:
     """Scores against everybody of the rosters train and dev, and itself, by name."""
-    expert, terms = NetworkPartner(network, greedy=greedy), heldout_terms(seed=SEED)
+    expert = NetworkPartner(network, greedy=greedy)
     opponents = {**{name: seat_occupant(name) for name in (*roster(TRAIN), *roster(DEV))}, "itself": expert}
     return {name: _rounded(score(expert, opponent, terms)) for name, opponent in opponents.items()}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from league.evaluation.matches import heldout_terms, score
 from partners.network.saved import EXPERT
 from partners.provenance import ancestry, identity
 from partners.rosters import roster
-from tests.command import run_dond
+from tests.command import in_process, train_command
 
 ROOT = Path(__file__).resolve().parents[3]
 CARD = json.loads(EXPERT.read_text())
@@ -89,11 +88,10 @@ def test_a_league_with_a_missing_expert_stops_before_it_begins_or_counts_its_sta
     def league(member: str) -> subprocess.CompletedProcess[str]:
         config = tmp_path / "league.yaml"
         config.write_text(
-            "env: {scenarios: lewis}\nleague: {rounds: 1, block_size: 8}\n"
+            "env: {scenarios: lewis, max_turns: 2}\nleague: {rounds: 1, block_size: 8, evaluate: false}\n"
             f'members: [tough, "{member}"]\nlogging: {{output_dir: "{tmp_path / "runs"}"}}\n'
         )
-        script = ROOT / "scripts" / "league.py"
-        return subprocess.run([sys.executable, script, "--config", config], capture_output=True, text=True, check=False)
+        return in_process("league", "--config", config)
 
     done = league("expert(path=none.json)".replace("none.json", "'none.json'"))
     assert done.returncode == 2 and "no such checkpoint" in done.stderr and not (tmp_path / "runs").exists()
@@ -102,13 +100,15 @@ def test_a_league_with_a_missing_expert_stops_before_it_begins_or_counts_its_sta
 
 
 def test_a_training_run_can_be_shipped(tmp_path):
-    run = [sys.executable, ROOT / "scripts" / "train.py", "--config", ROOT / "configs" / "ppo_config.yaml"]
     options = [f"logging.output_dir={tmp_path}", "training.num_train_steps=500", "training.hidden=[16]"]
-    options += ["training.num_envs=4", "training.rollout=20", "logging.tensorboard=false"]
-    subprocess.run([*run, *(part for option in options for part in ("--set", option))], check=True, capture_output=True)
-    done = run_dond("ship", "expert", "--run", tmp_path, "--target", tmp_path / "mine.json")
+    options += ["training.num_envs=4", "training.rollout=20", "logging.tensorboard=false", "env.max_turns=2"]
+    assert train_command(ROOT / "configs" / "ppo_config.yaml", options) == 0
+    done = in_process("ship", "expert", "--run", tmp_path, "--target", tmp_path / "mine.json", "--sample", 10)
     assert done.returncode == 0, done.stderr
     assert "heuristic" in done.stdout and "itself" in done.stdout
     assert seat_occupant(f"expert(path='{tmp_path / 'mine.json'}')").traits.learned
     card = json.loads((tmp_path / "mine.json").read_text())
     assert card["trained"]["decisions"] >= 500 and card["trained"]["seconds"] is not None
+    for told in (card["scores"][play] for play in ("greedy", "sampled")):
+        assert set(told) == {*roster("train"), *roster("dev"), "itself"}
+        assert all(figures["n"] == 2 * 10 for figures in told.values())
