@@ -1,13 +1,15 @@
 """Every command of the README and the pages is run, page by page in order, in one folder as a reader would.
 
 What would take long is shortened, and how stands in one table below: a command that is not in it fails, as does an
-entry that no page has any more. The README runs in the default suite, but for what takes longest; that and the other
-pages are run among the slow tests. What needs the network is not run; the table names the test that covers it.
+entry that no page has any more. The README runs in the default suite, but for what takes longest, its ``dond`` in this
+process; that and the other pages are run among the slow tests, in a shell. What needs the network is not run; the table
+names the test that covers it.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import os
 import re
 import shutil
@@ -19,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import in_process
 from tests.documents.pages import PAGES, ROOT, blocks, commands, name_of
 from tests.league.web.browser import serving
 
@@ -185,7 +188,7 @@ SETUP = "make setup"  # what it does is read, not done: it fetches packages
 
 
 @pytest.fixture
-def home(tmp_path) -> Path:
+def home(tmp_path, monkeypatch) -> Path:
     """A checkout to type commands in: this one, but for its runs, its data and its virtual environment."""
     for entry in ROOT.iterdir():
         if not entry.name.startswith(".") and entry.name not in ("runs", "data", "build", "site", "dist", "configs"):
@@ -201,6 +204,11 @@ def home(tmp_path) -> Path:
     data = Path(os.environ.get("DOND_DATA_DIR") or ROOT / "../shared/data").resolve()
     if data.is_dir():
         (tmp_path / "data").symlink_to(data)
+    for key in [key for key in os.environ if key.endswith("_API_KEY")]:
+        monkeypatch.delenv(key)
+    for key, value in (("OMP_NUM_THREADS", "1"), ("XDG_CACHE_HOME", str(tmp_path / "cache"))):
+        monkeypatch.setenv(key, value)
+    monkeypatch.setenv("PATH", str(tmp_path / ".venv" / "bin"), prepend=os.pathsep)
     return tmp_path
 
 
@@ -233,17 +241,28 @@ def lacking(needed: str, home: Path) -> bool:
 
 def run(command: str, entry: How, home: Path, variables: list[str]) -> None:
     """Run it as a shell would, shortened; it has to end well."""
-    line = f"{command.replace(*entry.instead)} {entry.add}" if entry.instead[0] else f"{command} {entry.add}"
-    own = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    line = shortened(command, entry)
     done = subprocess.run(
-        ["bash", "-c", "\n".join([*variables, line])], input=entry.typed, capture_output=True, text=True, cwd=home,
-        env={
-            **own, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(home / "cache"),
-            "PATH": f"{home / '.venv' / 'bin'}{os.pathsep}{own['PATH']}",
-        },
-        check=False,
-    )  # fmt: skip
+        ["bash", "-c", "\n".join([*variables, line])], input=entry.typed, capture_output=True, text=True, cwd=home
+    )
     assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def run_here(command: str, entry: How, home: Path, variables: list[str]) -> None:
+    """The same without a process of its own, once a shell has read the words."""
+    line = shortened(command, entry)
+    read = "\n".join([*variables, rf"printf '%s\0' {line}"])
+    words = subprocess.run(["bash", "-c", read], capture_output=True, text=True, cwd=home, check=True).stdout.split(
+        "\0"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(entry.typed))
+        done = in_process(*words[1:-1], cwd=home)
+    assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def shortened(command: str, entry: How) -> str:
+    return f"{command.replace(*entry.instead)} {entry.add}" if entry.instead[0] else f"{command} {entry.add}"
 
 
 def walk(page: Path, home: Path, *, slow: bool) -> None:
@@ -265,8 +284,10 @@ def walk(page: Path, home: Path, *, slow: bool) -> None:
         if entry.serves:
             with serving(home, *line.removeprefix(f"{BIN}dond web").split()):
                 pass  # it answered, and stops when it is told to
-        else:
+        elif slow or not line.startswith(f"{BIN}dond "):
             run(line, entry, home, variables)
+        else:
+            run_here(line, entry, home, variables)
 
 
 def test_every_command_of_the_readme_runs(home):
