@@ -172,9 +172,11 @@ def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
 
 
 def _value(node: ast.expr) -> Any:
-    """A literal, or a bare name or nested occupant, which stays text: ``best_response(to=heuristic)``."""
+    """A literal, or a bare name or nested occupant, which stays text: ``best_response(to=heuristic)``; or a list."""
     if isinstance(node, ast.Name | ast.Call):
         return ast.unparse(node)
+    if isinstance(node, ast.List):
+        return [_value(each) for each in node.elts]
     return ast.literal_eval(node)
 
 

@@ -34,16 +34,16 @@ class Against(NamedTuple):
     partners: tuple[str, ...]  # specs, networks greedy
 
 
-def against(words: Sequence[str]) -> Against:
+def against(words: Sequence[str], option: str = "--against") -> Against:
     """A roster's name, or specs. Raises :class:`~dond_marl.errors.InputError`, also for a roster among specs."""
     if not words:
-        raise InputError(f"--against says whom to meet: one of {', '.join(ROSTERS)}, or occupants")
+        raise InputError(f"{option} says whom to meet: one of {', '.join(ROSTERS)}, or occupants")
     if len(words) == 1 and words[0] in ROSTERS:
         if not roster(words[0]):
             raise InputError(f"the roster {words[0]} has no members yet")
         return Against(words[0], roster(words[0]))
     if named := [word for word in words if word in ROSTERS]:
-        raise InputError(f"--against takes one roster or several occupants; got {named[0]} among {len(words)}")
+        raise InputError(f"{option} takes one roster or several occupants; got {named[0]} among {len(words)}")
     for word in words:
         check_spec(word)
     return Against(OWN, tuple(sorted({spec_name(greedy_spec(word)) for word in words})))

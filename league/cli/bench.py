@@ -12,6 +12,7 @@ examples:
   dond bench expert --against dev --beyond          # pools that no roster and no training knows
   dond bench table                                  # the leaderboard
   dond bench table --results docs/results/bench.jsonl --format markdown
+  dond bench crowd --of dev                         # the best reply to whoever of them it may be
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
+from league.bench.crowd import DEFAULT as CROWDS
+from league.bench.crowd import crowd_of, keep, measured, section
+from league.bench.crowd import read as read_crowds
 from league.bench.protocol import REPLICATES
 from league.bench.results import DEFAULT, append, check_writable, read
 from league.bench.run import against as opponents_of
@@ -159,6 +163,32 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
         return
     out.write_text(text, encoding="utf-8")
     say(f"written: {out}")
+
+
+@command.command(cls=Command, interrupted="nothing is written")
+@click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
+@click.option("--with-memory", is_flag=True, help="those too that remember what was said: half an hour and bounds")
+@click.option("--results", type=FILE, default=CROWDS, metavar="FILE", help=f"to keep it in ({CROWDS})")
+def crowd(words: tuple[str, ...], with_memory: bool, results: Path) -> None:
+    """Compute the best reply to a crowd, and the price of not knowing whom of it one faces.
+
+    Every member is equally likely. The reply knows their programs, but neither which of them sits opposite nor its
+    values. Members that gamble from act to act are left out.
+
+    examples:
+      dond bench crowd --of train
+      dond bench crowd --of dev --with-memory --results docs/results/crowd.jsonl
+      dond bench crowd --of heuristic --of boulware --of "linear(floor=0.6)"
+    """
+    opponents = opponents_of(words, "--of")
+    check_writable(results)
+    read_crowds(results)
+    console = console_for_people()
+    with console.status("") as status:  # shown on a terminal only
+        row = measured(crowd_of(opponents.name, opponents.partners, with_memory=with_memory), tell=status.update)
+    keep(results, row)
+    print_section(console, section(row))
+    say(f"written: {results}")
 
 
 def renewed(text: str, report: Report, where: str) -> str:

@@ -77,6 +77,7 @@ def test_a_wrong_spec_is_refused_with_what_was_given_and_what_is_allowed(spec, t
         ("boulware( floor = .5,exponent=4 )", "boulware(exponent=4, floor=0.5)"),
         ({"kind": "boulware", "floor": 0.5, "exponent": 4}, "boulware(exponent=4, floor=0.5)"),
         ("best_response(to=heuristic)", "best_response(to=heuristic)"),
+        ("mixture(of=[linear, pushover(demand=.5)])", "mixture(of=['linear', 'pushover(demand=0.5)'])"),
         ("expert(path='runs/a b.safetensors')", "expert(path='runs/a b.safetensors')"),
         ({"kind": "expert", "path": "True", "name": "None"}, "expert(name='None', path='True')"),
     ],

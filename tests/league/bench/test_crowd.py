@@ -1,0 +1,108 @@
+"""The best reply to a crowd is what brute force finds, earns what it says, and costs what not knowing costs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dond_marl.errors import InputError
+from dond_marl.game import Rules, Scenario
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.space import Scenarios, lewis_space, pack
+from dond_marl.yardsticks.contexts import contexts_in
+from dond_marl.yardsticks.metrics import points_of_ten
+from league.bench.crowd import GAMBLES, REMEMBERS, best_reply, crowd_of, keep, known_value, measured, read, section
+from partners.best_response import BestResponse
+from tests.command import in_process as dond
+from tests.dond_marl.yardsticks.test_adaptive import by_brute_force
+
+FEW = ("heuristic", "tough", "linear(floor=0.35)", "naive_tit_for_tat", "pushover")
+TINY = [
+    Scenario((1, 1, 1), ((6, 4, 0), (2, 3, 5))),
+    Scenario((1, 1, 1), ((6, 4, 0), (8, 1, 1))),
+    Scenario((1, 1, 1), ((3, 3, 4), (0, 0, 10))),
+    Scenario((2, 1, 0), ((5, 0, 0), (3, 4, 0))),
+]
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("turns", [2, 3, 4])
+def test_it_is_worth_what_expectimax_over_all_histories_finds(turns, seat):
+    """The plain rules, every history apart; in the shorter games one member is drawn for each game itself."""
+    members = [seat_occupant(name) for name in (FEW[:2] if turns == 4 else (*FEW, "personas"))]
+    drawn = [member.personas() if place == 5 else [(1.0, member)] for place, member in enumerate(members)]
+    personas = [(chance / len(members), who) for each in drawn for chance, who in each]
+    expected = by_brute_force(personas, TINY, seat, Rules(turns))
+    found = best_reply(members, seat, pack(TINY), rules=Rules(turns))
+    assert found.value == pytest.approx((expected, expected), abs=1e-9)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_played_as_a_partner_it_earns_against_each_member_what_was_said(seat):
+    space = lewis_space()
+    rows = np.flatnonzero((space.counts == space.counts[700]).all(axis=1))
+    table = Scenarios(*(array[rows] for array in space))
+    reply = best_reply([seat_occupant(name) for name in FEW], seat, table)
+    player = BestResponse(f"mixture(of=[{', '.join(FEW)}])", contexts_in(table, seat))
+    assert player.value(seat, Rules(), "lewis") == pytest.approx(reply.value.high, abs=1e-9)
+    for name, earned in zip(FEW, reply.against, strict=True):
+        pair = (player, seat_occupant(name)) if seat == 0 else (seat_occupant(name), player)
+        scores = rollout(pair, table, seed=0, prior="lewis").scores
+        assert points_of_ten(scores, table.wholes)[:, seat].mean() == pytest.approx(earned, abs=1e-9)
+    assert np.mean(reply.against) == pytest.approx(reply.value.high, abs=1e-9)
+
+
+def test_with_little_effort_it_says_between_what_the_truth_lies():
+    members = [seat_occupant(name) for name in ("heuristic", "hybrid", "versatile")]
+    table = pack(TINY)
+    truth = best_reply(members, 0, table, rules=Rules(6)).value
+    rough = best_reply(members, 0, table, rules=Rules(6), effort=1).value
+    assert truth.low == truth.high
+    assert rough.low <= truth.low + 1e-9 and truth.high <= rough.high + 1e-9 and rough.low < rough.high
+
+
+def test_who_remembers_or_gambles_is_left_out_in_words():
+    crowd = crowd_of("mine", ["linear", "versatile", "random", "personas"])
+    assert crowd.members == ("linear", "personas")
+    assert crowd.left_out == {"versatile": REMEMBERS, "random": GAMBLES}
+    assert crowd_of("mine", ["versatile"], with_memory=True).members == ("versatile",)
+    with pytest.raises(InputError, match=r"nobody of mine can be followed \(random: it gambles"):
+        crowd_of("mine", ["random"])
+
+
+def test_a_crowd_of_one_costs_nothing_and_another_is_kept_in_its_place(tmp_path):
+    row = measured(crowd_of("one", ["tough"]))
+    for seat, side in enumerate(row["seats"]):
+        assert side["price"] == [0.0, 0.0]
+        assert side["known"] == pytest.approx(known_value("tough", seat), abs=1e-6)
+    path = tmp_path / "crowd.jsonl"
+    for seconds in (1.0, 2.0):
+        keep(path, {**row, "processor_seconds": seconds})
+    keep(path, {**row, "crowd": "other"})
+    assert [(each["crowd"], each["processor_seconds"]) for each in read(path)] == [
+        ("one", 2.0),
+        ("other", row["processor_seconds"]),
+    ]
+    assert section(row).blocks[0].rows[2].cells[0].estimate.mean == 0.0
+    path.write_text("{}\n")
+    with pytest.raises(InputError, match="holds no crowds"):
+        read(path)
+
+
+def test_the_command_prints_and_keeps_the_price(tmp_path):
+    done = dond(
+        "bench", "crowd", "--of", "tough", "--of", "ultimatum", "--of", "random", "--results", tmp_path / "c.jsonl"
+    )
+    assert done.returncode == 0, done.stderr
+    row = json.loads((tmp_path / "c.jsonl").read_text())
+    assert [cell["partner"] for cell in row["cells"]] == ["tough", "ultimatum"]
+    for side in row["seats"]:
+        (low, high), (known, _), (reply, _) = side["price"], side["known"], side["reply"]
+        assert low == high == pytest.approx(known - reply, abs=2e-6)
+        assert low >= 0
+    assert "price of not knowing whom" in done.stdout and "random (it gambles from act to act)" in done.stdout
+    refused = dond("bench", "crowd")
+    assert refused.returncode == 2 and "--of says whom to meet" in refused.stderr
