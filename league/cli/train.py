@@ -19,7 +19,6 @@ from pathlib import Path
 import click
 
 from dond_marl.game import Rules
-from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
 from hints import HinterError
@@ -86,7 +85,7 @@ def command(
     config = None if config_path is None else load_config(config_path, overrides, TrainConfig)
     if config is not None:
         config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
-        seat_occupant(config.env.partner)
+        config = config.model_copy(update={"env": config.env.seated()})
         if dry_run:
             _plan(config)
             return

@@ -5,6 +5,7 @@ Occupants are seated once while the models are built: an unknown name or paramet
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -20,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from dond_marl.errors import Notice
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
 from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import (
@@ -34,6 +36,7 @@ from dond_marl.scenarios.sources import (
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.yaml import shown
 from partners.catalogue import UNSCRIPTED
+from partners.network.saved import who_plays
 
 BackendName = Literal["local", "process", "ray"]
 MetaSolver = Literal["max_welfare", "nash_bargaining", "replicator", "uniform"]
@@ -145,6 +148,17 @@ class EnvConfig(Section):
             points_budget=self.points_budget,
             max_count=self.max_count,
         )
+
+    def seated(self) -> EnvConfig:
+        """These settings, with whom ``fallback`` of the partner names in its place where its checkpoint is missing.
+
+        A :class:`Notice` says so: who learns against a stand-in learns against that one, and is measured against it.
+        """
+        name = spec_name(who_plays(self.partner))
+        if name == self.partner:
+            return self
+        warnings.warn(f"{self.partner}: no such checkpoint here, so {name} is the partner", Notice, stacklevel=2)
+        return self.model_copy(update={"partner": name})
 
     def rules(self) -> Rules:
         return Rules(self.max_turns, self.disagree)

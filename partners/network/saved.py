@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, parse_spec, seat_occupant
 from dond_marl.seats import Cause, Decisions, Partner, Traits, Turns, constant
 
 EXPERT = Path(__file__).parents[1] / "experts" / "ppo.json"
@@ -90,6 +90,17 @@ def expert(
             advice = f"{HOW_TO_TEACH}; or seat a stand-in with fallback=heuristic"
             raise OccupantNameError(f"expert(kind=supervised): {error}. {advice}") from error
         raise
+
+
+def who_plays(spec: Spec) -> Spec:
+    """``spec`` itself, or whom its ``fallback`` names where its checkpoint is missing.
+
+    What a stand-in plays says nothing of the one it stands for, so that its games count for nobody. Who wants to learn
+    against it all the same learns against the fallback, by its own name.
+    """
+    while isinstance(seat_occupant(spec), StandIn):
+        spec = parse_spec(spec)[1]["fallback"]
+    return spec
 
 
 def expert_path(path: str | None = None, kind: str = KINDS[0]) -> Path:

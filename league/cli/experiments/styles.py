@@ -13,19 +13,17 @@ examples:
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import click
 
-from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.occupants import parse_spec
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
+from league.backends.pool import in_processes
 from league.cli.shell import Command, config_option, console_for_people, say, set_option, whole
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.report import NAMES, Judged, figures, print_judged, print_rows, rows_of
@@ -39,7 +37,6 @@ from partners.judges.judge import JudgeReward
 from partners.judges.language_model import LLMJudge
 from partners.judges.styles import Style, shows
 from partners.network.checkpoint import CheckpointError, describe, save_checkpoint
-from partners.network.saved import StandIn
 from partners.provenance import refuse_past
 
 FIGURES_NAME = "figures.json"
@@ -54,11 +51,9 @@ MOST_WORKERS = 64
 def command(config_path: Path, overrides: tuple[str, ...], workers: int | None, judges_only: bool) -> None:
     """Compare and report."""
     config = load_config(config_path, overrides, StylesConfig)
+    config = config.model_copy(update={"env": config.env.seated()})
     partner = config.env.partner
     refuse_past(past_of_learner(config.env, config.training.init_from))
-    if isinstance(seat_occupant(partner), StandIn):
-        say(f"warning: {partner}: no such checkpoint here, its fallback plays", "yellow")
-        partner = f"a stand-in for {partner}"
     began = time.perf_counter()
     judged = list(_judged(config))
     print_judged(console_for_people(), config, judged)
@@ -76,7 +71,7 @@ def _learn(config: StylesConfig, judged: Sequence[Judged], partner: str, workers
             f"{workers} at a time; run folder {directory.path}"
         )
         results: list[TrialResult | None] = [None] * len(trials)
-        for done, (place, result) in enumerate(_results(trials, workers), start=1):
+        for done, (place, result) in enumerate(in_processes(_run, [(trial,) for trial in trials], workers), start=1):
             results[place] = result
             _keep(directory, result)
             say(f"{done}/{len(trials)} {_in_words(result)}")
@@ -123,27 +118,6 @@ def _workers(workers: int | None, config: StylesConfig) -> int:
     if parse_spec(config.comparison.judge)[0] == "llm_judge":
         return 1
     return workers or min(os.cpu_count() or 1, MOST_WORKERS)
-
-
-def _results(trials: Sequence[Trial], workers: int) -> Iterator[tuple[int, TrialResult]]:
-    """Each trial's place and what came of it, in the order in which they end."""
-    if workers == 1:
-        yield from ((place, _run(trial)) for place, trial in enumerate(trials))
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, initializer=_begin_worker) as pool:
-        places = {pool.submit(_run, trial): place for place, trial in enumerate(trials)}
-        try:
-            yield from ((places[future], future.result()) for future in as_completed(places))
-        except BrokenExecutor:
-            raise RunError("a worker was ended from outside, by lack of memory perhaps; use --workers 1") from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends workers without a word: whoever started them speaks
-    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def _run(trial: Trial) -> TrialResult:

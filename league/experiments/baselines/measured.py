@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.errors import DondError, InputError, RunFailure
+from dond_marl.errors import InputError, RunFailure
+from league.backends.pool import in_processes
 from league.bench import results
 from league.bench.protocol import VERSION
 from league.bench.results import Row
 from league.bench.run import Against, measure
 from league.experiments.baselines.plan import Job
 from league.experiments.baselines.runs import Run, finished, learn, submission
-from league.ledger.run_directory import RunError
 from league.tables.blocks import Row as Line
 from league.tables.blocks import Section, Table, plain
 from partners.rosters import hash_of
@@ -59,7 +55,8 @@ def perform(
             waiting.append((job, row is None))
     if len(waiting) < len(jobs):
         tell(f"{len(jobs) - len(waiting)} of {len(jobs)} are done and measured already")
-    for number, done in enumerate(_done(waiting, opponents, workers), start=1):
+    calls = [(job, opponents, anew) for job, anew in waiting]
+    for number, (_, done) in enumerate(in_processes(_one, calls, workers), start=1):
         if done.row is not None:
             results.append(path, done.row)
         else:
@@ -70,50 +67,17 @@ def perform(
         yield done
 
 
-def _done(waiting: Sequence[tuple[Job, bool]], opponents: Against, workers: int) -> Iterator[Result]:
-    """Results as they end."""
-    if workers == 1:
-        yield from (_one(job, opponents, anew) for job, anew in waiting)
-        return
-    # A fresh interpreter each: a copy of one that has loaded PyTorch may hang.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin_worker) as pool:
-        futures = [pool.submit(_in_worker, job, opponents, anew) for job, anew in waiting]
-        try:
-            for future in as_completed(futures):
-                result = future.result()
-                if isinstance(result, DondError):
-                    raise result
-                yield result
-        except BrokenExecutor:
-            raise RunError("a worker was ended from outside, by lack of memory perhaps; use --workers 1") from None
-        finally:
-            processes = list(getattr(pool, "_processes", {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:  # what they have not finished goes on from where it was
-                process.terminate()
-
-
-def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends workers without a word: whoever started them speaks
-    os.environ["OMP_NUM_THREADS"] = "1"
-
-
-def _in_worker(job: Job, opponents: Against, anew: bool) -> Result | DondError:
-    """The result, or what went wrong in words: the errors themselves hold what may not travel."""
-    try:
-        return _one(job, opponents, anew)
-    except InputError as error:
-        return InputError(f"{job.label}: {error}")
-    except (RunFailure, OSError) as error:
-        return RunFailure(f"{job.label}: {error}")
-
-
 def _one(job: Job, opponents: Against, anew: bool) -> Result:
     import torch
 
     torch.set_num_threads(1)
-    run = learn(job)
-    return Result(job, run, measure(submission(job, run), opponents) if anew else None)
+    try:
+        run = learn(job)
+        return Result(job, run, measure(submission(job, run), opponents) if anew else None)
+    except InputError as error:
+        raise InputError(f"{job.label}: {error}") from error
+    except (RunFailure, OSError) as error:
+        raise RunFailure(f"{job.label}: {error}") from error
 
 
 def acts_section(done: Sequence[Result], allowed: int | None) -> Section:

@@ -9,9 +9,7 @@ and with its hints, which is also what its hinter knows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +18,7 @@ from dond_marl.occupants import seat_occupant, short_names
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Partner
 from hints import HintSchedule
+from league.backends.pool import in_processes
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
 from league.experiments.hints.kept import place, read, write
@@ -99,45 +98,29 @@ def run(
         if partner is not None:
             experiment.hinters[who] = _played(config, partner, source, None).points.mean / best
     wanted = [(arm, seed) for arm in arms(config.experiment) for seed in range(config.experiment.seeds)]
-    for (arm, seed), learned in zip(wanted, _all_learned(config, wanted, best, workers, folder), strict=True):
-        experiment.marks.extend(learned.marks)
-        tally = experiment.tallies.setdefault(arm.name, Counter())
-        tally.update(learned.tally)
-        last = learned.marks[-1]
+    calls = [(config, arm, seed, best, folder) for arm, seed in wanted]
+    learned: dict[int, Learned] = {}
+    for number, one in in_processes(_one, calls, workers):
+        learned[number] = one
+        (arm, seed), last = wanted[number], one.marks[-1]
         report(
-            f"{arm.name}, seed {seed}: {last.alone:.1%} of the best response without hints after {last.decisions:,} "
-            f"own decisions, {last.hinted:.1%} with them"
+            f"{len(learned)}/{len(wanted)} {arm.name}, seed {seed}: {last.alone:.1%} of the best response without "
+            f"hints after {last.decisions:,} own decisions, {last.hinted:.1%} with them"
         )
-        if arm.hinter != NOBODY and seed == config.experiment.seeds - 1 and (failed := all_failed(tally)):
+    for number, (arm, _) in enumerate(wanted):  # in this order, whoever ended first
+        experiment.marks.extend(learned[number].marks)
+        experiment.tallies.setdefault(arm.name, Counter()).update(learned[number].tally)
+    for arm in arms(config.experiment):
+        if arm.hinter != NOBODY and (failed := all_failed(experiment.tallies[arm.name])):
             report(f"warning: {arm.name}: {failed}")
     return experiment
 
 
-def _all_learned(
-    config: ExperimentConfig, wanted: list[tuple[Arm, int]], best: float, workers: int, folder: Path | None
-) -> Iterator[Learned]:
-    if workers == 1:
-        yield from (_kept(config, arm, seed, best, folder) for arm, seed in wanted)
-        return
-    # A fresh interpreter each: a copy of one that has loaded PyTorch may hang.
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        futures = [pool.submit(_in_worker, config, arm, seed, best, folder) for arm, seed in wanted]
-        try:
-            for future in futures:
-                learned = future.result()
-                if isinstance(learned, DondError):
-                    raise learned
-                yield learned
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _in_worker(config: ExperimentConfig, arm: Arm, seed: int, best: float, folder: Path | None) -> Learned | DondError:
-    """What came of it, or what went wrong in words: the errors themselves hold what may not travel."""
+def _one(config: ExperimentConfig, arm: Arm, seed: int, best: float, folder: Path | None) -> Learned:
     try:
         return _kept(config, arm, seed, best, folder)
     except (DondError, OSError) as error:
-        return RunFailure(f"{arm.name}, seed {seed}: {error}")
+        raise RunFailure(f"{arm.name}, seed {seed}: {error}") from error
 
 
 def _kept(config: ExperimentConfig, arm: Arm, seed: int, best: float, folder: Path | None) -> Learned:

@@ -14,6 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dond_marl.errors import Notice
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -294,9 +295,17 @@ def test_a_missing_key_and_a_missing_expert_end_with_one_line(tmp_path, capsys, 
     overrides = ("env.partner=expert(kind=supervised)", "comparison.styles=[stubborn]")
     assert command(tmp_path, *overrides, judges_only=True) in (1, 2)
     assert capsys.readouterr().err.count("\n") == 1
-    overrides = ("env.partner=expert(kind=supervised, fallback=tough)", "comparison.styles=[stubborn]")
-    assert command(tmp_path, *overrides, judges_only=True) == 0
-    assert "no such checkpoint here, its fallback plays" in capsys.readouterr().out
+
+
+def test_learners_meet_the_stand_in_that_is_named_for_a_missing_expert_and_are_told_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    named = "env.partner=expert(kind=supervised, fallback=tough)"
+    with pytest.warns(Notice, match=r"^expert\(.*\): no such checkpoint here, so tough is the partner$"):
+        assert command(tmp_path, named, "comparison.styles=[stubborn]") == 0
+    assert (
+        "against tough," in capsys.readouterr().out
+        and "partner: tough" in next(tmp_path.rglob("config.yaml")).read_text()
+    )
 
 
 def test_learners_can_start_from_weights_and_are_told_where_those_are_missing(tmp_path, capsys):
