@@ -42,7 +42,7 @@ def killed_and_resumed(whole: Path, killed: Path, folder: Path, kills: int, roun
             command("--config", killed, *resume), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         while process.poll() is None and committed(folder) < moment:
-            time.sleep(0.01)
+            time.sleep(0.02)
         time.sleep(draw.uniform(0, a_round))
         struck += process.poll() is None
         process.kill()

@@ -52,10 +52,12 @@ REPEATS = 3  # of what is quick; the shortest counts
 TRIPS = 200  # of a task to another process and back
 
 
-def measured(config: Config, tell: Callable[[str], None] = lambda _: None) -> tuple[Costs, Shape]:
+def measured(
+    config: Config, tell: Callable[[str], None] = lambda _: None, sizes: Sequence[tuple[int, int]] = SIZES
+) -> tuple[Costs, Shape]:
     """The costs and the shape of a league with learners, on one core of this machine; takes a minute or two.
 
-    ``tell`` is called with what is being measured.
+    ``tell`` is called with what is being measured; ``sizes``: members and learners of the leagues that are planned.
     """
     assert config.learners, "a league in which nobody learns has nothing to wait for"
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +77,7 @@ def measured(config: Config, tell: Callable[[str], None] = lambda _: None) -> tu
         tell("folding and committing")
         fold, commit = _rounds(config, Path(folder), first, result)
     tell("planning")
-    plans = [(members, learners, _planning(config, members, learners)) for members, learners in SIZES]
+    plans = [(members, learners, _planning(config, members, learners)) for members, learners in sizes]
     tell("a task to another process and back")
     costs = Costs(
         practice=tuple(practice),

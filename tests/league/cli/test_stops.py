@@ -31,6 +31,7 @@ logging: {output_dir: FOLDER, tensorboard: false}
 """
 FEW = ("--set", "hints.closing_scenarios=3")
 LEAGUE = """
+env: {max_turns: 2}
 members: [tough, nice]
 learners: [{name: main, hidden: [8], rollout: 2, num_envs: 16, minibatch: 64, epochs: 1, decisions: 60}]
 heldout: [conceder]

@@ -377,7 +377,7 @@ def test_a_league_in_which_nobody_learns_has_nobody_to_evaluate(tmp_path):
 def tiny_league(folder: Path, split: str = "train", **lists: list[str]):
     """The folder of a league of one learner that has hardly learned, with these ``members`` and ``heldout``."""
     settings = {
-        "env": {"scenarios": "lewis", "split": split},
+        "env": {"scenarios": "lewis", "split": split, "max_turns": 2},
         "league": {"rounds": 1, "block_size": 4, "evaluate": False},
         **lists,
         "learners": [{"name": "main", "decisions": 40, "num_envs": 8, "rollout": 1}],

@@ -122,7 +122,7 @@ def test_the_league_that_keeps_its_size_stops_at_its_slowest_task_and_the_change
 @pytest.fixture(scope="module")
 def costs():
     config: Config = parse(SETTINGS)
-    return measured(config)
+    return measured(config, sizes=((10, 1), (20, 2), (40, 4)))
 
 
 def test_what_is_measured_is_what_the_league_has(costs):

@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "scripts" / "league.py"
 ROUNDS = 4  # of a run that is killed inside a write
 SETTINGS = """
-env: {scenarios: lewis, split: train}
-league: {seed: 3, rounds: ROUNDS, block_size: 16, evaluate: false}
+env: {scenarios: lewis, split: train, max_turns: 4}
+league: {seed: 3, rounds: ROUNDS, block_size: 8, evaluate: false}
 members: [heuristic, random, pushover]
 learners:
   - {name: main, matchmaking: regret, hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 2, lr: 3.0e-3,
@@ -57,7 +57,7 @@ def killed_to_the_same_weights(tmp_path: Path, kills: int, rounds: int) -> None:
 
 
 def test_two_kills_leave_the_same_ledger_and_weights_as_none(tmp_path):
-    killed_to_the_same_weights(tmp_path, kills=2, rounds=12)
+    killed_to_the_same_weights(tmp_path, kills=2, rounds=6)
 
 
 @pytest.mark.slow
@@ -153,14 +153,14 @@ def test_learners_learn_snapshots_join_and_every_decision_is_on_record(tmp_path)
 
 
 def test_a_live_update_never_changes_a_snapshot(tmp_path):
-    assert run("--config", write_settings(tmp_path, 9)).returncode == 0
+    assert run("--config", write_settings(tmp_path, 5)).returncode == 0
     folder = tmp_path / "runs" / "0001"
     with Ledger(folder / "ledger.sqlite") as ledger:
         named = {member.blob for member in ledger.members() if member.blob}
-        named |= {state.blob for number in range(-1, 9) for state in ledger.states(number).values()}
+        named |= {state.blob for number in range(-1, 5) for state in ledger.states(number).values()}
     for name in named:
         assert name_of((folder / "blobs" / f"{name}.safetensors").read_bytes()) == name
-    assert len(named) == 2 * 10
+    assert len(named) == 2 * 6
 
 
 def test_blobs_are_named_by_their_content_and_every_damage_shows(tmp_path):

@@ -325,7 +325,7 @@ def start_and_wait(folder: Path, updates: int, *arguments: object) -> subprocess
     while time.monotonic() < until and process.poll() is None:
         if (folder / "progress.csv").is_file() and (folder / "progress.csv").read_text().count("\n") > updates:
             return process
-        time.sleep(0.002)
+        time.sleep(0.02)
     process.kill()
     raise AssertionError(process.communicate())
 
