@@ -1,0 +1,119 @@
+"""Quantal response equilibria by magnetic mirror descent, the temperature falling step by step.
+
+At a temperature a mover says each act in proportion to exp(worth / temperature): the equilibrium of a game in which the
+entropy of what is said is worth something (McKelvey, Palfrey 1998, *Quantal response equilibria for extensive form
+games*, section 2). Magnetic mirror descent goes there in steps that are held back twice, by the policy as it is and by
+a magnet, here every act that counts equally often (Sokota et al. 2023, *A Unified Approach to Reinforcement Learning,
+Quantal Response Equilibria, and Two-Player Zero-Sum Games*, sections 3 and 4). In a game that is not of zero sum
+nothing promises that it arrives: :func:`quantal_gap` says how far it is, :mod:`.exploitability` what the end is worth.
+
+Worths are exact: a sweep goes from the last turn to the first and takes what later turns have just become, and what is
+believed from the whole policy of the sweep before. Annealing selects one equilibrium among many, the limit of those at
+higher temperatures; it starts from the uniform policy, and what is the same but for the items' names stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.seats import Bools, Doubles
+from dond_marl.yardsticks.equilibria.tree import Policy, Tree, even
+
+STEP = 1.0  # of mirror descent, in 1 / points
+SWEEPS = 400  # at most, at one temperature
+CLOSE = 1e-4  # points of ten: a quantal gap below which a temperature is done
+LEAST = -35.0  # logarithm of the smallest chance: what is never said is still answered by Bayes' rule
+_LOOK = 25  # sweeps between two looks at the gap
+
+
+class Stage(NamedTuple):
+    """Where mirror descent stood when it left a temperature."""
+
+    temperature: float  # points of ten
+    policy: list[Doubles]
+    gap: float  # of the quantal response, expected points over the pool's share
+    sweeps: int
+
+
+def schedule(temperature: float, start: float = 1.0, ratio: float = 0.7) -> list[float]:
+    """Temperatures from ``start`` down to ``temperature``, each ``ratio`` of the one before."""
+    falling = [start]
+    while falling[-1] * ratio > temperature * 1.000001:
+        falling.append(falling[-1] * ratio)
+    return [*falling, temperature] if temperature < start else [temperature]
+
+
+def anneal(
+    tree: Tree, temperatures: Sequence[float], *, step: float = STEP, sweeps: int = SWEEPS, close: float = CLOSE
+) -> list[Stage]:
+    """A stage for each temperature, each begun where the one before ended, the first at the uniform policy."""
+    stages: list[Stage] = []
+    for temperature in temperatures:
+        policy = stages[-1].policy if stages else tree.uniform()
+        stages.append(settle(tree, policy, temperature, step=step, sweeps=sweeps, close=close))
+    return stages
+
+
+def settle(tree: Tree, policy: Policy, temperature: float, *, step: float, sweeps: int, close: float) -> Stage:
+    """Mirror descent at one temperature until the quantal gap is at most ``close`` or ``sweeps`` are done."""
+    legal = [tree.legal(turn) for turn in range(tree.turns)]
+    now, gap, done, close = list(policy), np.inf, 0, close * float(tree.pool.prior.sum())
+    logits = [_logarithm(chances) for chances in now]
+
+    def descend(turn: int, worths: Doubles) -> Doubles:
+        moved = (logits[turn] + step * worths) / (1 + step * temperature)
+        logits[turn] = _normal(moved, legal[turn])
+        return _chances(logits[turn])
+
+    while done < sweeps and gap > close:
+        for _ in range(min(_LOOK, sweeps - done)):
+            now, done = tree.sweep(tree.reach(now), descend).policy, done + 1
+        now = even(tree.pool, now)  # rounding would part them, and descent would part them further
+        logits = [_logarithm(chances) for chances in now]
+        gap = quantal_gap(tree, now, temperature)
+    return Stage(temperature, now, gap, done)
+
+
+def quantal_gap(tree: Tree, policy: Policy, temperature: float) -> float:
+    """How far a policy is from quantal response, expected points over the pool's share; 0 at an equilibrium.
+
+    The sum over what movers may remember of how often it is reached, times the temperature, times the divergence of
+    what is said from the quantal response to the rest.
+    """
+    reach, total = tree.reach(policy), 0.0
+
+    def measure(turn: int, worths: Doubles) -> Doubles:
+        nonlocal total
+        best = _normal(worths / temperature, tree.legal(turn))
+        chances = policy[turn]
+        said = chances > 0
+        apart = (chances * (_logarithm(np.where(said, chances, 1)) - np.where(said, best, 0))).sum(axis=-1)
+        total += temperature * float((reach[turn].sum(axis=1) * apart).sum())
+        return chances
+
+    tree.sweep(reach, measure)
+    return total
+
+
+def _logarithm(chances: Doubles) -> Doubles:
+    """``-inf`` for what is never said at all."""
+    with np.errstate(divide="ignore"):
+        logarithm: Doubles = np.log(chances)
+    return logarithm
+
+
+def _normal(logits: Doubles, legal: Bools) -> Doubles:
+    """Logarithms of chances, ``[..., A]``, none below :data:`LEAST` but ``-inf`` of what does not count."""
+    logits = np.where(legal, logits, -np.inf)
+    logits = logits - logits.max(axis=-1, keepdims=True)
+    logits = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    return np.where(legal, np.maximum(logits, LEAST), -np.inf)
+
+
+def _chances(logits: Doubles) -> Doubles:
+    chances = np.exp(logits)
+    normal: Doubles = chances / chances.sum(axis=-1, keepdims=True)
+    return normal

@@ -1,0 +1,197 @@
+"""Exact play of two policies over one pool: how often each place of the game is reached, and what it is worth.
+
+Only what can matter is kept of the rules, under ``disagree="ends"``. INSIST pays what PROPOSE pays. END is a deal only
+where AGREE is the same deal, and otherwise pays what DISAGREE pays. A claim on the last turn never pays more than
+AGREE. So an act is a claim, AGREE, or to walk away; on the first turn there is nothing to agree to, on the last nobody
+claims. An equilibrium of this game is one of the whole game, with whatever a seat would answer to acts that are never
+said: it may answer INSIST as PROPOSE.
+
+A place is a turn, what the mover remembers of the talk, and both seats' views. With the memory ``"last offer"`` the
+mover knows the partner's last claim; with ``"perfect"`` every claim. Arrays of a turn have the mover's view first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from dond_marl.seats import Bools, Doubles
+from dond_marl.yardsticks.contexts import Index
+from dond_marl.yardsticks.equilibria.pools import Pool
+
+Memory = Literal["last offer", "perfect"]
+Policy = Sequence[Doubles]  # a turn after the other: [V, H, N + 2] the chance of each claim, of AGREE and of walking
+Choose = Callable[[int, Doubles], Doubles]  # from a turn and what each act is worth, [V, H, N + 2], to their chances
+
+
+class Worth(NamedTuple):
+    """What the rest of the game pays the mover and the other seat, ``[V, V, H]``, the mover's view first."""
+
+    mover: Doubles
+    other: Doubles
+
+
+class Swept(NamedTuple):
+    """The policy that was chosen, and what it pays seat_0 and seat_1, expected points over the pool's share."""
+
+    policy: list[Doubles]
+    values: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The game over one pool.
+
+    ``spite``: both seats are paid what they get less what the partner gets, which makes it a game of zero sum.
+    """
+
+    pool: Pool
+    turns: int
+    memory: Memory = "last offer"
+    spite: bool = False
+
+    @property
+    def width(self) -> int:
+        """N, the number of splits."""
+        return int(self.pool.points.shape[1])
+
+    def keeps(self, turn: int) -> bool:
+        """Whether who hears a claim of ``turn`` remembers what was heard before it as well.
+
+        A seat that is paid its own points needs no memory on the last turn: what it is offered is what it gets.
+        """
+        return self.memory == "perfect" and turn > 0 and (self.spite or turn < self.turns - 2)
+
+    def heard(self, turn: int) -> int:
+        """H, in how many ways the talk before ``turn`` is remembered."""
+        if turn == 0:
+            return 1
+        return (self.heard(turn - 1) if self.keeps(turn - 1) else 1) * self.width
+
+    def legal(self, turn: int) -> Bools:
+        """Which acts count on a turn, ``[N + 2]``."""
+        last = turn == self.turns - 1
+        return np.array([not last] * self.width + [turn > 0, True])
+
+    @cached_property
+    def agreed(self) -> Worth:
+        """What AGREE pays to each claim of the other seat: ``[V, 1 or V, N]`` and ``[1 or V, V, N]``."""
+        taken, kept = self.pool.points[:, None, ::-1], self.pool.points[None]
+        return Worth(taken - kept, kept - taken) if self.spite else Worth(taken, kept)
+
+    def uniform(self) -> list[Doubles]:
+        """Every act that counts equally often."""
+        views = len(self.pool.values)
+        chances = [self.legal(turn) / self.legal(turn).sum() for turn in range(self.turns)]
+        return [np.tile(chance, (views, self.heard(turn), 1)) for turn, chance in enumerate(chances)]
+
+    def reach(self, policy: Policy) -> list[Doubles]:
+        """How probable each place is, ``[V, V, H]``, a turn after the other."""
+        reach = self.pool.prior[:, :, None]
+        every = [reach]
+        for turn in range(self.turns - 1):
+            claims = policy[turn][:, :, : self.width]
+            if self.keeps(turn):
+                after = (reach[..., None] * claims[:, None]).reshape(*reach.shape[:2], -1)
+            else:
+                after = reach @ claims
+            reach = after.swapaxes(0, 1)
+            every.append(reach)
+        return every
+
+    def sweep(self, reach: Sequence[Doubles], choose: Choose) -> Swept:
+        """From the last turn to the first: choose by what acts are worth, given who would be where.
+
+        ``reach`` says how probable each place is for the mover; where no place of a memory is ever reached, all views
+        of the other seat are taken as equally likely.
+        """
+        after, policy = None, []
+        for turn in reversed(range(self.turns)):
+            after, chances = self._back(turn, reach[turn], after, choose)
+            policy.append(chances)
+        assert after is not None
+        values = (
+            float((after.mover[..., 0] * self.pool.prior).sum()),
+            float((after.other[..., 0] * self.pool.prior).sum()),
+        )
+        return Swept(policy[::-1], values)
+
+    def values(self, policy: Policy) -> tuple[float, float]:
+        """What a policy pays seat_0 and seat_1, expected points over the pool's share."""
+        return self.sweep(self.reach(policy), lambda turn, _: policy[turn]).values
+
+    def deals(self, policy: Policy) -> float:
+        """How often a policy closes a deal, over the pool's share."""
+        reached = zip(self.reach(policy), policy, strict=True)
+        return float(sum((reach.sum(axis=1) * chances[..., self.width]).sum() for reach, chances in reached))
+
+    def _back(self, turn: int, reach: Doubles, after: Worth | None, choose: Choose) -> tuple[Worth, Doubles]:
+        """What a turn is worth, ``[V, V, H]``, and the chances that were chosen, from what the next is worth."""
+        n, (views, _, heard) = self.width, reach.shape
+        believed = beliefs(reach)
+        agreed, left = self._answered(heard)
+        worths = np.full((views, heard, n + 2), -np.inf)
+        worths[..., n + 1] = 0.0
+        if turn > 0:
+            worths[..., n] = (believed * agreed).sum(axis=1)
+        if after is not None:
+            own, theirs = after.other.swapaxes(0, 1), after.mover.swapaxes(0, 1)  # [V, V, N or H * N]
+            if self.keeps(turn):
+                own, theirs = own.reshape(views, views, heard, n), theirs.reshape(views, views, heard, n)
+                worths[..., :n] = np.einsum("moh,mohs->mhs", believed, own, optimize=True)
+            else:
+                worths[..., :n] = believed.swapaxes(1, 2) @ own
+        chances = choose(turn, worths)
+        agrees = chances[:, None, :, n]
+        mover, other = agrees * agreed, agrees * left
+        if after is not None:
+            claims = chances[..., :n]
+            if self.keeps(turn):
+                mover = mover + np.einsum("mohs,mhs->moh", own, claims)
+                other = other + np.einsum("mohs,mhs->moh", theirs, claims)
+            else:
+                mover = mover + own @ claims.swapaxes(1, 2)
+                other = other + theirs @ claims.swapaxes(1, 2)
+        shape = (views, views, heard)
+        return Worth(np.broadcast_to(mover, shape), np.broadcast_to(other, shape)), chances
+
+    def _answered(self, heard: int) -> Worth:
+        """What AGREE pays in each of ``heard`` memories, of which the last claim is the last digit; 0 before any."""
+        if heard == 1 and self.width > 1:
+            return Worth(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
+        last = np.arange(heard) % self.width
+        return Worth(self.agreed.mover[..., last], self.agreed.other[..., last])
+
+
+def beliefs(reach: Doubles) -> Doubles:
+    """What each mover believes of the other seat's view, ``[V, V, H]`` summing to 1 over the second axis."""
+    total = reach.sum(axis=1, keepdims=True)
+    believed: Doubles = np.where(total > 0, reach, 1.0) / np.where(total > 0, total, reach.shape[1])
+    return believed
+
+
+def greedy(worths: Doubles) -> Doubles:
+    """The best act for certain, ``[..., A]``; AGREE before a claim where both are as good, then the first claim."""
+    agree = worths[..., -2] >= worths.max(axis=-1) - 1e-12
+    best = np.where(agree, worths.shape[-1] - 2, worths.argmax(axis=-1))
+    chances: Doubles = (np.arange(worths.shape[-1]) == best[..., None]).astype(np.float64)
+    return chances
+
+
+def even(pool: Pool, policy: Policy) -> list[Doubles]:
+    """The mean of a policy under all renamings that leave the pool as it is: it says the same whatever the names."""
+    return [np.mean([_renamed(chances, *names) for names in pool.renamings], axis=0) for chances in policy]
+
+
+def _renamed(chances: Doubles, views: Index, splits: Index) -> Doubles:
+    """What the same players would say if the items were called otherwise; ``chances[V, H, N + 2]``."""
+    n, memories = len(splits), np.zeros(1, dtype=np.int64)
+    while len(memories) < chances.shape[1]:
+        memories = (memories[:, None] * n + splits).reshape(-1)
+    acts = np.concatenate([splits, n + np.arange(2)])
+    renamed: Doubles = chances[views[:, None, None], memories[:, None], acts]
+    return renamed
