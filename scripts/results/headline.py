@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from league.bench.table import arms_by_protocol, leaderboard
@@ -11,9 +12,9 @@ from scripts.results.rows import Row, figure_of, named, seeds_of, short
 
 BOARD = ("baselines.jsonl", "bench.jsonl")  # of the board
 COLUMNS = ("points", "share of reference", "worst tenth")
-FIRST = {  # what a reader wants first of the rows of the short table, by file
+FIRST = {  # what a reader wants first of the rows of the short table, by file, as patterns
     "baselines.jsonl": " less ",
-    "hints.jsonl": "",
+    "hints.jsonl": r"never hinted|hints: best",
     "selection.jsonl": " less ",
     "people.json": "replies of people",
     "annotator.json": "",
@@ -23,7 +24,7 @@ FIRST = {  # what a reader wants first of the rows of the short table, by file
 
 def headline(folder: Path) -> tuple[str, list[tuple[str, ...]], list[Row], list[str]]:
     """What the board is over, its rows best first, the other figures, and the commands that made the files."""
-    others = [row for row in short(folder) if row.file in FIRST and FIRST[row.file] in row.what]
+    others = [row for row in short(folder) if row.file in FIRST and re.search(FIRST[row.file], row.what)]
     over, board = _board(folder)
     files = dict.fromkeys([*(name for name in BOARD if there(name, folder)), *(row.file for row in others)])
     return over, board, others, [f"- `{name}`: {made_by(name)}" for name in files]

@@ -185,7 +185,7 @@ def of_hints(name: str, folder: Path) -> Iterator[Row]:
         figure = f"{with_half(row.alone, 'share')} of the best response, without hints"
         if not math.isnan(row.gain.mean):
             more = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
-            figure += f"; {more} than never hinted, p = {row.p:.2g} (Holm)"
+            figure += f"; beside never hinted {more} points of a hundred, p = {row.p:.2g} (Holm)"
         what = "never hinted" if math.isnan(row.gain.mean) else f"learned with hints: {row.arm.name}"
         yield Row(what, figure, f"{_number(row.seeds)} of {number(row.acts)} acts; {experiment.label}", name)
 

@@ -122,7 +122,7 @@ def test_a_file_of_the_hint_experiment_is_shown_as_the_experiment_shows_it(tmp_p
     (tmp_path / "hints.jsonl").write_text(hints_lines(experiment))
     shown = block("hints", tmp_path)
     assert "2 seeds" in shown and "7.70 points of ten" in shown and "| random | 20.0% |" in shown
-    assert "| learned with hints: random |" in block("headline", tmp_path)
+    assert "| never hinted | " in block("headline", tmp_path) and "hints: random |" in block("short", tmp_path)
     assert "71.5% ±" in shown  # without any: .5 + .2 + the mean of .01 and .02
 
 

@@ -93,7 +93,12 @@ def write_marks(path: Path, experiment: Experiment) -> None:
 
 def results(experiment: Experiment) -> str:
     """Every measurement, and what the hinters themselves earn, as lines of JSON."""
-    about = {"measured_on": experiment.label, "best_response": experiment.best, "hinters": experiment.hinters}
+    about = {
+        "measured_on": experiment.label,
+        "best_response": experiment.best,
+        "hinters": experiment.hinters,
+        "tallies": {arm: dict(tally) for arm, tally in experiment.tallies.items()},
+    }
     lines: list[dict[str, object]] = [about]
     for mark in experiment.marks:
         lines.append({"hinter": mark.arm.hinter, "dropout": mark.arm.dropout, **dict(list(mark._asdict().items())[1:])})
