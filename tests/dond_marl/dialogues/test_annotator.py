@@ -284,7 +284,7 @@ def test_the_turns_of_a_published_dialogue_alternate_and_end_in_the_selection(da
         assert annotate(talk, row.counts)[-1].action == Action(Act.END)
 
 
-@pytest.mark.parametrize("split", ["train", "val"])
+@pytest.mark.parametrize("split", ["val", pytest.param("train", marks=pytest.mark.slow)])
 def test_the_last_proposal_is_what_people_selected_wherever_it_claims_to_know(split, data_dir):
     """The bars, and what it reached. The test file is not for tuning."""
     score = score_split(split, data_dir)

@@ -82,7 +82,8 @@ def rest_of(negotiation):
 
 
 @pytest.mark.parametrize(
-    ("split", "both_sides", "exact"), [("val", 562, 237), ("test", 545, 236), ("train", 5211, 2238)]
+    ("split", "both_sides", "exact"),
+    [("val", 562, 237), ("test", 545, 236), pytest.param("train", 5211, 2238, marks=pytest.mark.slow)],
 )
 def test_every_published_talk_is_one_game_and_every_exact_one_replays(data_dir, split, both_sides, exact):
     found, rows = list(games(split, data_dir)), load_dialogues(split, data_dir)

@@ -123,15 +123,19 @@ def test_a_partner_that_does_not_gamble_has_the_same_best_response(name, turns):
 
 
 @pytest.mark.parametrize(
-    "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("heuristic", "boulware")), "stubborn"]
+    ("name", "turns"),
+    [
+        ("stubborn", 5),
+        *(pytest.param(name, 10, marks=pytest.mark.slow) for name in ("heuristic", "boulware", "stubborn")),
+    ],
 )
-def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name):
-    partner = seat_occupant(name)
+def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name, turns):
+    partner, rules = seat_occupant(name), Rules(turns)
     for seat in (0, 1):
         contexts = contexts_in(lewis_space(), seat)
-        value = best_response_value(partner, contexts, seat)
-        told = best_response_value(partner, contexts.certain(), seat)
-        assert value - 1e-9 <= upper_bound(Odds(partner, contexts, Rules(), "lewis"), seat) <= told + 1e-9
+        value = best_response_value(partner, contexts, seat, rules)
+        told = best_response_value(partner, contexts.certain(), seat, rules)
+        assert value - 1e-9 <= upper_bound(Odds(partner, contexts, rules, "lewis"), seat) <= told + 1e-9
 
 
 @pytest.mark.parametrize(
