@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dond_marl.conformance import check_in_another_process, check_partner, positions
+from dond_marl.conformance import VARIANTS, check_in_another_process, check_partner, positions
 from dond_marl.game import Act, Scenario
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
@@ -28,11 +28,17 @@ NOTHING = Traits()
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_every_occupant_keeps_to_the_contract(name):
+    check_partner(seat_occupant(name), games=12, sources=("uniform", "by_hand"), variants=VARIANTS[1:4])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLAIN)
+def test_every_occupant_keeps_to_the_contract_in_games_of_every_kind(name):
     check_partner(seat_occupant(name))
 
 
 def test_another_process_gets_the_same_answers():
-    check_in_another_process({name: seat_occupant(name) for name in PLAIN})
+    check_in_another_process({name: seat_occupant(name) for name in PLAIN}, games=4)
 
 
 @pytest.mark.parametrize("name", NAMES)

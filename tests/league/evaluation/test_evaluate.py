@@ -45,7 +45,7 @@ from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import known
 from partners.rosters import TEST, roster
-from tests.command import dond, run_dond
+from tests.command import dond, in_process
 
 ROOT = Path(__file__).resolve().parents[3]
 T = 12.706204736174698  # Student's quantile of a two-sided 95 % interval with one degree of freedom: two scenarios
@@ -293,7 +293,7 @@ def test_it_loads_neither_torch_nor_matplotlib_before_they_are_needed():
 def test_the_command_from_another_directory_prints_the_tables_and_writes_the_files(tmp_path):
     games = ["--member", "boulware(exponent=2)", "--against", "pushover", "--max-turns", "4", "--sample", "40"]
     files = ["--json", "e.json", "--csv", "e.csv", "--confidence", "0.9"]
-    done = run_dond("evaluate", *games, *files, cwd=tmp_path)
+    done = in_process("evaluate", *games, *files, cwd=tmp_path)
     assert done.returncode == 0 and not done.stderr, done.stderr
     assert "boulware(exponent=2) against pushover on lewis, split test: 40 scenarios" in done.stdout
     assert "90% interval" in done.stdout and "written: e.json" in done.stdout
@@ -349,20 +349,24 @@ def test_more_points_than_there_are_is_told_as_a_bug(monkeypatch, capsys):
 
 
 def test_help_shows_examples():
-    done = run_dond("evaluate", "--help")
+    done = in_process("evaluate", "--help")
     assert "Examples:" in done.stdout and "--member expert --against heuristic" in done.stdout
-    wrong = run_dond("evaluate", "--member", "expert")
+    wrong = in_process("evaluate", "--member", "expert")
     assert wrong.returncode == 2 and "--against" in wrong.stderr and "Traceback" not in wrong.stderr
 
 
-def test_a_probe_tells_what_could_be_gained(tmp_path):
+@pytest.mark.parametrize(
+    ("turns", "values"),
+    [(4, (6.319547, 7.526912)), pytest.param(10, (7.104249, 7.640227), marks=pytest.mark.slow)],
+)
+def test_a_probe_tells_what_could_be_gained(tmp_path, turns, values):
     """Exactly, for partners that forget; the printed gains are differences of the printed values."""
     file = tmp_path / "evaluation.json"
     options = ["--member", "stubborn", "--against", "boulware", "--sample", "20", "--probe", "--json", file]
-    done = run_dond("evaluate", *options)
+    done = in_process("evaluate", *options, "--max-turns", turns)
     assert done.returncode == 0, done.stderr
     found = json.loads(file.read_text())["probe"]
-    assert found["value_of_a_response"] == [pytest.approx([7.104249] * 2), pytest.approx([7.640227] * 2)]
+    assert found["value_of_a_response"] == [pytest.approx([value] * 2) for value in values]
     for told, hidden, gain in zip(
         found["value_told"], found["value_of_a_response"], found["value_of_information"], strict=True
     ):
@@ -380,7 +384,7 @@ def test_a_probe_tells_what_could_be_gained(tmp_path):
 def test_a_probe_of_who_remembers_gives_bounds(tmp_path):
     file = tmp_path / "evaluation.json"
     options = ["--member", "nash_seeker", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]
-    done = run_dond("evaluate", *options, "--json", file)
+    done = in_process("evaluate", *options, "--json", file)
     assert done.returncode == 0, done.stderr
     found = json.loads(file.read_text())["probe"]
     for low, high in found["exploitability"]:
@@ -398,7 +402,7 @@ def test_who_has_met_the_test_roster_is_not_judged_by_it(tmp_path, capsys):
 
     def tried(name: str, against: str) -> int:
         spec = f"checkpoint(path={str(tmp_path / name)!r})".replace(name, f"{name}.json")
-        return dond("evaluate", "--member", spec, "--against", against, "--sample", 4)
+        return dond("evaluate", "--member", spec, "--against", against, "--sample", 4, "--max-turns", 2)
 
     assert [tried("leaked", member), tried("leaked", f"mixture(of=[{member!r}])"), tried("old", member)] == [2, 2, 2]
     told = capsys.readouterr().err
