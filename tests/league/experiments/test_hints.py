@@ -128,7 +128,7 @@ def test_settings_that_cannot_be_are_refused(given, why):
 def test_the_command_trains_measures_and_draws(tmp_path, capsys):
     small = (
         "env.max_turns=3", "training.num_envs=8", "training.rollout=3", "training.minibatch=16",
-        "training.hidden=[8]", "training.num_train_steps=120", "experiment.every=60", "experiment.seeds=2",
+        "training.hidden=[8]", "training.num_train_steps=120", "experiment.every=120", "experiment.seeds=2",
         "experiment.hinters=[none, random, heuristic]", "experiment.dropouts=[0.5]", f"output_dir={tmp_path}/runs",
     )  # fmt: skip
     figure = tmp_path / "docs" / "figure.png"
