@@ -63,9 +63,16 @@ def settle(tree: Tree, policy: Policy, temperature: float, *, step: float, sweep
     now, gap, done, close = list(policy), np.inf, 0, close * float(tree.pool.prior.sum())
     logits = [_logarithm(chances) for chances in now]
 
+    before: dict[int, Doubles] = {}
+
     def descend(turn: int, worths: Doubles) -> Doubles:
-        moved = (logits[turn] + step * worths) / (1 + step * temperature)
-        logits[turn] = _normal(moved, legal[turn])
+        expected = np.where(
+            legal[turn],
+            2 * np.where(legal[turn], worths, 0) - before.get(turn, np.where(legal[turn], worths, 0)),
+            -np.inf,
+        )
+        before[turn] = np.where(legal[turn], worths, 0)
+        logits[turn] = _normal((logits[turn] + step * expected) / (1 + step * temperature), legal[turn])
         return _chances(logits[turn])
 
     while done < sweeps and gap > close:
