@@ -24,7 +24,7 @@ from dond_marl import __version__
 from league.cli.shell import Group, run
 from league.settings.presets import folder
 
-EXPERIMENTS = ("baselines", "styles", "hints", "distill", "humanlike", "scaling", "compare")
+EXPERIMENTS = ("baselines", "styles", "hints", "distill", "humanlike", "scaling", "compare", "double-oracle")
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "report", "catalogue", "llm-check", "data"),
     "ship",
@@ -33,7 +33,7 @@ COMMANDS = (
 experiment = Group(
     "experiment",
     help="Run the experiments behind the results page: styles, hints, small language models, people, leagues.",
-    files={name: f"league.cli.experiments.{name}" for name in EXPERIMENTS},
+    files={name: f"league.cli.experiments.{name.replace('-', '_')}" for name in EXPERIMENTS},
 )
 
 

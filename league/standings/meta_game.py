@@ -92,7 +92,7 @@ class Equilibria:
         if weights not in self._best:
             value = (weights[0] * self.game.first + weights[1] * self.game.second).ravel()
             scale = max(float(np.abs(value).max()), NOISE)
-            self._best[weights] = self._joint(least(self.deviations, -value / scale, self._bound(), self.pairs))
+            self._best[weights] = self.joint(least(self.deviations, -value / scale, self._bound(), self.pairs))
         return self._best[weights]
 
     def _bound(self) -> Table:
@@ -104,7 +104,8 @@ class Equilibria:
             self.pairs, self._within = solved.pairs, np.full(rows, max(float(solved.gains.max()), 0.0))
         return self._within
 
-    def _joint(self, solved: Solved) -> Joint:
+    def joint(self, solved: Solved) -> Joint:
+        """The distribution that a program found, and what it is worth."""
         self.pairs = np.union1d(self.pairs, solved.pairs)
         table = np.zeros(self.game.first.size)
         table[solved.pairs] = solved.chances
@@ -119,6 +120,17 @@ def max_welfare_cce(game: Game | Equilibria) -> Joint:
     (maximum welfare CCE). Raises :class:`MetaGameError`.
     """
     return _of(game).best((1.0, 1.0))
+
+
+def strictest_cce(game: Game | Equilibria) -> Joint:
+    """The CCE in which the greatest gain of any deviation is least: who names a member beforehand loses the most.
+
+    Source: Marris et al. 2021 (CCE of minimum epsilon). Raises :class:`MetaGameError`.
+    """
+    equilibria = _of(game)
+    deviations = equilibria.deviations
+    every, none = np.ones(deviations.rows, dtype=bool), np.zeros(deviations.rows)
+    return equilibria.joint(least_gain(deviations, every, none, deviations.pairs, equilibria.pairs, -math.inf))
 
 
 def nash_bargaining_cce(game: Game | Equilibria, disagreement: tuple[float, float] = (0.0, 0.0)) -> Joint:

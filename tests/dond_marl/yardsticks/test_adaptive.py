@@ -60,14 +60,14 @@ POOL = (1, 1, 1)
 VALUES = [(6, 4, 0), (2, 3, 5), (8, 1, 1), (0, 0, 10), (5, 5, 0), (3, 3, 4)]
 
 
-def by_brute_force(personas, table, seat, rules):
+def by_brute_force(personas, table, seat, rules, prior=""):
     """Expectimax over what the seat has seen, with the readable rules: points of ten. States carry their chances."""
     answers = {}
 
     def answer(who, state):
         key = who, state.scenario, state.history
         if key not in answers:
-            answers[key] = only_action(personas[who][1].act(turn_of(state, prior="")))
+            answers[key] = only_action(personas[who][1].act(turn_of(state, prior=prior)))
         return answers[key]
 
     def value(states):

@@ -19,6 +19,7 @@ from league.standings.meta_game import (
     game_of,
     max_welfare_cce,
     nash_bargaining_cce,
+    strictest_cce,
 )
 
 
@@ -75,6 +76,19 @@ def test_in_the_battle_of_the_sexes_welfare_is_indifferent_and_nash_bargaining_t
     # Taking turns, seat_0 gets 2.5 and would get 1.5 by always naming the first, 1 by always naming the second.
     first, second = deviation_rating(SEXES)
     assert first == pytest.approx([-1, -1.5], abs=1e-9) and second == pytest.approx([-1.5, -1], abs=1e-9)
+
+
+def test_the_strictest_equilibrium_is_the_one_that_a_deviation_loses_most_in():
+    """In the battle of the sexes it takes turns: who names one evening beforehand misses the other half the time."""
+    joint = strictest_cce(SEXES)
+    gains = Deviations(*SEXES).of(np.arange(4)) @ joint.chances.ravel()
+    rating = deviation_rating(SEXES)
+    assert gains.max() * 10 == pytest.approx(max(rating[0].max(), rating[1].max()), abs=1e-9)
+    assert gains.max() < -0.01
+    assert joint.gap == 0.0
+    best = Deviations(*SEXES).of(np.arange(4)) @ max_welfare_cce(SEXES).chances.ravel()
+    assert gains.max() <= best.max() + 1e-9
+    np.testing.assert_allclose(strictest_cce(PRISONERS).chances, [[0, 0], [0, 1]], atol=1e-9)
 
 
 def test_rock_paper_scissors_is_worth_nothing_to_anybody_and_everybody_is_worth_the_same():
