@@ -70,14 +70,25 @@ def check_partner(
             _expect_same(partner, position.where, decisions, copied, "after pickling")
 
 
-def check_in_another_process(partners: Mapping[str, Partner], *, games: int = 8, seed: int = 0) -> None:
-    """Check that a fresh interpreter gets the same answers from each of ``partners``; it is started once for all."""
+def check_in_another_process(
+    partners: Mapping[str, Partner],
+    *,
+    games: int = 8,
+    seed: int = 0,
+    sources: tuple[str, ...] = SOURCES,
+    variants: Sequence[tuple[Rules, bool]] = VARIANTS,
+) -> None:
+    """Check that a fresh interpreter gets the same answers from each of ``partners``; it is started once for all.
+
+    ``sources`` and ``variants`` are those of :func:`check_partner`.
+    """
     for partner in partners.values():
         _check_kind(partner)
     asked = [
-        (_pickled(partner), [position.turns for position in positions(partner, games=games, seed=seed)])
+        (_pickled(partner), [position.turns for position in found])
         for partner in partners.values()
         if not (partner.traits.remote or partner.traits.human)
+        for found in [positions(partner, games=games, seed=seed, sources=sources, variants=variants)]
     ]
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
         for (partner, turns), there in zip(asked, pool.map(_answers, asked), strict=True):

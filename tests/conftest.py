@@ -24,6 +24,8 @@ os.environ["XDG_CACHE_HOME"] = str(CACHE)
 os.environ["DOND_MARL_CACHE"] = str(CACHE / "dond-marl")
 os.environ["HOME"] = str(CACHE / "home")
 (CACHE / "home").mkdir(parents=True, exist_ok=True)
+# NumPy's threads wait by computing, which tests that run beside others pay for; PyTorch's are the project's to set.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("any machine", deadline=None)  # no example has a time to keep to
 settings.load_profile("any machine")

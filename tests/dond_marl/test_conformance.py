@@ -38,7 +38,8 @@ def test_every_occupant_keeps_to_the_contract_in_games_of_every_kind(name):
 
 
 def test_another_process_gets_the_same_answers():
-    check_in_another_process({name: seat_occupant(name) for name in PLAIN}, games=4)
+    partners = {name: seat_occupant(name) for name in PLAIN}
+    check_in_another_process(partners, games=4, sources=("uniform",), variants=VARIANTS[1:4])
 
 
 @pytest.mark.parametrize("name", NAMES)

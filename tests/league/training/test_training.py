@@ -110,7 +110,7 @@ def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_
     assert updates >= 8 and len(saves) == 5
     about = load_checkpoint(saves[-1])[1]
     assert about["past"] == (min(len(saves), PAST_SELVES) if config.training.past_selves else 0)
-    for stop in range(1, updates, 2 if config.training.past_selves else 4):
+    for stop in range(1, updates, 4):
         folder = tmp_path / f"stopped after {stop}"
         first = run_until(config, folder, stop)
         second = run_until(config, folder)
