@@ -101,7 +101,7 @@ def contexts_of(prior: str, counts: Int8s, utilities: Int8s) -> Contexts:
     believed = beliefs(prior, counts, utilities)
     filled = believed.weights > 0
     context, place = np.nonzero(filled)
-    theirs, which = _distinct(counts[context], believed.types[context, place])
+    theirs, which = distinct_views(counts[context], believed.types[context, place])
     types = np.zeros(filled.shape, dtype=np.int64)
     types[context, place] = which
     shares = np.full(len(counts), 1 / max(len(counts), 1))
@@ -111,8 +111,8 @@ def contexts_of(prior: str, counts: Int8s, utilities: Int8s) -> Contexts:
 def contexts_in(scenarios: Scenarios, seat: int) -> Contexts:
     """The contexts of a seat where every scenario of a table is equally likely."""
     mine, theirs = scenarios.utilities[:, seat], scenarios.utilities[:, 1 - seat]
-    own, which = _distinct(scenarios.counts, mine)
-    opposite, kind = _distinct(scenarios.counts, theirs)
+    own, which = distinct_views(scenarios.counts, mine)
+    opposite, kind = distinct_views(scenarios.counts, theirs)
     pairs, number = np.unique(which * opposite.size + kind, return_counts=True)
     context, kind = np.divmod(pairs, opposite.size)
     in_context = np.bincount(context)
@@ -141,7 +141,7 @@ def prior_contexts(source: ScenarioSource, seat: int) -> Contexts:
     return contexts_in(table, seat)
 
 
-def _distinct(counts: Int8s, utilities: Int8s) -> tuple[Views, Index]:
+def distinct_views(counts: Int8s, utilities: Int8s) -> tuple[Views, Index]:
     """The distinct views among rows ``[R, 3]``, and which of them each row is."""
     _, first, which = np.unique(numbers_of(counts, utilities), return_index=True, return_inverse=True)
     return Views(counts[first], utilities[first]), which.reshape(-1)

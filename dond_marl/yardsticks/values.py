@@ -18,7 +18,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner
 from dond_marl.yardsticks.adaptive import Adaptive, has_minds
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
-from dond_marl.yardsticks.contexts import Views, prior_contexts, prior_table, splits_of
+from dond_marl.yardsticks.contexts import distinct_views, prior_contexts, prior_table, splits_of
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, check_odds, exact_value, has_odds, upper_bound
 from dond_marl.yardsticks.replies import Replies
@@ -177,11 +177,9 @@ def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
 
 
 def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Expected:
-    size, rows = scenarios.size, np.arange(scenarios.size)
-    replies = [
-        Replies(partner, rules, Views(scenarios.counts, scenarios.utilities[:, seat]), prior)
-        for seat, partner in enumerate(partners)
-    ]
+    size = scenarios.size
+    views = [distinct_views(scenarios.counts, scenarios.utilities[:, seat]) for seat in (0, 1)]
+    replies = [Replies(partner, rules, own, prior) for partner, (own, _) in zip(partners, views, strict=True)]
     splits, n = splits_of(scenarios.counts), replies[0].width
     rest, fits = splits.rest, np.arange(n) < splits.number[:, None]
     worth = np.einsum("sni,spi->spn", splits.oA, scenarios.utilities, dtype=np.int64)
@@ -191,7 +189,8 @@ def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Ru
     mirrored = np.zeros((size, 2 * n))  # of that, with the mover's own claim the rest of it
     for turn in range(rules.max_turns):
         mover, left = turn % 2, rules.max_turns - turn
-        probs = replies[mover].probs(left, rows)  # [S, 2N + 1, 2N + 3]
+        own, which = views[mover]
+        probs = replies[mover].probs(left, np.arange(own.size))[which]  # [S, 2N + 1, 2N + 3]
         answers = probs[:, :-1] if turn else probs[:, -1:]
         weight = last if turn else np.ones((size, 1))
         turns += weight.sum(axis=1)

@@ -21,8 +21,8 @@ from hints import HintSchedule
 from league.backends.pool import in_processes
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
-from league.experiments.hints.kept import place, read, write
 from league.experiments.hints.settings import CHANCE, MODEL, NOBODY, WORDS, ExperimentConfig, ExperimentSection
+from league.experiments.kept import place, read, write
 from league.ledger.run_directory import RunError
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, make_ready
