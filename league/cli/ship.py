@@ -1,4 +1,4 @@
-"""Renew files that the package ships, from a checkout: the trained expert, the references of partners."""
+"""Renew files that the package ships, from a checkout: the expert, the references of partners, the equilibria."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import click
 
 from dond_marl.game import SEATS
 from dond_marl.yardsticks.adaptive import EFFORT
+from dond_marl.yardsticks.equilibria.making import STORED as EQUILIBRIA
+from dond_marl.yardsticks.equilibria.making import make_tables
+from dond_marl.yardsticks.equilibria.table import TEMPERATURES
 from league.cli.shell import FILE, Command, Group, Renamed, say, whole
 from league.standings.references import STORED as REFERENCES
 from league.standings.references import Reference
@@ -82,6 +85,34 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
     from league.evaluation.reference_values import ship_references, shipped_for
 
     ship_references(shipped_for(partners, rosters), out, again=again, effort=effort, tell=_tell)
+    say(f"written: {out}")
+
+
+@command.command(cls=Command)
+@click.option(
+    "--turns",
+    type=click.IntRange(1, max(TEMPERATURES)),
+    multiple=True,
+    metavar="N",
+    help=f"games of how many turns; by default all, 1 to {max(TEMPERATURES)}",
+)
+@click.option("--out", type=FILE, default=EQUILIBRIA, metavar="FOLDER", help="where to write them (the package)")
+def equilibria(turns: tuple[int, ...], out: Path) -> None:
+    """Solve the game for equilibria, measure what could be gained against each, and write the tables.
+
+    examples:
+      dond ship equilibria
+      dond ship equilibria --turns 4 --out mine
+    """
+    for made in make_tables(out, turns or tuple(TEMPERATURES)):
+        note = made.note
+        first, second = note["values"]
+        within = sum(note["gain_within_memory"])
+        most = sum(high for _, high in note["gain_remembering"])
+        say(
+            f"{made.turns:2} turns at {made.temperature:5}: {first:.3f} and {second:.3f} points, "
+            f"{note['deals']:.1%} deals; gains: {within:.4f} within memory, at most {most:.4f} remembering all"
+        )
     say(f"written: {out}")
 
 

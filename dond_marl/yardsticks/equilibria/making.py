@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dond_marl.yardsticks.equilibria.escape import escape
 from dond_marl.yardsticks.equilibria.exploitability import Gains, agent_gains, memory_gains, total
 from dond_marl.yardsticks.equilibria.mirror_descent import anneal
 from dond_marl.yardsticks.equilibria.pools import Pool, lewis_pools
@@ -16,7 +17,8 @@ from dond_marl.yardsticks.equilibria.table import TEMPERATURES, file_name, pack,
 from dond_marl.yardsticks.equilibria.tree import Policy, Tree
 
 STORED = Path(__file__).with_name("tables")
-LADDER = (1.0, 0.7, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01)  # points of ten
+TRIES = 6  # of leaving the coldest policy, a pool
+LADDER = (1.0, 0.7, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015)  # points of ten
 
 
 class Made(NamedTuple):
@@ -41,7 +43,10 @@ def tables_of(turns: int, temperatures: Sequence[float]) -> Iterator[Made]:
     """The tables of one horizon, from the hottest to the coldest; ``temperatures`` are some of :data:`LADDER`."""
     ladder = [temperature for temperature in LADDER if temperature >= min(temperatures)]
     pools = lewis_pools()
-    stages = [anneal(Tree(pool, turns), ladder) for pool in pools]
+    trees = [Tree(pool, turns) for pool in pools]
+    stages = [anneal(tree, ladder) for tree in trees]
+    for tree, of_pool in zip(trees, stages, strict=True):
+        of_pool[-1] = escape(tree, of_pool[-1], ladder, TRIES)
     for number, temperature in enumerate(ladder):
         if temperature not in temperatures:
             continue

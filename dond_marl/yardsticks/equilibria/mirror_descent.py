@@ -7,8 +7,10 @@ a magnet, here every act that counts equally often (Sokota et al. 2023, *A Unifi
 Quantal Response Equilibria, and Two-Player Zero-Sum Games*, sections 3 and 4). In a game that is not of zero sum
 nothing promises that it arrives: :func:`quantal_gap` says how far it is, :mod:`.exploitability` what the end is worth.
 
-Worths are exact: a sweep goes from the last turn to the first and takes what later turns have just become, and what is
-believed from the whole policy of the sweep before. Annealing selects one equilibrium among many, the limit of those at
+Worths are exact, and each step takes them to change as they changed last (optimistic mirror descent: Rakhlin, Sridharan
+2013, *Optimization, learning, and games with predictable sequences*, section 2). A sweep goes from the last turn to the
+first and takes what later turns have just become, and what is believed from the whole policy of the sweep before.
+Annealing selects one equilibrium among many, the limit of those at
 higher temperatures; it starts from the uniform policy, and what is the same but for the items' names stays the same.
 """
 
@@ -22,8 +24,8 @@ import numpy as np
 from dond_marl.seats import Bools, Doubles
 from dond_marl.yardsticks.equilibria.tree import Policy, Tree, even
 
-STEP = 1.0  # of mirror descent, in 1 / points
-SWEEPS = 400  # at most, at one temperature
+STEP = 3.0  # of mirror descent, in 1 / points
+SWEEPS = 100  # at most, at one temperature
 CLOSE = 1e-4  # points of ten: a quantal gap below which a temperature is done
 LEAST = -35.0  # logarithm of the smallest chance: what is never said is still answered by Bayes' rule
 _LOOK = 25  # sweeps between two looks at the gap
@@ -57,21 +59,19 @@ def anneal(
     return stages
 
 
-def settle(tree: Tree, policy: Policy, temperature: float, *, step: float, sweeps: int, close: float) -> Stage:
+def settle(
+    tree: Tree, policy: Policy, temperature: float, *, step: float = STEP, sweeps: int = SWEEPS, close: float = CLOSE
+) -> Stage:
     """Mirror descent at one temperature until the quantal gap is at most ``close`` or ``sweeps`` are done."""
     legal = [tree.legal(turn) for turn in range(tree.turns)]
     now, gap, done, close = list(policy), np.inf, 0, close * float(tree.pool.prior.sum())
     logits = [_logarithm(chances) for chances in now]
-
     before: dict[int, Doubles] = {}
 
     def descend(turn: int, worths: Doubles) -> Doubles:
-        expected = np.where(
-            legal[turn],
-            2 * np.where(legal[turn], worths, 0) - before.get(turn, np.where(legal[turn], worths, 0)),
-            -np.inf,
-        )
-        before[turn] = np.where(legal[turn], worths, 0)
+        worths = np.where(legal[turn], worths, 0)
+        expected = 2 * worths - before.get(turn, worths)
+        before[turn] = worths
         logits[turn] = _normal((logits[turn] + step * expected) / (1 + step * temperature), legal[turn])
         return _chances(logits[turn])
 

@@ -21,8 +21,8 @@ from dond_marl.seats import Doubles
 from dond_marl.yardsticks.contexts import Index
 from dond_marl.yardsticks.equilibria.tree import Policy, Tree, beliefs
 
-ROUNDS = 2  # of looking for beliefs where the bounds are far apart
-ADDED = 12  # beliefs a round, turn and view
+ROUNDS = 1  # of looking for beliefs where the bounds are far apart
+ADDED = 10  # beliefs a round, turn and view
 
 
 class Interval(NamedTuple):
