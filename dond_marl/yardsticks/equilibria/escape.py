@@ -16,7 +16,8 @@ from dond_marl.yardsticks.equilibria.mirror_descent import Stage, settle
 from dond_marl.yardsticks.equilibria.tree import Tree, even
 
 ENOUGH = 0.04  # points of ten: with less to be gained by both seats together, nothing more is tried
-WAYS = ((0.5, 4.0), (1.0, 1.5))  # how far towards the plans, and how many times as warm, in turn
+# How far towards the plans, and how many times as warm, in turn: the last is a fresh start.
+WAYS = ((0.5, 4.0), (0.3, 1.5), (0.5, 4.0), (0.3, 1.5), (1.0, 10.0))
 TREMBLE = 0.02  # of the plans that are moved to
 _SWEEPS = 50  # at each temperature
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dond_marl.seats import Doubles
 from dond_marl.yardsticks.equilibria.escape import escape
-from dond_marl.yardsticks.equilibria.exploitability import Gains, agent_gains, memory_gains, total
+from dond_marl.yardsticks.equilibria.exploitability import agent_gains, memory_gains
 from dond_marl.yardsticks.equilibria.mirror_descent import anneal
 from dond_marl.yardsticks.equilibria.pools import Pool, lewis_pools
 from dond_marl.yardsticks.equilibria.remembering import remembering_response
@@ -17,7 +18,7 @@ from dond_marl.yardsticks.equilibria.table import TEMPERATURES, file_name, pack,
 from dond_marl.yardsticks.equilibria.tree import Policy, Tree
 
 STORED = Path(__file__).with_name("tables")
-TRIES = 6  # of leaving the coldest policy, a pool
+TRIES = dict.fromkeys(TEMPERATURES, 4) | {10: 16}  # of leaving the coldest policy of each horizon, a pool
 LADDER = (1.0, 0.7, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015)  # points of ten
 
 
@@ -41,51 +42,56 @@ def make_tables(out: Path = STORED, horizons: Sequence[int] = tuple(TEMPERATURES
 
 def tables_of(turns: int, temperatures: Sequence[float]) -> Iterator[Made]:
     """The tables of one horizon, from the hottest to the coldest; ``temperatures`` are some of :data:`LADDER`."""
-    ladder = [temperature for temperature in LADDER if temperature >= min(temperatures)]
-    pools = lewis_pools()
-    trees = [Tree(pool, turns) for pool in pools]
-    stages = [anneal(tree, ladder) for tree in trees]
-    for tree, of_pool in zip(trees, stages, strict=True):
-        of_pool[-1] = escape(tree, of_pool[-1], ladder, TRIES)
-    for number, temperature in enumerate(ladder):
-        if temperature not in temperatures:
-            continue
-        found = [of_pool[number] for of_pool in stages]
-        policies = [rounded(pool, stage.policy) for pool, stage in zip(pools, found, strict=True)]
-        note = {
-            "turns": turns,
-            "temperature": temperature,
-            "quantal_gap": _short(sum(stage.gap for stage in found)),
-            **measures(pools, policies, turns),
-        }
-        yield Made(turns, temperature, note, pack(note, [stage.policy for stage in found]))
+    parts = [solved(pool, turns, temperatures) for pool in lewis_pools()]
+    for number, temperature in enumerate(sorted(temperatures, reverse=True)):
+        found = [of_pool[number] for of_pool in parts]
+        note = {"turns": turns, "temperature": temperature, **_summed([part.measures for part in found])}
+        yield Made(turns, temperature, note, pack(note, [part.policy for part in found]))
 
 
-def measures(pools: Sequence[Pool], policies: Sequence[Policy], turns: int) -> dict[str, Any]:
-    """What policies pay and could be had against them, by seat, in expected points of ten over all pools.
+class Solved(NamedTuple):
+    """One pool at one temperature: the policy, and what it pays and could be had against it as a table keeps it.
+
+    ``measures`` are expected points of ten over the pool's share; by seat where they are two.
+    """
+
+    policy: list[Doubles]
+    measures: dict[str, Any]
+
+
+def solved(pool: Pool, turns: int, temperatures: Sequence[float]) -> list[Solved]:
+    """One pool at each temperature, from the hottest to the coldest."""
+    tree, ladder = Tree(pool, turns), [temperature for temperature in LADDER if temperature >= min(temperatures)]
+    stages = anneal(tree, ladder)
+    stages[-1] = escape(tree, stages[-1], ladder, TRIES[turns])
+    found = []
+    for stage in stages:
+        if stage.temperature in temperatures:
+            kept = measures(tree, rounded(pool, stage.policy))
+            found.append(Solved(stage.policy, {"quantal_gap": stage.gap, **kept}))
+    return found
+
+
+def measures(tree: Tree, policy: Policy) -> dict[str, Any]:
+    """What a policy pays and what could be had against it, by seat.
 
     ``gain_in_one_place``: the sum of what other acts gain, each alone; ``gain_within_memory``: of the best response
     found that remembers the last offer; ``gain_remembering``: of one that remembers everything, at least and at most.
     """
-    trees = [Tree(pool, turns) for pool in pools]
-    each = list(zip(trees, policies, strict=True))
-    places: Gains = total([agent_gains(tree, policy) for tree, policy in each])
-    within: Gains = total([memory_gains(tree, policy) for tree, policy in each])
-    remembering = []
-    for seat in (0, 1):
-        found = [remembering_response(tree, policy, seat) for tree, policy in each]
-        low, high = sum(part.low for part in found), sum(part.high for part in found)
-        remembering.append([_short(low - within.values[seat]), _short(high - within.values[seat])])
+    within, places = memory_gains(tree, policy), agent_gains(tree, policy)
+    found = [remembering_response(tree, policy, seat) for seat in (0, 1)]
     return {
-        "values": [_short(value) for value in within.values],
-        "welfare": _short(sum(within.values)),
-        "deals": _short(sum(tree.deals(policy) for tree, policy in each)),
-        "gain_in_one_place": [_short(gain) for gain in places.gains],
-        "gain_within_memory": [_short(gain) for gain in within.gains],
-        "gain_remembering": remembering,
+        "values": list(within.values),
+        "welfare": sum(within.values),
+        "deals": tree.deals(policy),
+        "gain_in_one_place": list(places.gains),
+        "gain_within_memory": list(within.gains),
+        "gain_remembering": [
+            [part.low - value, part.high - value] for part, value in zip(found, within.values, strict=True)
+        ],
     }
 
 
-def _short(number: float) -> float:
-    """To a millionth of a point, so that the last bits of a machine do not matter."""
-    return float(np.round(number, 6)) + 0.0
+def _summed(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Over all pools, to a millionth of a point, so that the last bits of a machine do not matter."""
+    return {name: (np.round(np.sum([part[name] for part in parts], axis=0), 6) + 0.0).tolist() for name in parts[0]}

@@ -28,7 +28,7 @@ from dond_marl.yardsticks.equilibria.tree import Policy, Tree, even
 
 LEAST = 1e-4  # a chance below which an act is left out
 SMALL = 0.015  # points of ten: the temperature of the tables of every horizon
-TEMPERATURES = dict.fromkeys(range(1, 10), (SMALL,)) | {10: (SMALL, 0.1, 0.3, 1.0)}
+TEMPERATURES = dict.fromkeys(range(1, 10), (SMALL,)) | {10: (SMALL, 0.1, 0.5)}
 NONE = -1  # in every place of ``heard`` where nothing was said yet
 
 
