@@ -24,7 +24,17 @@ from dond_marl import __version__
 from league.cli.shell import Group, run
 from league.settings.presets import folder
 
-EXPERIMENTS = ("baselines", "styles", "hints", "distill", "humanlike", "scaling", "compare", "double-oracle")
+EXPERIMENTS = (
+    "baselines",
+    "styles",
+    "hints",
+    "distill",
+    "humanlike",
+    "scaling",
+    "compare",
+    "double-oracle",
+    "short-games",
+)
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "report", "catalogue", "llm-check", "data"),
     "ship",

@@ -31,6 +31,7 @@ COMMANDS = {  # of every other config
     "ppo_fast.yaml": "train",
     "reinforce_config.yaml": "train",
     "selection.yaml": "experiment baselines",
+    "short_games.yaml": "experiment short-games",
     "styles.yaml": "experiment styles",
 }
 # Runs several commands of `dond` in one process, which loads PyTorch once: exit code, output and errors of each.

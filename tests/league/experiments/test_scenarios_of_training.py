@@ -20,6 +20,7 @@ from league.settings.training import TrainConfig
 from league.training.clone import lessons
 from partners.judges.episodes import played
 from partners.llm.student.recipe import Recipe
+from tests.command import dond
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list of arms
@@ -33,6 +34,7 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "styles.yaml": StylesConfig,
 }
 BY_PEOPLE = CONFIGS / "bc_config.yaml"
+FORGOTTEN = CONFIGS / "short_games.yaml"  # learns on every scenario, and is forgotten when it is measured: see below
 DRAWN = 60_000  # scenarios of a source without end: some 250 of them have a view of the legal space in either seat
 
 
@@ -70,7 +72,9 @@ def held_out(source: ScenarioSource) -> int:
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in sorted(CONFIGS.glob("*.yaml")) if path != BY_PEOPLE], ids=lambda path: path.name
+    "path",
+    [path for path in sorted(CONFIGS.glob("*.yaml")) if path not in (BY_PEOPLE, FORGOTTEN)],
+    ids=lambda path: path.name,
 )
 def test_no_config_trains_on_what_is_held_out(path):
     found = [source for config in loaded(path) for source in sources(config)]
@@ -83,6 +87,16 @@ def test_people_teach_nothing_of_what_is_held_out(data_dir):
     for positions in (given.taught, given.others):
         seen = Scenarios(positions.counts, np.repeat(positions.my_utilities[:, None], 2, axis=1))
         assert positions.size > 1000 and not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any()
+
+
+def test_who_learned_on_what_is_held_out_to_be_compared_with_an_equilibrium_is_forgotten(tmp_path):
+    """An equilibrium is one of the whole game. What is kept of such a learner is figures, and no weights."""
+    short = ["comparison.turns=[2]", "comparison.seeds=1", "arms=[{name: a}]", "training.num_train_steps=10"]
+    small = ["training.num_envs=16", "training.minibatch=16", "training.hidden=[4]", f"output_dir={tmp_path}"]
+    assert dond("experiment", "short-games", "--config", FORGOTTEN, overrides=[*short, *small]) == 0
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(kept) == 3 and all(path.suffix in (".json", ".jsonl") for path in kept)
+    assert all(path.stat().st_size < 1000 for path in kept)  # a network has thousands of weights
 
 
 def test_it_would_be_noticed():

@@ -1,0 +1,99 @@
+"""How far a policy is from an equilibrium, and whose doing that is.
+
+A policy s has a value in each seat, v, what it gets there against itself, and a best response to it gets b there: its
+exploitability is b - v, and NashConv the sum over both seats (Lanctot et al. 2017, arXiv 1711.00832, section 2).
+
+An exploitability says two things at once. A policy that asks for less than a rational partner grants loses by that
+whoever sits opposite; in a game that ends like an ultimatum this is the power of who moves first. Let e be what a best
+response to an equilibrium gets in the seat, so to a partner that answers and offers rationally. Then
+
+    b - v  =  (e - v)  +  (b - e)
+
+*Conceded*, e - v, is what the seat would gain against any rational partner by asking for it: it depends on what the
+policy itself takes alone. *Weak*, b - e, is what the policy's own answers and offers, in the other seat, give away
+beyond what an equilibrium's do. Either may be negative: a seat may take more than an equilibrium's does because its
+other half is weak, and answers may be harder than rational ones, at a cost to who gives them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from dond_marl.game import SEATS, Rules
+from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.space import lewis_space
+from dond_marl.seats import Partner
+from dond_marl.yardsticks.equilibria.exploitability import nash_conv, remembering, total
+from dond_marl.yardsticks.equilibria.mirror_descent import anneal, schedule
+from dond_marl.yardsticks.equilibria.pools import lewis_pools
+from dond_marl.yardsticks.equilibria.tree import Tree
+from dond_marl.yardsticks.values import policy_value, response_value
+
+TEMPERATURE = 0.02  # points of ten, at which the annealing of the equilibrium ends
+FOUND = (
+    0.25  # points of ten: an equilibrium is found where NashConv is at most this, and this one where values are, too
+)
+
+Pair = tuple[float, float]  # of seat_0 and seat_1
+
+
+class Standing(NamedTuple):
+    """Values of a policy against itself, and of best responses to it, by seat, expected points of ten, exact."""
+
+    values: Pair
+    responses: Pair
+
+    @property
+    def exploitability(self) -> Pair:
+        """By seat."""
+        return self.responses[0] - self.values[0], self.responses[1] - self.values[1]
+
+    @property
+    def nash_conv(self) -> float:
+        return sum(self.exploitability)
+
+    def conceded(self, equilibrium: Standing) -> Pair:
+        """By seat: what it would gain by a best response to the equilibrium, more than it takes against itself."""
+        return equilibrium.responses[0] - self.values[0], equilibrium.responses[1] - self.values[1]
+
+    def weak(self, equilibrium: Standing) -> Pair:
+        """By seat: what a best response gets from it, more than from the equilibrium."""
+        return self.responses[0] - equilibrium.responses[0], self.responses[1] - equilibrium.responses[1]
+
+    def distance(self, equilibrium: Standing) -> float:
+        """Of its values to the equilibrium's, in the seat in which that is larger."""
+        return max(abs(own - other) for own, other in zip(self.values, equilibrium.values, strict=True))
+
+    @property
+    def is_equilibrium(self) -> bool:
+        """Whether no seat gains much by leaving it: some equilibrium, within :data:`FOUND`."""
+        return self.nash_conv <= FOUND
+
+    def found(self, equilibrium: Standing) -> bool:
+        """Whether it is an equilibrium with the values of this one, within :data:`FOUND`."""
+        return self.is_equilibrium and self.distance(equilibrium) <= FOUND
+
+
+def standing_of(partner: Partner, turns: int) -> Standing:
+    """Of a memoryless partner that knows its probabilities, over all scenarios of ``lewis``; at most four turns."""
+    source, rules = open_source("lewis", split="all"), Rules(turns)
+    first, second = policy_value((partner, partner), lewis_space(), rules, source.prior).points.mean(axis=0).tolist()
+    responses = [response_value(partner, source, rules, seat) for seat in range(len(SEATS))]
+    assert all(response.exact for response in responses)
+    return Standing((first, second), (float(responses[0].low), float(responses[1].low)))
+
+
+@cache
+def equilibrium(turns: int) -> Standing:
+    """Of the equilibrium that annealing leads to, with best responses that remember everything; at most four turns.
+
+    There are others: who is offered what is worth nothing may take it or not. Annealing takes it half of the time.
+    """
+    parts = []
+    for pool in lewis_pools():
+        tree = Tree(pool, turns)
+        policy = anneal(tree, schedule(TEMPERATURE))[-1].policy
+        parts.append(nash_conv(*(remembering(tree, policy) if turns > 3 else (tree, policy))))
+    values, gains = total(parts)
+    return Standing(values, (values[0] + gains[0], values[1] + gains[1]))
