@@ -1,4 +1,4 @@
-"""Write the figures of README.md and docs/RESULTS.md from the files under docs/results.
+"""Write the figures of README.md, docs/RESULTS.md and docs/CROWD.md from the files under docs/results.
 
 A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
 
@@ -20,7 +20,7 @@ from league.cli.shell import Command, run, say
 from scripts.results.files import FOLDER, ROOT
 from scripts.results.tables import SHORT, TABLES, block
 
-PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md", ROOT / "docs" / "CROWD.md")
 BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
 

@@ -28,11 +28,15 @@ MADE_BY = {
         "--json docs/results/humanlike.json"
     ),
     "annotator.json": "dond data humans --data-dir data --json docs/results/annotator.json",
+    "crowd.jsonl": "dond bench crowd --of train --results docs/results/crowd.jsonl",
+    "double_oracle.jsonl": "dond experiment double-oracle --turns 4 --results docs/results/double_oracle.jsonl",
     "speed.json": (
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),
 }
 NOTES = {  # what else belongs to it
+    "crowd.jsonl": "and the same `--of dev` and `--of test`",
+    "double_oracle.jsonl": "and the other turns and solvers of the table",
     "expert.jsonl": "and the same `--against heuristic`",
     "bench.jsonl": "a row each; their commands are in docs/BENCHMARK.md",
     "ppo_fast.jsonl": (

@@ -9,6 +9,7 @@ from pathlib import Path
 from league.bench.table import leaderboard
 from league.experiments.hints.findings import markdown
 from league.report.as_markdown import section_text
+from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows
 from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
 from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share, short
@@ -157,6 +158,23 @@ def speed_table(folder: Path) -> str:
     return "\n".join([f"{note} processor time.", "", *_table(heads, rows)])
 
 
+def crowd_table(folder: Path) -> str:
+    """What not knowing whom costs, and what others earn beside it."""
+    heads = ("crowd", "seat", "told whom it faces", "best reply to the crowd", "price of not knowing whom")
+    others = ("members", "who", "as seat_0", "as seat_1", "over")
+    beside = "Against the same members over the same scenarios, points of ten:"
+    return "\n".join([*_table(heads, crowd_rows(folder)), "", beside, "", *_table(others, beside_rows(folder))])
+
+
+def oracle_table(folder: Path) -> str:
+    """Where the double oracle ends."""
+    heads = (
+        "turns", "equilibrium", "pools in which nobody gains", "iterations", "members at the end", "points, seat_0",
+        "seat_1", "gain, seat_0", "seat_1", "play of the first members", "processor seconds",
+    )  # fmt: skip
+    return "\n".join(_table(heads, oracle_rows(folder)))
+
+
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
     "expert": ("expert.jsonl", bench_table("expert.jsonl")),
     "baselines": ("baselines.jsonl", bench_table("baselines.jsonl")),
@@ -167,6 +185,8 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "labels": ("annotator.json", labels_table),
     "humanlike": ("humanlike.json", humanlike_table),
     "speed": ("speed.json", speed_table),
+    "crowd": ("crowd.jsonl", crowd_table),
+    "double_oracle": ("double_oracle.jsonl", oracle_table),
 }
 
 SHORT: dict[str, Callable[[Path], str]] = {"headline": headline_table, "short": short_table}  # from many files

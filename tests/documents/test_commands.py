@@ -162,6 +162,12 @@ HOW = {
     "dond bench expert --against dev --beyond": How("--sample 20", slow=True),
     'dond bench heuristic --against boulware --against "linear(floor=0.6)"': How("--sample 20", slow=True),
     "dond bench table": How(slow=True),
+    "dond bench crowd --of train": How(
+        by="tests/league/bench/test_crowd.py::test_the_command_prints_and_keeps_the_price"
+    ),
+    "dond experiment double-oracle --turns 4": How(
+        by="tests/league/experiments/test_double_oracle.py::test_the_command_prints_each_iteration_and_keeps_the_end"
+    ),
     "dond bench runs/ppo/0001/checkpoints/step_000000202209.json --against dev --name ppo --seed 1": How(
         by=f"{BENCH}::test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies"
     ),

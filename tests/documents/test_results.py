@@ -20,7 +20,7 @@ from scripts.results.rows import number, short
 from scripts.results.tables import NOTHING, SHORT, TABLES, block
 from tests.command import dond
 
-README, RESULTS = PAGES
+README, RESULTS, _ = PAGES
 FIGURE = re.compile(r"\d")
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
@@ -59,7 +59,9 @@ def test_every_file_says_by_which_command_it_is_made_and_every_block_has_a_file(
 @pytest.mark.parametrize("command", sorted({made for made in MADE_BY.values() if made.startswith("dond")}))
 def test_the_commands_that_make_the_files_have_every_option_that_is_named(command, capsys):
     words = command.split()[1:]
-    names = [word for word in words if not word.startswith("-")][: 2 if words[0] in ("experiment", "data") else 1]
+    names = [word for word in words if not word.startswith("-")][
+        : 2 if words[0] in ("experiment", "data") or words[1] == "crowd" else 1
+    ]
     assert dond(*(["bench", "run"] if names == ["bench"] else names), "--help") == 0
     shown = capsys.readouterr().out
     assert all(word in shown for word in words if word.startswith("--"))
