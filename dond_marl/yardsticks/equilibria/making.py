@@ -18,7 +18,7 @@ from dond_marl.yardsticks.equilibria.table import TEMPERATURES, file_name, pack,
 from dond_marl.yardsticks.equilibria.tree import Policy, Tree
 
 STORED = Path(__file__).with_name("tables")
-TRIES = dict.fromkeys(TEMPERATURES, 4) | {10: 16}  # of leaving the coldest policy of each horizon, a pool
+TRIES = dict.fromkeys(TEMPERATURES, 4) | {10: 32}  # of leaving the coldest policy of each horizon, a pool
 LADDER = (1.0, 0.7, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015)  # points of ten
 
 
