@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dond_marl.occupants import Factory, Spec
 from dond_marl.seats import Partner
 from partners.best_response import BestResponse
+from partners.equilibrium import EquilibriumPartner
 from partners.human import human
 from partners.llm.occupant import llm
 from partners.mixture import Mixture
@@ -24,7 +25,8 @@ from partners.scripted.time_based import Bluffer, Boulware, Conceder, Linear
 from partners.scripted.tradeoffs import FrequencyModel, Similarity
 from partners.scripted.trembling import Trembling
 
-UNSCRIPTED = ("best_response", "checkpoint", "expert", "human", "llm", "mixture")  # whose play is learned or another's
+# Whose play is learned, solved or another's.
+UNSCRIPTED = ("best_response", "checkpoint", "equilibrium", "expert", "human", "llm", "mixture")
 
 
 def scripted() -> list[str]:
@@ -53,6 +55,7 @@ PARTNERS: dict[str, Factory] = {
     "checkpoint": checkpoint,
     "conceder": Conceder,
     "concession_rule": ConcessionRule,
+    "equilibrium": EquilibriumPartner,
     "expert": expert,
     "first_acceptable_offer": FirstAcceptableOffer,
     "frequency_model": FrequencyModel,

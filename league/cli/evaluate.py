@@ -49,6 +49,7 @@ from league.evaluation.of_run import evaluate_run
 from league.evaluation.probe import probe as probe_pair
 from league.ledger.run_directory import named_run
 from league.standings.as_csv import write_csv, write_json
+from partners.equilibrium import check_game
 from partners.provenance import ancestry, identity, label, refuse_judged_by
 
 MOST = 1_000_000  # scenarios in one evaluation
@@ -133,8 +134,7 @@ def _pair(
     rules = Rules(max_turns or Rules().max_turns, disagree or Rules().disagree)
     name = scenarios or "lewis"
     source = open_source(name, split=split or HELDOUT.get(name), data_dir=data_dir)
-    for spec in (member, against):
-        seat_occupant(spec)
+    check_game([seat_occupant(spec) for spec in (member, against)], rules, source)
     refuse_judged_by([against], ancestry(member), label(identity(member)))
     console, human = console_for_people(), stored_human_line()
     try:

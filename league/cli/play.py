@@ -44,6 +44,7 @@ from league.display.game import (
 )
 from league.display.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
 from league.display.typed import help_line
+from partners.equilibrium import check_game
 from partners.human import Human
 
 MOST_GAMES = 1000
@@ -80,9 +81,11 @@ def command(
     _forgive_foreign_characters()
     source = open_source(scenarios, split=split, data_dir=data_dir)
     occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
+    rules = Rules(max_turns, disagree)
+    check_game([occupant], rules, source)
     seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
     own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
-    sitting = Sitting(occupant, name, source, Rules(max_turns, disagree), seed, book, own_seat)
+    sitting = Sitting(occupant, name, source, rules, seed, book, own_seat)
     played: list[GameRecord] = []
     STOPS.word = lambda: _farewell(played, book)
     try:

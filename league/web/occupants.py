@@ -20,7 +20,8 @@ from league.settings.training import HintMode, HintsConfig
 from league.web.allowed import Allowed
 from league.web.league.follower import Follower
 
-HINT_MODES: tuple[str, ...] = get_args(HintMode)
+SOLVED = "equilibrium"  # the adviser that is in the catalogue and is no mode of the settings
+HINT_MODES: tuple[str, ...] = (*get_args(HintMode), SOLVED)
 WRITTEN = "written"  # the key of an occupant that is typed
 MOST_RUNS = 12  # whose members are listed: those that were written last
 UNSEATABLE = ("human",)  # who would have to be asked in another place
@@ -136,14 +137,16 @@ def rules_of(candidate: Candidate) -> Rules | None:
 
 
 def whisper(mode: str) -> Whisper | None:
-    """Who advises the person, under a mode of ``HINT_MODES``. Raises one of ``MISTAKES``."""
+    """Who advises the person, one of ``HINT_MODES``. Raises one of ``MISTAKES``."""
     if mode not in HINT_MODES:
         raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {shown(mode)}")
     if mode == "none":
         return None
     from league.tasks.hinters import schedule_of  # PyTorch is loaded only where somebody is advised
 
-    return schedule_of(HintsConfig.model_validate({"mode": mode}))
+    return schedule_of(
+        HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})
+    )
 
 
 def source_choices(data_dir: Path | None = None) -> dict[str, str]:

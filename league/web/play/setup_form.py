@@ -24,8 +24,14 @@ from league.web.occupants import (
     source_choices,
     whisper,
 )
+from partners.equilibrium import check_game
 
-HINT_WORDS = {"none": "None", "random": "Random whispers", "expert": "Whispers from the expert"}
+HINT_WORDS = {
+    "none": "None",
+    "random": "Random whispers",
+    "expert": "Whispers from the expert",
+    "equilibrium": "What an equilibrium would do",
+}
 SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 DEAL = "Deal the items"
 DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
@@ -55,7 +61,9 @@ def sitting_of(wish: Wish, candidate: Candidate, book: Path, data_dir: Path | No
     partner, name = seat(candidate)
     own_seat = int(wish.seat) if wish.seat in ("0", "1") else None  # a browser may send anything
     dealt = source(wish.source, data_dir)
-    return Sitting(partner, name, dealt, rules, seed, book, own_seat, whisper(wish.hints), wish.hints)
+    adviser = whisper(wish.hints)
+    check_game([partner, getattr(getattr(adviser, "hinter", None), "partner", None)], rules, dealt)
+    return Sitting(partner, name, dealt, rules, seed, book, own_seat, adviser, wish.hints)
 
 
 def whole_number(what: str, typed: str, low: int, high: int) -> int:

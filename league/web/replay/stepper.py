@@ -8,18 +8,20 @@ from nicegui import background_tasks, ui
 
 from dond_marl.game import Action
 from dond_marl.records.record import GameRecord
+from dond_marl.scenarios.space import pack
 from league.display.dialogue import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html, in_a_sentence, select, show
-from league.web.occupants import HINT_MODES, MISTAKES, WRITTEN, People, seat, whisper
+from league.web.occupants import HINT_MODES, MISTAKES, SOLVED, WRITTEN, People, seat, whisper
 from league.web.play.setup_form import HINT_WORDS
 from league.web.replay.step import best_line, conversation, hint_line, private_views, thoughts
 from league.web.replay.view import advice, best_answer, is_person, policy, prior_of, seat_names, title
+from partners.equilibrium import is_known
 
 OWN = ""  # the key of the player's own policy
-ASKED_INSTEAD = ("expert", "heuristic")  # where a person played
+ASKED_INSTEAD = ("expert", "heuristic", SOLVED)  # where a person played
 KEYS = """(event) => {
   if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
@@ -36,6 +38,9 @@ class Stepper:
         self._record, self._people = record, people
         self._steps, self._names = steps(record), seat_names(record)
         self._now, self._whose, self._adviser = 0, OWN, "expert" if "expert" in HINT_MODES else "none"
+        self._unfit = (
+            () if is_known(record.rules, pack([record.scenario])) else (SOLVED,)
+        )  # whom the game is foreign to
         with Tag("section", classes="stepper", tabindex="-1", aria_label=f"Game: {title(record)}") as whole:
             with Tag("div", classes="controls"):
                 self._first = button("|<", lambda: self._go(0), "button", aria_label="First act")
@@ -53,7 +58,7 @@ class Stepper:
                     self._choosers()
                     with Tag("p", classes="ask") as self._instead:
                         for name in ASKED_INSTEAD:
-                            if name in self._people.known:
+                            if name in self._people.known and name not in self._unfit:
                                 button(f"What would {name} do here?", partial(self._ask, name), "button small")
                     self._mind = html()
         whole.on("keydown", lambda event: self._by(STEPS.get(str(event.args), 0)), js_handler=KEYS)
@@ -63,7 +68,7 @@ class Stepper:
         with Tag("div", classes="fields two") as self._asking:
             others = {heading: people for heading, people in self._people.listed.items() if WRITTEN not in people}
             self._menu = select("What would … do here?", {OWN: "whoever played", **others}, OWN, self._look_through)
-            modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES}
+            modes = {mode: HINT_WORDS.get(mode, mode) for mode in HINT_MODES if mode not in self._unfit}
             select("Advice by", modes, self._adviser, self._advise_by)
 
     def _look_through(self, key: str) -> None:
@@ -77,7 +82,7 @@ class Stepper:
         self._look_through(name)
 
     def _advise_by(self, mode: str) -> None:
-        if mode in HINT_MODES:
+        if mode in HINT_MODES and mode not in self._unfit:
             self._adviser = mode
             self._think()
 

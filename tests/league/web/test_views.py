@@ -27,6 +27,7 @@ from dond_marl.records.record import InexactGame, RecordError, from_json, line_o
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.space import pack
 from dond_marl.seats import HINT_WIDTH
 from dond_marl.yardsticks.metrics import points_of_ten
 from hints.providers import ExpertHinter
@@ -79,6 +80,7 @@ from league.web.replay.view import (
     seat_names,
     title,
 )
+from partners.equilibrium import is_known
 from partners.human import View
 from tests.command import dond, run_dond
 from tests.league.web.browser import HOSTILE, as_after, small_league
@@ -448,6 +450,9 @@ def test_published_scenarios_are_dealt_from_the_folder_that_was_named(data_dir):
         (Wish(seed="-1"), "seed must be a whole number"),
         (Wish(source="nowhere"), "scenarios must be one of"),
         (Wish(hints="oracle"), "hints must be one of"),
+        (Wish(hints="equilibrium", disagree="rejects"), "known of games in which DISAGREE ends the game"),
+        (Wish(hints="equilibrium", max_turns="11"), "no table of an equilibrium has turns=11"),
+        (Wish(hints="equilibrium", source="uniform"), "an equilibrium knows scenarios of 'lewis' alone; got uniform"),
         (Wish(source="self_play"), "fetch them once with dond data fetch"),
     ],
 )
@@ -815,3 +820,21 @@ def test_pages_are_an_extra_that_nothing_else_loads():
 def test_whispers_come_from_the_trainers_own_providers():
     assert whisper("none") is None
     assert isinstance(whisper("random"), HintSchedule)
+
+
+def test_a_person_is_told_what_an_equilibrium_would_do(tmp_path):
+    wish = Wish(hints="equilibrium", max_turns="2", seat="1", seed="3")
+    game, heard = begun(sitting_of(wish, Candidate("pushover", ""), tmp_path / "games.jsonl", None), seat=1)
+    asked = heard.get(timeout=PATIENCE)
+    assert asked.hint.action == Action(Act.AGREE)  # on the last turn it takes what is worth something
+    assert asked.hint.confidence > 0.9
+    game.say(Action(Act.AGREE))
+    assert heard.get(timeout=PATIENCE).record.occupants[1] == "human(hints=equilibrium)"
+
+
+def test_an_equilibrium_is_known_of_recorded_games_that_have_a_table():
+    scenario = record_of(DEAL, ("heuristic", "pushover")).scenario
+    assert is_known(Rules(4), pack([scenario]))
+    assert not is_known(Rules(4, "rejects"), pack([scenario]))
+    assert not is_known(Rules(11), pack([scenario]))
+    assert not is_known(Rules(4), pack([Scenario((1, 1, 1), ((1, 1, 1), (1, 1, 1)))]))

@@ -1,0 +1,100 @@
+"""An equilibrium in a seat says what its table says, earns what its note says, and refuses what it does not know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dond_marl.conformance import check_in_another_process, check_partner
+from dond_marl.errors import InputError
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.space import lewis_space
+from dond_marl.splits import action_index
+from dond_marl.yardsticks.equilibria import Equilibrium
+from dond_marl.yardsticks.values import policy_value
+from partners.equilibrium import table_for
+from tests.partners.scripted.talk import INS, MINE, POOL, P, says, turns_after
+
+KNOWN = tuple((Rules(turns), reveal) for turns, reveal in ((1, False), (2, True), (5, False)))
+LEWIS = ("lewis",)
+
+
+def test_it_keeps_to_the_contract_in_games_that_have_a_table():
+    check_partner(seat_occupant("equilibrium"), games=12, sources=LEWIS, variants=KNOWN)
+
+
+@pytest.mark.slow
+def test_it_keeps_to_the_contract_at_every_temperature_and_in_another_process():
+    for temperature in (0.1, 0.5):
+        partner = seat_occupant(f"equilibrium(temperature={temperature})")
+        check_partner(partner, games=12, sources=LEWIS, variants=((Rules(10), False),))
+    check_in_another_process({"equilibrium": seat_occupant("equilibrium")}, sources=LEWIS, variants=KNOWN)
+
+
+def test_two_of_them_earn_what_the_note_of_the_table_says():
+    both = (seat_occupant("equilibrium"),) * 2
+    first, second = policy_value(both, lewis_space(), Rules(3), "lewis").points.mean(axis=0)
+    assert (first, second) == pytest.approx(Equilibrium.load(3).values, abs=1e-5)
+
+
+def test_it_draws_what_it_says_by_the_chances_that_it_knows():
+    partner, draws = seat_occupant("equilibrium"), (np.arange(400) + 0.5) / 400
+    some = lewis_space().rows(np.zeros(400, dtype=np.int64))
+    seen = {}
+
+    class Listener:
+        traits = partner.traits
+
+        def act(self, turns):
+            turns = turns._replace(noise=np.repeat(draws[:, None], 8, axis=1))
+            decisions = partner.act(turns)
+            numbers = action_index(decisions.act_type, decisions.oA, 4)
+            chances = partner.probs(turns, 4)
+            assert chances.sum(axis=1) == pytest.approx(1)
+            assert decisions.confidence == pytest.approx(chances[np.arange(400), numbers], abs=1e-6)
+            seen[turns.taken] = np.bincount(numbers, minlength=chances.shape[1]) / 400, chances[0]
+            return decisions._replace(act_type=np.zeros_like(decisions.act_type), oA=turns.counts * (turns.taken == 0))
+
+    rollout((Listener(), Listener()), some, Rules(2), seed=0, prior="lewis")
+    assert list(seen) == [0, 1]
+    for often, chances in seen.values():
+        assert often == pytest.approx(chances, abs=0.003)
+
+
+def test_an_insisted_offer_is_answered_as_a_proposed_one_and_the_last_turn_takes_what_is_worth_something():
+    for left in ((1, 0, 0), (0, 0, 3)):  # the book, worth 4, or three balls, worth nothing
+        kept = tuple(c - items for c, items in zip(POOL, left, strict=True))
+        proposed, insisted = (
+            seat_occupant("equilibrium").probs(turns_after((act, kept), rules=Rules(2)), 4) for act in (P, INS)
+        )
+        assert (proposed == insisted).all()
+    assert says("equilibrium", (INS, (0, 2, 3)), rules=Rules(2)) == Act.AGREE
+
+
+def test_what_is_demanded_on_the_second_to_last_turn_is_nearly_all():
+    """In a game of two turns seat_0 makes an offer that seat_1 takes or leaves."""
+    act, kept = says("equilibrium", rules=Rules(2), draw=0.5)
+    assert act == P
+    assert np.dot(kept, MINE) >= 7
+
+
+@pytest.mark.parametrize(
+    ("rules", "mine", "words"),
+    [
+        (Rules(10, "rejects"), MINE, "got disagree='rejects'"),
+        (Rules(11), MINE, "turns=11"),
+        (Rules(4), (5, 5, 5), "the views of 'lewis' alone"),
+    ],
+)
+def test_games_that_have_no_table_are_refused(rules, mine, words):
+    with pytest.raises(InputError, match=words):
+        says("equilibrium", rules=rules, mine=mine)
+
+
+def test_temperatures_that_have_no_table_are_refused():
+    with pytest.raises(OccupantNameError, match=r"temperature must be one of 0.015, .*; got 0.2"):
+        seat_occupant("equilibrium(temperature=0.2)")
+    with pytest.raises(InputError, match="no table"):
+        table_for(Rules(4), 0.1)
