@@ -15,19 +15,21 @@ from dond_marl.yardsticks.equilibria.exploitability import memory_gains, memory_
 from dond_marl.yardsticks.equilibria.mirror_descent import Stage, settle
 from dond_marl.yardsticks.equilibria.tree import Tree, even
 
-ENOUGH = 0.04  # points of ten: with less to be gained by both seats together, nothing more is tried
 # How far towards the plans, and how many times as warm, in turn: the last is a fresh start.
 WAYS = ((0.5, 4.0), (0.3, 1.5), (0.5, 4.0), (0.3, 1.5), (1.0, 10.0))
 TREMBLE = 0.02  # of the plans that are moved to
 _SWEEPS = 50  # at each temperature
 
 
-def escape(tree: Tree, stage: Stage, ladder: Sequence[float], tries: int) -> Stage:
-    """The best of a stage and of ``tries`` others at its temperature; ``ladder`` holds warmer temperatures to use."""
+def escape(tree: Tree, stage: Stage, ladder: Sequence[float], tries: int, enough: float) -> Stage:
+    """The best of a stage and of ``tries`` others at its temperature; ``ladder`` holds warmer temperatures to use.
+
+    Where both seats together gain at most ``enough`` points of ten, nothing more is tried.
+    """
     share = float(tree.pool.prior.sum())
     best, least, now = stage, memory_gains(tree, stage.policy).nash_conv, stage
     for number in range(tries):
-        if least <= ENOUGH * share:
+        if least <= enough * share:
             break
         far, warmer = WAYS[number % len(WAYS)]
         plans = [memory_response(tree, now.policy, seat)[0] for seat in (0, 1)]

@@ -58,7 +58,7 @@ def test_an_escape_never_makes_it_worse():
     tree = Tree(POOL, 6)
     stage = anneal(tree, FALLING)[-1]
     assert (
-        memory_gains(tree, escape(tree, stage, FALLING, 2).policy).nash_conv
+        memory_gains(tree, escape(tree, stage, FALLING, 2, 0.0).policy).nash_conv
         <= memory_gains(tree, stage.policy).nash_conv
     )
 
