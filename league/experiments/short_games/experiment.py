@@ -42,7 +42,7 @@ def perform(
     What is kept in ``folder`` is not done again, and the rest is kept there. ``report`` gets a line after each learner.
     """
     comparison = config.comparison
-    equilibria = {turns: _known_equilibrium(turns, folder) for turns in comparison.turns}
+    equilibria = {turns: equilibrium(turns) for turns in comparison.turns}
     wanted: list[tuple[int, ArmConfig, int]] = [
         (turns, arm, seed) for turns in comparison.turns for arm in config.arms for seed in range(comparison.seeds)
     ]
@@ -76,18 +76,6 @@ def _one(name: str, training: ShortTraining, turns: int, seed: int, folder: Path
     except (DondError, OSError) as error:
         raise RunFailure(f"{name}, {turns} turns, seed {seed}: {error}") from error
     return learned
-
-
-def _known_equilibrium(turns: int, folder: Path | None) -> Standing:
-    """The equilibrium, from the folder or solved anew: some seconds at four turns."""
-    path = None if folder is None else place(folder, {"equilibrium": turns})
-    known = None if path is None else read(path)
-    if known is not None:
-        return Standing(_pair(known["values"]), _pair(known["responses"]))
-    found = equilibrium(turns)
-    if path is not None:
-        write(path, found._asdict())
-    return found
 
 
 def lines(experiment: Experiment) -> str:

@@ -24,13 +24,9 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.equilibria.exploitability import nash_conv, remembering, total
-from dond_marl.yardsticks.equilibria.mirror_descent import anneal, schedule
-from dond_marl.yardsticks.equilibria.pools import lewis_pools
-from dond_marl.yardsticks.equilibria.tree import Tree
+from dond_marl.yardsticks.equilibria import Equilibrium
 from dond_marl.yardsticks.values import policy_value, response_value
 
-TEMPERATURE = 0.02  # points of ten, at which the annealing of the equilibrium ends
 FOUND = (
     0.25  # points of ten: an equilibrium is found where NashConv is at most this, and this one where values are, too
 )
@@ -86,14 +82,11 @@ def standing_of(partner: Partner, turns: int) -> Standing:
 
 @cache
 def equilibrium(turns: int) -> Standing:
-    """Of the equilibrium that annealing leads to, with best responses that remember everything; at most four turns.
+    """Of the shipped equilibrium, with best responses that remember everything; exact, as there are at most four turns.
 
-    There are others: who is offered what is worth nothing may take it or not. Annealing takes it half of the time.
+    There are others: who is offered what is worth nothing may take it or not. At two turns this one takes it half of the
+    time.
     """
-    parts = []
-    for pool in lewis_pools():
-        tree = Tree(pool, turns)
-        policy = anneal(tree, schedule(TEMPERATURE))[-1].policy
-        parts.append(nash_conv(*(remembering(tree, policy) if turns > 3 else (tree, policy))))
-    values, gains = total(parts)
-    return Standing(values, (values[0] + gains[0], values[1] + gains[1]))
+    note = Equilibrium.load(turns).note
+    (first, second), ((_, one), (_, other)) = note["values"], note["gain_remembering"]
+    return Standing((first, second), (first + one, second + other))
