@@ -27,6 +27,11 @@ os.environ["HOME"] = str(CACHE / "home")
 # NumPy's threads wait by computing, which tests that run beside others pay for; PyTorch's are the project's to set.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# What is compiled is kept in __pycache__, which git ignores, wherever that may be written: to compile the tests anew
+# takes each worker as long as fifty of them, and the sources each process of a test.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile("any machine", deadline=None)  # no example has a time to keep to
 settings.load_profile("any machine")
 

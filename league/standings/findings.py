@@ -20,7 +20,7 @@ from dond_marl.yardsticks.metrics import TEN
 from league.ledger.ledger import Ledger
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import Session, duplicate_rating, sessions
-from league.standings.evolution import Drift, alpha_rank, replicator, replicators
+from league.standings.evolution import Drift, alpha_rank, replicators
 from league.standings.linear_programs import Pairs
 from league.standings.meta_game import (
     Equilibria,
@@ -151,7 +151,7 @@ def findings(
         replicates=replicates,
         confidence=confidence,
     )
-    drift, drifts = replicator(solved.game), replicators([draw.game for draw in draws])
+    drift, *drifts = replicators([solved.game, *(draw.game for draw in draws)])
     joints = {
         WELFARE: (solved.welfare, [draw.welfare for draw in draws]),
         NASH: (solved.nash, [draw.nash for draw in draws]),
