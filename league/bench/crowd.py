@@ -8,7 +8,6 @@ the best reply to the crowd earns. Points of ten over all scenarios of ``lewis``
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,6 @@ import numpy as np
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
@@ -28,6 +26,7 @@ from dond_marl.yardsticks.automata import personas_of
 from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import contexts_in
 from dond_marl.yardsticks.metrics import Estimate
+from league.bench.lines import replace, rows_in
 from league.standings.references import PRIOR, reference_of
 from league.tables.blocks import Figure, Row, Section, Table
 from partners.mixture import Mixture
@@ -150,24 +149,14 @@ def measured(crowd: Crowd, *, effort: int = EFFORT, tell: Callable[[str], None] 
     }
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[Mapping[str, Any]]:
     """The lines of a results file, none where there is no file. Raises :class:`InputError` for a damaged one."""
-    if not path.is_file():
-        return []
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        for row in rows:
-            section(row)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} holds no crowds that can be read ({error!r}); name another file") from None
-    return rows
+    return rows_in(path, section, "crowds")
 
 
 def keep(path: Path, row: Mapping[str, Any]) -> None:
     """Write ``row`` to the file, in the place of an older one of the same crowd."""
-    kept = [other for other in read(path) if _same(other) != _same(row)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in [*kept, row]))
+    replace(path, read(path), row, _same)
 
 
 def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +12,8 @@ import numpy as np
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.files import write_whole
 from dond_marl.scenarios.space import Scenarios
+from league.bench.lines import replace, rows_in
 from league.experiments.double_oracle.oracle import CLOSED, Iteration, Solver, double_oracle
 from league.standings.meta_game import max_welfare_cce, nash_bargaining_cce, strictest_cce
 from league.tables.blocks import Row, Section, Table, plain
@@ -133,25 +132,11 @@ def section(row: Mapping[str, Any]) -> Section:
     return Section("double_oracle", title, notes, (Table("By pool", heads, tuple(rows), label="pool"),))
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[Mapping[str, Any]]:
     """The lines of a results file, none where there is no file. Raises :class:`InputError` for a damaged one."""
-    if not path.is_file():
-        return []
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        for row in rows:
-            section(row)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise InputError(f"{path} holds no double oracles that can be read ({error!r}); name another file") from None
-    return rows
+    return rows_in(path, section, "double oracles")
 
 
 def keep(path: Path, row: Mapping[str, Any]) -> None:
     """Write ``row`` to the file, in the place of an older one of the same turns, solver and members."""
-
-    def what(each: Mapping[str, Any]) -> tuple[Any, ...]:
-        return each["turns"], each["solver"], each["began_with"]
-
-    rows = sorted([*(other for other in read(path) if what(other) != what(row)), row], key=lambda each: each["turns"])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in rows))
+    replace(path, read(path), row, lambda each: (each["turns"], each["solver"], each["began_with"]))
