@@ -8,6 +8,8 @@ from pathlib import Path
 
 from league.bench.table import leaderboard
 from league.experiments.hints.findings import markdown
+from league.experiments.short_games.experiment import parsed
+from league.experiments.short_games.findings import markdown as short_games
 from league.report.as_markdown import section_text
 from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows
 from scripts.results.files import document, lines, made_by, there
@@ -175,6 +177,12 @@ def oracle_table(folder: Path) -> str:
     return "\n".join(_table(heads, oracle_rows(folder)))
 
 
+def short_games_table(folder: Path) -> str:
+    """How near to equilibria self-play comes, a table a game."""
+    found = parsed((folder / "short_games.jsonl").read_text(encoding="utf-8").splitlines())
+    return short_games(found).rstrip()
+
+
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
     "expert": ("expert.jsonl", bench_table("expert.jsonl")),
     "baselines": ("baselines.jsonl", bench_table("baselines.jsonl")),
@@ -187,6 +195,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "speed": ("speed.json", speed_table),
     "crowd": ("crowd.jsonl", crowd_table),
     "double_oracle": ("double_oracle.jsonl", oracle_table),
+    "short_games": ("short_games.jsonl", short_games_table),
 }
 
 SHORT: dict[str, Callable[[Path], str]] = {"headline": headline_table, "short": short_table}  # from many files

@@ -131,6 +131,9 @@ HOW = {
     "dond experiment humanlike --data-dir data": How(
         by="tests/league/experiments/test_humanlike.py::test_one_command_makes_the_table"
     ),
+    "dond experiment short-games --workers 2": How(
+        by="tests/league/experiments/test_short_games.py::test_the_command_learns_measures_and_goes_on_where_it_was"
+    ),
     "dond experiment styles": How(
         by="tests/league/experiments/test_styles.py::test_the_command_compares_writes_and_keeps_the_learners"
     ),
