@@ -128,7 +128,7 @@ def test_what_fails_in_a_worker_is_told_as_it_would_be_here(tmp_path, monkeypatc
 
 def test_where_chance_is_left_scenarios_are_replayed_and_the_noise_is_told():
     short = measure(of_spec("nice"), against(["heuristic"]), replicates=2)
-    long = measure(of_spec("nice"), against(["heuristic"]), replicates=12)
+    long = measure(of_spec("nice"), against(["heuristic"]), replicates=6)
     assert {cell["replicates"] for cell in short["cells"]} == {2}
     wide, narrow = (each["figures"]["points"]["high"] - each["figures"]["points"]["low"] for each in (short, long))
     assert 0 < narrow < wide < 0.5

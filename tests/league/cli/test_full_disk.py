@@ -12,8 +12,10 @@ import pytest
 
 from league.ledger.ledger import Ledger
 from tests.command import dond, train_command
-from tests.league.cli.test_stops import LEAGUE, TRAINING, settings
+from tests.league.cli.test_stops import LEAGUE as WHOLE
+from tests.league.cli.test_stops import TRAINING, settings
 
+LEAGUE = WHOLE.replace("block_size: 8}", "block_size: 8, evaluate: false}")
 STEPS = "training.num_train_steps=200", "logging.save_every=50"
 
 

@@ -156,7 +156,7 @@ def test_the_command_trains_measures_and_draws(tmp_path, capsys):
 
 def test_advice_of_the_test_roster_is_refused_before_anything_is_learned():
     whispering = roster("test")[-1]
-    config = load_config(CONFIG, [f'experiment.hinters=["{whispering}"]'], ExperimentConfig)
+    config = small(**{"experiment.hinters": f'["{whispering}"]'})
     with pytest.raises(ProvenanceError, match="in the roster test"):
         run(config, print)
 

@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[3]
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 3}
-league: {seed: 3, rounds: 4, block_size: 16}
+league: {seed: 3, rounds: 4, block_size: 8}
 members:
   - heuristic
   - pushover

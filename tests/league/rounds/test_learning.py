@@ -19,7 +19,7 @@ from tests.killing import killed_and_resumed, run
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "scripts" / "league.py"
-ROUNDS = 4  # of a run that is killed inside a write
+ROUNDS = 3  # of a run that is killed inside a write
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 4}
 league: {seed: 3, rounds: ROUNDS, block_size: 8, evaluate: false}
@@ -56,8 +56,8 @@ def killed_to_the_same_weights(tmp_path: Path, kills: int, rounds: int) -> None:
     assert final(folder) == final(tmp_path / "whole" / "0001")
 
 
-def test_two_kills_leave_the_same_ledger_and_weights_as_none(tmp_path):
-    killed_to_the_same_weights(tmp_path, kills=2, rounds=6)
+def test_a_kill_at_random_leaves_the_same_ledger_and_weights_as_none(tmp_path):
+    killed_to_the_same_weights(tmp_path, kills=1, rounds=6)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from tests.loopback import Service, completion
 ROOT = Path(__file__).resolve().parents[3]
 SMALL = "hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, lr: 3.0e-3, decisions: 200"
 SETTINGS = f"""
-env: {{scenarios: lewis, split: train}}
+env: {{scenarios: lewis, split: train, max_turns: 6}}
 league: {{seed: 3, rounds: 7, block_size: 16, evaluate: false}}
 members: [heuristic, random]
 gate: [conceder]
@@ -127,7 +127,7 @@ def test_learners_features_hold_what_any_stage_shows(ledger, folder):
     from league.tasks.blobs import read_blob
 
     shape = read_blob(folder / "blobs", ledger.states(-1)["main"].blob).network().shape
-    assert (shape.max_turns, shape.partner_utilities, shape.hints) == (10, True, True)
+    assert (shape.max_turns, shape.partner_utilities, shape.hints) == (6, True, True)
 
 
 def test_the_ledger_folds_to_the_history_that_the_run_kept(ledger):

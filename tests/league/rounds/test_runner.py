@@ -48,7 +48,7 @@ def killed_to_the_same_ledger(tmp_path: Path, kills: int, rounds: int) -> None:
         assert text.replace("/killed", "/whole") == (tmp_path / "whole" / "0001" / table).read_text()
 
 
-@pytest.mark.slow  # test_learning.py kills a league with learners twice, and below each moment has its own kill
+@pytest.mark.slow  # test_learning.py kills a league with learners, and below each moment has its own kill
 def test_two_kills_leave_the_same_ledger_as_none(tmp_path):
     killed_to_the_same_ledger(tmp_path, kills=2, rounds=20)
 
