@@ -9,7 +9,6 @@ import math
 import re
 import shutil
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from html.parser import HTMLParser
@@ -33,6 +32,7 @@ from league.report.as_html import drawn
 from league.report.collect import collect
 from league.standings.curves import CurvePoint
 from league.tables.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, inert, plain
+from tests.command import in_process
 from tests.killing import run as run_league
 from tests.league.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
 from tests.loopback import Page, Service, completion
@@ -514,10 +514,8 @@ def test_what_cannot_be_read_is_told_as_the_evaluation_tells_it(played, tmp_path
 
 
 def test_the_command_writes_the_file_and_says_where(played, tmp_path, capsys):
-    done = subprocess.run(
-        [sys.executable, "-m", "league", "report", "--run", str(played.parent), "--out", "r.html"],
-        capture_output=True, text=True, cwd=tmp_path, check=True,
-    )  # fmt: skip
+    done = in_process("report", "--run", played.parent, "--out", "r.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.split())
     assert told.startswith("In short: ") and "written: r.html next: " in told and " web --run " in told
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
@@ -546,7 +544,7 @@ def test_calls_tokens_and_fallbacks_are_told_by_class(tmp_path, monkeypatch):
     model |= {"cache": str(cache), "cache_mode": "record", "in_flight": 1}
     settings = {
         "env": {"scenarios": "lewis", "max_turns": 4},
-        "league": {"rounds": 1, "block_size": 12},
+        "league": {"rounds": 1, "block_size": 12, "evaluate": False},
         "members": ["heuristic", model],
         "logging": {"output_dir": "runs"},
     }
@@ -586,7 +584,7 @@ def test_a_model_is_not_asked_for_another_models_classes(kept, tmp_path, monkeyp
     caches = [{"cache": str(tmp_path / f"{name}.sqlite"), "cache_mode": "record"} for name in ("one", "other")]
     settings = {
         "env": {"scenarios": "lewis", "max_turns": 2},
-        "league": {"rounds": 1, "block_size": 2},
+        "league": {"rounds": 1, "block_size": 2, "evaluate": False},
         "members": [
             "heuristic",
             {**model, **caches[0], "name": "one"},
