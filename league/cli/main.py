@@ -33,6 +33,7 @@ EXPERIMENTS = (
     "scaling",
     "compare",
     "double-oracle",
+    "equilibria",
     "short-games",
 )
 COMMANDS = (

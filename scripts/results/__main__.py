@@ -1,4 +1,4 @@
-"""Write the figures of README.md, docs/RESULTS.md and docs/CROWD.md from the files under docs/results.
+"""Write the figures of README.md and of docs/RESULTS.md, CROWD.md and EQUILIBRIA.md from the files under docs/results.
 
 A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
 
@@ -20,7 +20,7 @@ from league.cli.shell import Command, run, say
 from scripts.results.files import FOLDER, ROOT
 from scripts.results.tables import SHORT, TABLES, block
 
-PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md", ROOT / "docs" / "CROWD.md")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md")))
 BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
 

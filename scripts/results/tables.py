@@ -11,6 +11,7 @@ from league.experiments.hints.findings import markdown
 from league.experiments.short_games.experiment import parsed
 from league.experiments.short_games.findings import markdown as short_games
 from league.report.as_markdown import section_text
+from scripts.results import equilibria
 from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows
 from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
@@ -183,6 +184,27 @@ def short_games_table(folder: Path) -> str:
     return short_games(found).rstrip()
 
 
+def lengths_table(folder: Path) -> str:
+    """Equilibria by the length of the game."""
+    heads = (
+        "turns", "who makes the last offer that can be answered", "points, seat_0", "seat_1", "together", "deals",
+        "of all games closed on the last turn", "gain, seat_0", "seat_1",
+    )  # fmt: skip
+    return "\n".join(_table(heads, equilibria.length_rows(folder)))
+
+
+def temperatures_table(folder: Path) -> str:
+    """Equilibria by temperature."""
+    heads = ("temperature", "points, seat_0", "seat_1", "together", "deals", "gain, seat_0", "seat_1")
+    return "\n".join(_table(heads, equilibria.temperature_rows(folder)))
+
+
+def beside_table(folder: Path) -> str:
+    """Who gets how much beside an equilibrium."""
+    heads = ("who", "points, seat_0", "seat_1", "difference", "together", "deals", "how")
+    return "\n".join(_table(heads, equilibria.beside_rows(folder)))
+
+
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
     "expert": ("expert.jsonl", bench_table("expert.jsonl")),
     "baselines": ("baselines.jsonl", bench_table("baselines.jsonl")),
@@ -196,6 +218,9 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "crowd": ("crowd.jsonl", crowd_table),
     "double_oracle": ("double_oracle.jsonl", oracle_table),
     "short_games": ("short_games.jsonl", short_games_table),
+    "lengths": (equilibria.FILE, lengths_table),
+    "temperatures": (equilibria.FILE, temperatures_table),
+    "beside": (equilibria.FILE, beside_table),
 }
 
 SHORT: dict[str, Callable[[Path], str]] = {"headline": headline_table, "short": short_table}  # from many files
