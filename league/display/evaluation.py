@@ -100,6 +100,7 @@ def print_probe(console: Console, probed: Probe) -> None:
     rows[f"best response to {probed.member}"] = [(value.low, value.high) for value in responses]
     rows[f"  {probed.member} against itself"] = [(each.self_play, each.self_play) for each in probed.exploited]
     rows["  exploitability"] = [each.gain for each in probed.exploited]
+    rows |= _beside_equilibrium(probed)
     table = Table(
         "expected points of ten",
         tuple(f"as {seat}" for seat in SEATS),
@@ -111,9 +112,38 @@ def print_probe(console: Console, probed: Probe) -> None:
         f"{probed.safety.points:.2f} points of ten, mean of both seats"
     )
     ways = sorted({value.how for value in (*probed.hidden, *responses) if not value.exact})
-    notes = (safety, *(f"a range is bounds: {how}" for how in ways))
+    notes = (safety, *(f"a range is bounds: {how}" for how in ways), *_of_equilibria(probed))
     section = Section("probe", "what could be gained", notes, (table,))
     print_section(console, with_short_names(section, (probed.member, probed.against)))
+
+
+def _beside_equilibrium(probed: Probe) -> dict[str, list[tuple[float, float]]]:
+    """Rows by label: what the exploitability is made of, and the member and an equilibrium against each other."""
+    beside = probed.beside
+    if beside is None:
+        return {}
+    points = {
+        f"{probed.member} against an equilibrium": beside.member,
+        "  less than an equilibrium there": beside.fewer,
+        f"an equilibrium against {probed.member}": beside.equilibrium,
+        "  more than against itself": beside.more,
+    }
+    return {
+        "    conceded": list(beside.conceded(probed.exploited)),
+        "    weak": list(beside.weak(probed.exploited)),
+        **{label: [(value, value) for value in pair] for label, pair in points.items()},
+    }
+
+
+def _of_equilibria(probed: Probe) -> Iterator[str]:
+    """What the rows of an equilibrium mean."""
+    if probed.beside is not None:
+        yield (
+            "conceded: what the seat could have of any rational partner, an equilibrium, by asking for it; weak: what "
+            f"{probed.member}'s answers and offers give away beyond that"
+        )
+        if not probed.beside.exact:
+            yield f"games of {probed.member} and an equilibrium are played, each scenario once in both seats"
 
 
 def best_response_table(evaluation: Evaluation) -> Table:

@@ -58,7 +58,7 @@ def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None
 
 
 def _probe(probed: Probe) -> dict[str, Any]:
-    informed = probed.informed
+    informed, beside = probed.informed, probed.beside
     return {
         "value_of_a_response": [[value.low, value.high] for value in probed.hidden],
         "value_told": None if informed is None else [[value.low, value.high] for value in informed],
@@ -67,6 +67,19 @@ def _probe(probed: Probe) -> dict[str, Any]:
         "value_of_a_response_to_the_member": [[each.response.low, each.response.high] for each in probed.exploited],
         "exploitability": [list(each.gain) for each in probed.exploited],
         "safety": {"responder": probed.safety.responder, "points": probed.safety.points},
+        "equilibrium": None
+        if beside is None
+        else {
+            "against_itself": list(beside.values),
+            "value_of_a_response": [list(bounds) for bounds in beside.responses],
+            "member_against_it": list(beside.member),
+            "less_than_it": list(beside.fewer),
+            "it_against_member": list(beside.equilibrium),
+            "more_than_against_itself": list(beside.more),
+            "exact": beside.exact,
+            "conceded": [list(bounds) for bounds in beside.conceded(probed.exploited)],
+            "weak": [list(bounds) for bounds in beside.weak(probed.exploited)],
+        },
     }
 
 

@@ -18,6 +18,7 @@ from dond_marl.yardsticks.values import (
     self_play_values,
     told_value,
 )
+from league.evaluation.beside_equilibrium import BesideEquilibrium, beside_equilibrium
 from league.settings.rosters import zoo
 from partners.best_response import BestResponse
 
@@ -31,6 +32,7 @@ class Probe(NamedTuple):
     informed: tuple[Value, Value] | None  # of one that knows the partner's values; None where it is not known
     exploited: tuple[Exploitability, Exploitability]  # of the member, by a response in each seat
     safety: Safety  # the member's, against the zoo
+    beside: BesideEquilibrium | None = None  # the member beside an equilibrium, where a table knows the game
 
     @property
     def information(self) -> list[tuple[float, float]] | None:
@@ -61,6 +63,7 @@ def probe(member: str, against: str, source: ScenarioSource, rules: Rules) -> Pr
         informed,
         (exploited[0], exploited[1]),
         safety(player, others, source, rules),
+        beside_equilibrium(player, source, rules),
     )
 
 

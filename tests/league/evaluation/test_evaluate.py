@@ -25,6 +25,7 @@ from dond_marl.yardsticks.solve import solve
 from league.display.evaluation import print_evaluation
 from league.display.plane import draw, frontier
 from league.evaluation.as_json import pair_document, write_pair, write_pair_table
+from league.evaluation.beside_equilibrium import beside_equilibrium
 from league.evaluation.evaluate import (
     BEST,
     BOTH,
@@ -41,6 +42,7 @@ from league.evaluation.evaluate import (
 from league.evaluation.matches import PlayError, Terms, score
 from league.settings.rosters import zoo
 from partners.ancestry import NOBODY
+from partners.equilibrium import table_for
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import known
@@ -378,6 +380,35 @@ def test_a_probe_tells_what_could_be_gained(tmp_path, turns, values):
     responder = found["safety"]["responder"]
     assert responder in zoo()
     assert "value of information" in done.stdout and f"is left with least by {responder}" in done.stdout
+    beside = found["equilibrium"]
+    assert beside["exact"] and beside["against_itself"] == pytest.approx(list(table_for(Rules(turns)).values))
+    for seat, (own, response) in enumerate(zip(found["self_play"], beside["value_of_a_response"], strict=True)):
+        (low, high), exploited = response, found["exploitability"][seat]
+        assert low <= high and (turns > 4 or low == high)
+        assert beside["conceded"][seat] == pytest.approx([low - own, high - own])
+        weak = beside["weak"][seat]
+        assert weak == pytest.approx([exploited[0] + own - high, exploited[1] + own - low])
+        # An equilibrium against the member gets no more than a best response, nor the member than one to it.
+        assert beside["it_against_member"][seat] <= found["value_of_a_response_to_the_member"][seat][1] + 1e-9
+        assert beside["member_against_it"][seat] <= high + 1e-5
+        assert beside["less_than_it"][seat] >= -(high - beside["against_itself"][seat]) - 1e-5
+    assert "    conceded" in done.stdout and "stubborn against an equilibrium" in done.stdout
+
+
+def test_nothing_is_beside_an_equilibrium_where_no_table_knows_the_game():
+    heuristic, lewis = seat_occupant("heuristic"), open_source("lewis")
+    assert beside_equilibrium(heuristic, lewis, Rules(3, "rejects")) is None
+    assert beside_equilibrium(heuristic, lewis, Rules(11)) is None
+    assert beside_equilibrium(heuristic, lewis, Rules(1)) is None
+    assert beside_equilibrium(heuristic, open_source("uniform"), Rules(3)) is None
+
+
+def test_an_equilibrium_beside_itself_gets_as_much_and_one_that_remembers_is_played():
+    itself = beside_equilibrium(seat_occupant("equilibrium"), open_source("lewis"), Rules(2))
+    assert itself.exact and itself.fewer == pytest.approx((0, 0), abs=1e-5) == itself.more
+    nash_seeker = beside_equilibrium(seat_occupant("nash_seeker"), open_source("lewis"), Rules(2))
+    assert not nash_seeker.exact
+    assert nash_seeker.fewer[0] > 1  # it opens with a fair offer where it could make an ultimatum
 
 
 @pytest.mark.slow

@@ -1,0 +1,88 @@
+"""A member beside an equilibrium: what it gets from one, what one gets from it, and what its exploitability is made of.
+
+A member gets v in a seat against itself, and a best response to it gets b there: its exploitability is b - v. Let e be
+what a best response to an equilibrium gets there. Then b - v = (e - v) + (b - e). *Conceded*, e - v, is what the seat
+would gain against a rational partner by asking for it: where games end like an ultimatum, the power of who moves first.
+*Weak*, b - e, is what the member's answers and offers give away beyond an equilibrium's. Either may be negative.
+``league.experiments.short_games.shares`` splits exploitability alike.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dond_marl.game import Rules
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import ScenarioSource
+from dond_marl.scenarios.space import lewis_space
+from dond_marl.seats import Partner
+from dond_marl.yardsticks.equilibria.table import TEMPERATURES
+from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.yardsticks.odds import has_odds
+from dond_marl.yardsticks.values import Exploitability, policy_value
+from partners.equilibrium import EquilibriumPartner, table_for
+
+Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that something can be
+
+
+class BesideEquilibrium(NamedTuple):
+    """Expected points of ten over all scenarios of ``lewis``, by seat."""
+
+    values: Pair  # of an equilibrium against itself
+    responses: tuple[Pair, Pair]  # of a best response to an equilibrium: at least, at most
+    member: Pair  # against an equilibrium
+    equilibrium: Pair  # against the member
+    exact: bool  # the last two; otherwise each scenario is played once
+
+    @property
+    def fewer(self) -> Pair:
+        """What the member gets less against an equilibrium than another equilibrium would."""
+        return self.values[0] - self.member[0], self.values[1] - self.member[1]
+
+    @property
+    def more(self) -> Pair:
+        """What an equilibrium gets more against the member than against itself."""
+        return self.equilibrium[0] - self.values[0], self.equilibrium[1] - self.values[1]
+
+    def conceded(self, exploited: tuple[Exploitability, Exploitability]) -> tuple[Pair, Pair]:
+        """By seat, at least and at most: a best response to an equilibrium, less the member against itself."""
+        (low0, high0), (low1, high1) = self.responses
+        own0, own1 = (each.self_play for each in exploited)
+        return (low0 - own0, high0 - own0), (low1 - own1, high1 - own1)
+
+    def weak(self, exploited: tuple[Exploitability, Exploitability]) -> tuple[Pair, Pair]:
+        """By seat, at least and at most: a best response to the member, less one to an equilibrium."""
+        found = []
+        for each, (low, high) in zip(exploited, self.responses, strict=True):
+            found.append((each.response.low - high, each.response.high - low))
+        return found[0], found[1]
+
+
+def beside_equilibrium(member: Partner, source: ScenarioSource, rules: Rules) -> BesideEquilibrium | None:
+    """``None`` where no table knows the game, and where nobody can get anything, in a game of one turn."""
+    if (
+        source.prior != "lewis"
+        or rules.disagree != "ends"
+        or rules.max_turns not in TEMPERATURES
+        or rules.max_turns < 2
+    ):
+        return None
+    table, player = table_for(rules), EquilibriumPartner()
+    gains = table.note["gain_remembering"]
+    first, second = ((value + least, value + most) for value, (least, most) in zip(table.values, gains, strict=True))
+    exact = has_odds(member, rules)
+    opens = _points((member, player), rules, exact)
+    answers = _points((player, member), rules, exact)
+    return BesideEquilibrium(table.values, (first, second), (opens[0], answers[1]), (answers[0], opens[1]), exact)
+
+
+def _points(pair: tuple[Partner, Partner], rules: Rules, exact: bool) -> Pair:
+    """Mean points of ten of both seats over all scenarios of ``lewis``, each played once where they are not exact."""
+    scenarios = lewis_space()
+    if exact:
+        points = policy_value(pair, scenarios, rules, "lewis").points
+    else:
+        games = rollout(pair, scenarios, rules, seed=0, prior="lewis")
+        points = points_of_ten(games.scores, scenarios.wholes)
+    first, second = points.mean(axis=0).tolist()
+    return first, second
