@@ -119,8 +119,8 @@ def print_probe(console: Console, probed: Probe) -> None:
 
 def _beside_equilibrium(probed: Probe) -> dict[str, list[tuple[float, float]]]:
     """Rows by label: what the exploitability is made of, and the member and an equilibrium against each other."""
-    beside = probed.beside
-    if beside is None:
+    beside, parted = probed.beside, probed.parted
+    if beside is None or parted is None:
         return {}
     points = {
         f"{probed.member} against an equilibrium": beside.member,
@@ -129,8 +129,8 @@ def _beside_equilibrium(probed: Probe) -> dict[str, list[tuple[float, float]]]:
         "  more than against itself": beside.more,
     }
     return {
-        "    conceded": list(beside.conceded(probed.exploited)),
-        "    weak": list(beside.weak(probed.exploited)),
+        "    conceded": list(parted.conceded),
+        "    weak": list(parted.weak),
         **{label: [(value, value) for value in pair] for label, pair in points.items()},
     }
 

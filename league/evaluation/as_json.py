@@ -66,6 +66,9 @@ def _probe(probed: Probe) -> dict[str, Any]:
         "self_play": [each.self_play for each in probed.exploited],
         "value_of_a_response_to_the_member": [[each.response.low, each.response.high] for each in probed.exploited],
         "exploitability": [list(each.gain) for each in probed.exploited],
+        "exploitability_parted": None
+        if probed.parted is None
+        else {part: [list(bounds) for bounds in pair] for part, pair in probed.parted._asdict().items()},
         "safety": {"responder": probed.safety.responder, "points": probed.safety.points},
         "equilibrium": None
         if beside is None
@@ -77,8 +80,6 @@ def _probe(probed: Probe) -> dict[str, Any]:
             "it_against_member": list(beside.equilibrium),
             "more_than_against_itself": list(beside.more),
             "exact": beside.exact,
-            "conceded": [list(bounds) for bounds in beside.conceded(probed.exploited)],
-            "weak": [list(bounds) for bounds in beside.weak(probed.exploited)],
         },
     }
 
@@ -173,6 +174,12 @@ def _member(member: MemberEvaluation) -> dict[str, Any]:
             seat: {"low": each.gain[0], "high": each.gain[1], "exact": each.response.exact}
             for seat, each in zip(SEATS, member.exploitability, strict=True)
         },
+        "exploitability_parted": None
+        if member.parted is None
+        else {
+            part: {seat: {"low": low, "high": high} for seat, (low, high) in zip(SEATS, pair, strict=True)}
+            for part, pair in member.parted._asdict().items()
+        },
     }
 
 
@@ -231,6 +238,10 @@ def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
         for seat, exploited in zip(SEATS, member.exploitability or (), strict=False):
             low, high = digits(*exploited.gain)
             yield [name, "best response", "gain", seat, low if low == high else "", low, high]
+        for part, pair in () if member.parted is None else member.parted._asdict().items():
+            for seat, bounds in zip(SEATS, pair, strict=True):
+                low, high = digits(*bounds)
+                yield [name, "best response", f"gain, {part}", seat, low if low == high else "", low, high]
 
 
 def _figures(member: str, against: str, view: str, figures: Figures) -> Iterator[list[str]]:

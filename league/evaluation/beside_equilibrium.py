@@ -25,6 +25,13 @@ from partners.equilibrium import EquilibriumPartner, table_for
 Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that something can be
 
 
+class Parted(NamedTuple):
+    """What an exploitability is made of, by seat, each at least and at most, expected points of ten."""
+
+    conceded: tuple[Pair, Pair]
+    weak: tuple[Pair, Pair]
+
+
 class BesideEquilibrium(NamedTuple):
     """Expected points of ten over all scenarios of ``lewis``, by seat."""
 
@@ -44,36 +51,42 @@ class BesideEquilibrium(NamedTuple):
         """What an equilibrium gets more against the member than against itself."""
         return self.equilibrium[0] - self.values[0], self.equilibrium[1] - self.values[1]
 
-    def conceded(self, exploited: tuple[Exploitability, Exploitability]) -> tuple[Pair, Pair]:
-        """By seat, at least and at most: a best response to an equilibrium, less the member against itself."""
-        (low0, high0), (low1, high1) = self.responses
-        own0, own1 = (each.self_play for each in exploited)
-        return (low0 - own0, high0 - own0), (low1 - own1, high1 - own1)
 
-    def weak(self, exploited: tuple[Exploitability, Exploitability]) -> tuple[Pair, Pair]:
-        """By seat, at least and at most: a best response to the member, less one to an equilibrium."""
-        found = []
-        for each, (low, high) in zip(exploited, self.responses, strict=True):
-            found.append((each.response.low - high, each.response.high - low))
-        return found[0], found[1]
+def knows(source: ScenarioSource, rules: Rules) -> bool:
+    """Whether a table knows the game, and somebody can get something in it, as nobody can in one turn."""
+    return (
+        source.prior == "lewis" and rules.disagree == "ends" and rules.max_turns in TEMPERATURES and rules.max_turns > 1
+    )
 
 
 def beside_equilibrium(member: Partner, source: ScenarioSource, rules: Rules) -> BesideEquilibrium | None:
-    """``None`` where no table knows the game, and where nobody can get anything, in a game of one turn."""
-    if (
-        source.prior != "lewis"
-        or rules.disagree != "ends"
-        or rules.max_turns not in TEMPERATURES
-        or rules.max_turns < 2
-    ):
+    """``None`` where no table :func:`knows` the game."""
+    if not knows(source, rules):
         return None
-    table, player = table_for(rules), EquilibriumPartner()
-    gains = table.note["gain_remembering"]
-    first, second = ((value + least, value + most) for value, (least, most) in zip(table.values, gains, strict=True))
-    exact = has_odds(member, rules)
+    player, exact = EquilibriumPartner(), has_odds(member, rules)
     opens = _points((member, player), rules, exact)
     answers = _points((player, member), rules, exact)
-    return BesideEquilibrium(table.values, (first, second), (opens[0], answers[1]), (answers[0], opens[1]), exact)
+    pairs = (opens[0], answers[1]), (answers[0], opens[1])
+    return BesideEquilibrium(table_for(rules).values, _responses(rules), *pairs, exact)
+
+
+def parted(exploited: tuple[Exploitability, Exploitability], source: ScenarioSource, rules: Rules) -> Parted | None:
+    """What each seat's exploitability is made of; ``None`` where no table :func:`knows` the game."""
+    if not knows(source, rules):
+        return None
+    (conceded0, weak0), (conceded1, weak1) = (
+        ((low - each.self_play, high - each.self_play), (each.response.low - high, each.response.high - low))
+        for each, (low, high) in zip(exploited, _responses(rules), strict=True)
+    )
+    return Parted((conceded0, conceded1), (weak0, weak1))
+
+
+def _responses(rules: Rules) -> tuple[Pair, Pair]:
+    """What a best response to an equilibrium gets in each seat, at least and at most."""
+    table = table_for(rules)
+    gains = table.note["gain_remembering"]
+    first, second = ((value + least, value + most) for value, (least, most) in zip(table.values, gains, strict=True))
+    return first, second
 
 
 def _points(pair: tuple[Partner, Partner], rules: Rules, exact: bool) -> Pair:

@@ -25,6 +25,7 @@ from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
 from dond_marl.yardsticks.values import Exploitability, self_play_values
+from league.evaluation.beside_equilibrium import Parted, parted
 from league.evaluation.best_reply import best_reply, reply_value
 from league.evaluation.evaluate import FOUND, Line, line_of, points_of_reference, scenarios_of
 from league.evaluation.matches import PlayError, Terms, play_seats
@@ -88,6 +89,7 @@ class MemberEvaluation(NamedTuple):
     self_play: Line  # one game per scenario
     exploiters: tuple[Exploited, ...]  # who gains most first
     exploitability: tuple[Exploitability, Exploitability] | None  # by the exploiting seat; None where it is not known
+    parted: Parted | None = None  # what that is made of, where a table of an equilibrium knows the game
 
 
 class FinalEvaluation(NamedTuple):
@@ -297,6 +299,7 @@ def _evaluated(
             exploited.append(_exploited(hunter, taken, alone, own, terms.confidence))
         except PlayError as error:
             notes.append(f"the exploiter {hunter} is left out: {error}")
+    gains = _exploitability(terms, player) if exploitability else None
     return MemberEvaluation(
         name,
         meetings,
@@ -305,7 +308,8 @@ def _evaluated(
         over_cells("welfare", own, seed=terms.seed, confidence=terms.confidence),
         line_of(name, alone, terms.confidence),
         tuple(sorted(exploited, key=lambda each: -(each.gain[0].mean + each.gain[1].mean))),
-        _exploitability(terms, player) if exploitability else None,
+        gains,
+        None if gains is None else parted(gains, terms.source, terms.rules),
     )
 
 

@@ -18,7 +18,7 @@ from dond_marl.yardsticks.values import (
     self_play_values,
     told_value,
 )
-from league.evaluation.beside_equilibrium import BesideEquilibrium, beside_equilibrium
+from league.evaluation.beside_equilibrium import BesideEquilibrium, Parted, beside_equilibrium, parted
 from league.settings.rosters import zoo
 from partners.best_response import BestResponse
 
@@ -32,7 +32,8 @@ class Probe(NamedTuple):
     informed: tuple[Value, Value] | None  # of one that knows the partner's values; None where it is not known
     exploited: tuple[Exploitability, Exploitability]  # of the member, by a response in each seat
     safety: Safety  # the member's, against the zoo
-    beside: BesideEquilibrium | None = None  # the member beside an equilibrium, where a table knows the game
+    parted: Parted | None = None  # what the exploitability is made of, where a table of an equilibrium knows the game
+    beside: BesideEquilibrium | None = None  # the member beside an equilibrium, likewise
 
     @property
     def information(self) -> list[tuple[float, float]] | None:
@@ -63,6 +64,7 @@ def probe(member: str, against: str, source: ScenarioSource, rules: Rules) -> Pr
         informed,
         (exploited[0], exploited[1]),
         safety(player, others, source, rules),
+        parted((exploited[0], exploited[1]), source, rules),
         beside_equilibrium(player, source, rules),
     )
 

@@ -67,9 +67,20 @@ def _notes(document: Mapping[str, Any]) -> tuple[str, ...]:
         "worst tenth is of the partners, at least one. Gain: an exploiter's points less what the member gets against "
         "itself in that seat; drop: what the member gets from its held-out opponents less what the exploiter leaves "
         "it.",
+        *_of_parts(document),
         f"Intervals are {document['confidence']:.0%}, over scenarios; n counts games (against itself and for people: "
         f"sides of games). Points of reference say what the same scenarios would pay at the split of that name.",
     )
+
+
+def _of_parts(document: Mapping[str, Any]) -> Iterator[str]:
+    """What the parts of an exploitability mean, where there are any."""
+    if any(member.get("exploitability_parted") for member in document["members"].values()):
+        yield (
+            "Conceded: what a best response to an equilibrium gets in that seat, less what the member takes there "
+            "against itself; any rational partner grants it to who asks. Weak is the rest, what the member's own "
+            "answers and offers give away."
+        )
 
 
 def _member(name: str, document: Mapping[str, Any], human: HumanLine) -> list[Table]:
@@ -167,15 +178,21 @@ def _human(human: HumanLine) -> dict[str, Cell]:
 def _exploited(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
     """What others gain, by their seat, and what they leave the member, by its seat."""
     rows = []
-    if member["exploitability"] is not None:
-        gains = []
-        for seat in SEATS:
-            low, high = (member["exploitability"][seat][end] for end in ("low", "high"))
-            exact = math.isclose(low, high, abs_tol=1e-9)
-            gains.append(plain(low) if exact else Figure(Estimate(math.nan, 0, low, high)))
-        rows.append(Row("best response, under the whole prior", (*gains, None, None)))
+    if (found := member["exploitability"]) is not None:
+        rows.append(Row("best response, under the whole prior", (*_between(found), None, None)))
+        # Of older runs it is not known.
+        for part, by_seat in (member.get("exploitability_parted") or {}).items():
+            rows.append(Row(f"  {part}", (*_between(by_seat), None, None)))
     for exploiter, taken in member["exploiters"].items():
         cells = (stored(taken[key][seat], n=scenarios) for key in ("gain", "victim_drop") for seat in SEATS)
         rows.append(Row(exploiter, tuple(cells)))
     heads = tuple(f"{what} as {seat}" for what in ("gain", "drop") for seat in SEATS)
     return Table(f"What others can take from {name}, points of ten", heads, tuple(rows), label="exploiter")
+
+
+def _between(bounds: Mapping[str, Mapping[str, float]]) -> Iterator[Cell]:
+    """A number by seat, exact or in a range."""
+    for seat in SEATS:
+        low, high = bounds[seat]["low"], bounds[seat]["high"]
+        exact = math.isclose(low, high, abs_tol=1e-9)
+        yield plain(low) if exact else Figure(Estimate(math.nan, 0, low, high))

@@ -380,13 +380,13 @@ def test_a_probe_tells_what_could_be_gained(tmp_path, turns, values):
     responder = found["safety"]["responder"]
     assert responder in zoo()
     assert "value of information" in done.stdout and f"is left with least by {responder}" in done.stdout
-    beside = found["equilibrium"]
+    beside, parted = found["equilibrium"], found["exploitability_parted"]
     assert beside["exact"] and beside["against_itself"] == pytest.approx(list(table_for(Rules(turns)).values))
     for seat, (own, response) in enumerate(zip(found["self_play"], beside["value_of_a_response"], strict=True)):
         (low, high), exploited = response, found["exploitability"][seat]
         assert low <= high and (turns > 4 or low == high)
-        assert beside["conceded"][seat] == pytest.approx([low - own, high - own])
-        weak = beside["weak"][seat]
+        assert parted["conceded"][seat] == pytest.approx([low - own, high - own])
+        weak = parted["weak"][seat]
         assert weak == pytest.approx([exploited[0] + own - high, exploited[1] + own - low])
         # An equilibrium against the member gets no more than a best response, nor the member than one to it.
         assert beside["it_against_member"][seat] <= found["value_of_a_response_to_the_member"][seat][1] + 1e-9

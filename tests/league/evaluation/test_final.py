@@ -107,6 +107,7 @@ def test_what_exploiters_gain_and_leave_by_hand(by_hand):
     assert one.exploitability is not None
     assert [each.gain for each in one.exploitability] == [pytest.approx((3, 3)), pytest.approx((0, 0))]
     assert all(each.response.exact for each in one.exploitability)
+    assert one.parted is None  # no table knows the game
 
 
 def test_where_nothing_is_certain_there_is_no_share_and_the_best_known_is_no_member_of_the_league():
@@ -305,6 +306,7 @@ def test_the_tables_tell_everything_a_reader_needs(evaluated, width):
     words = " ".join(text.split())
     for expected in ("main against all held-out members", "exact best response", "worst tenth", "best known as"):
         assert expected in words
+    assert " conceded " in words and " weak " in words and "Weak is the rest" in words
     for expected in ("agreement ", "welfare efficiency ", "main against itself", "ultimatum", "hunter@1", "gain as"):
         assert expected in words
     (member,) = evaluated.members
@@ -324,6 +326,10 @@ def test_what_is_written_is_what_was_found(evaluated, tmp_path):
     assert told["worst"]["opponent"] == "tough"
     (hunter,) = (each for each in one.exploiters if each.exploiter == "hunter")
     assert told["exploiters"]["hunter"]["gain"]["seat_1"]["value"] == hunter.gain[1].mean
+    for seat, gain in told["exploitability"].items():  # conceded and weak are the whole gain
+        conceded, weak = (told["exploitability_parted"][part][seat] for part in ("conceded", "weak"))
+        assert conceded["low"] + weak["high"] == pytest.approx(gain["high"])
+        assert conceded["high"] + weak["low"] == pytest.approx(gain["low"])
     with (tmp_path / "evaluation.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     (share,) = (row for row in rows if row["figure"] == "proximity, worst tenth")
