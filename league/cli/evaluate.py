@@ -70,7 +70,7 @@ OF_PAIRS = ("member", "against", "scenarios", "split", "data_dir", "max_turns", 
 @click.option("--disagree", type=click.Choice(["ends", "rejects"]), help="what it does (ends; of a run: its own)")
 @click.option("--seed", type=SEED, metavar="N", help="of all chance (0; of a run: made from its own)")
 @click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="of intervals (0.95)")
-@click.option("--probe", is_flag=True, help="exploitability, safety and value of information too")
+@click.option("--probe", is_flag=True, help="exploitability, safety, value of information, equilibrium too")
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")
