@@ -27,9 +27,8 @@ from dond_marl.seats import Partner
 from dond_marl.yardsticks.equilibria import Equilibrium
 from dond_marl.yardsticks.values import policy_value, response_value
 
-FOUND = (
-    0.25  # points of ten: an equilibrium is found where NashConv is at most this, and this one where values are, too
-)
+# Points of ten: an equilibrium is found where NashConv is at most this, and this one where values are, too.
+FOUND = 0.25
 
 Pair = tuple[float, float]  # of seat_0 and seat_1
 
@@ -84,7 +83,7 @@ def standing_of(partner: Partner, turns: int) -> Standing:
 def equilibrium(turns: int) -> Standing:
     """Of the shipped equilibrium, with best responses that remember everything; exact, as there are at most four turns.
 
-    There are others: who is offered what is worth nothing may take it or not. At two turns this one takes it half of the
+    There are others: who is offered what is worth nothing may take it or not. At two turns this one takes it half the
     time.
     """
     note = Equilibrium.load(turns).note
