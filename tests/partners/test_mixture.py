@@ -118,7 +118,7 @@ def test_traits_are_those_of_all_together():
     assert not Mixture(["tough"]).traits.deterministic  # it is drawn
 
 
-@pytest.mark.parametrize("of", [THREE, "zoo"])
+@pytest.mark.parametrize("of", [THREE, pytest.param("zoo", marks=pytest.mark.slow)])
 def test_a_mixture_keeps_to_the_contract(of):
     check_partner(mixture(of), games=16)
 

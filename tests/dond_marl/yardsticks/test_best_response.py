@@ -134,8 +134,7 @@ def test_a_partner_that_remembers_is_no_riddle_in_three_turns(seat, turns):
 @pytest.mark.parametrize(
     "name",
     [
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("boulware(exponent=2)", "tough")),
-        "stubborn(late=5)",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("boulware(exponent=2)", "tough", "stubborn(late=5)")),
         "pushover",
     ],
 )

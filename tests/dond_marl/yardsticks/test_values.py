@@ -30,6 +30,7 @@ def test_the_split_makes_no_difference_to_what_a_seat_believes():
     assert response_value(partner, LEWIS, Rules(4), 0) == whole
 
 
+@pytest.mark.slow
 def test_a_partner_that_gambles_has_bounds_in_long_games():
     partner = seat_occupant("random")
     played = seat_occupant("best_response(to=random)")

@@ -82,6 +82,7 @@ def test_two_workers_give_the_results_of_this_process_weights_included(place):
     same_by_workers(round_of(place), place, workers=(2,))
 
 
+@pytest.mark.slow
 def test_one_worker_and_four_give_the_results_of_this_process(place):
     same_by_workers(matches(ZOO), place, workers=(1, 4))
 
@@ -190,6 +191,8 @@ def test_practice_against_a_member_that_hangs_leaves_the_learner_as_it_was(place
 
 def test_a_deadline_that_is_too_short_for_honest_work_is_nobodys_fault(place):
     task = practice(place, ["tough"])
+    hours = task.learner.model_copy(update={"decisions": 100_000_000})
+    task = dataclasses.replace(task, learner=hours)
     with (
         ProcessBackend(1) as backend,
         pytest.raises(BackendError, match=r"no member is to blame.*set a longer deadline"),
