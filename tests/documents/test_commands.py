@@ -162,7 +162,7 @@ HOW = {
     "dond": How(),
     # The benchmark.
     "dond bench expert --against dev": How("--sample 20", slow=True),
-    "dond bench expert --against dev --beyond": How("--sample 20", slow=True),
+    "dond bench expert --against dev --beyond": How(slow=True),
     'dond bench heuristic --against boulware --against "linear(floor=0.6)"': How("--sample 20", slow=True),
     "dond bench table": How(slow=True),
     "dond bench crowd --of train": How(

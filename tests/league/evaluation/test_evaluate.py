@@ -412,9 +412,9 @@ def test_an_equilibrium_beside_itself_gets_as_much_and_one_that_remembers_is_pla
 
 
 @pytest.mark.slow
-def test_a_probe_of_who_remembers_gives_bounds(tmp_path):
+def test_a_probe_of_who_remembers_and_does_not_say_what_gives_bounds(tmp_path):
     file = tmp_path / "evaluation.json"
-    options = ["--member", "nash_seeker", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]
+    options = ["--member", "micro", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]
     done = in_process("evaluate", *options, "--json", file)
     assert done.returncode == 0, done.stderr
     found = json.loads(file.read_text())["probe"]
