@@ -71,6 +71,18 @@ def check_drawable(path: Path) -> None:
         raise PlotError("--plot needs matplotlib, an optional extra: python -m pip install 'dond-marl[plot]'")
 
 
+def open_axes(axes: Axes, title: str) -> None:
+    """A grid, a title on the left, and no frame but the two axes: for figures of curves."""
+    axes.set_title(title, fontsize=10, color=INK, loc="left")
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=FAINT, labelsize=9)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(GRID)
+
+
 def frontier(scenarios: Scenarios) -> Doubles:
     """The most that mean points of both seats' games can reach, ``[M, 2]``: the member's and its partner's, of ten.
 

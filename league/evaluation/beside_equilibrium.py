@@ -67,7 +67,8 @@ def beside_equilibrium(member: Partner, source: ScenarioSource, rules: Rules) ->
     opens = _points((member, player), rules, exact)
     answers = _points((player, member), rules, exact)
     pairs = (opens[0], answers[1]), (answers[0], opens[1])
-    return BesideEquilibrium(table_for(rules).values, _responses(rules), *pairs, exact)
+    table = table_for(rules)
+    return BesideEquilibrium(table.values, table.responses, *pairs, exact)
 
 
 def parted(exploited: tuple[Exploitability, Exploitability], source: ScenarioSource, rules: Rules) -> Parted | None:
@@ -76,17 +77,9 @@ def parted(exploited: tuple[Exploitability, Exploitability], source: ScenarioSou
         return None
     (conceded0, weak0), (conceded1, weak1) = (
         ((low - each.self_play, high - each.self_play), (each.response.low - high, each.response.high - low))
-        for each, (low, high) in zip(exploited, _responses(rules), strict=True)
+        for each, (low, high) in zip(exploited, table_for(rules).responses, strict=True)
     )
     return Parted((conceded0, conceded1), (weak0, weak1))
-
-
-def _responses(rules: Rules) -> tuple[Pair, Pair]:
-    """What a best response to an equilibrium gets in each seat, at least and at most."""
-    table = table_for(rules)
-    gains = table.note["gain_remembering"]
-    first, second = ((value + least, value + most) for value, (least, most) in zip(table.values, gains, strict=True))
-    return first, second
 
 
 def _points(pair: tuple[Partner, Partner], rules: Rules, exact: bool) -> Pair:

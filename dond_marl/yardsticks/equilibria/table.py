@@ -61,6 +61,20 @@ class Equilibrium:
         first, second = self.note["values"]
         return first, second
 
+    @property
+    def gains(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """What a best response that remembers everything gains in each seat, at least and at most."""
+        (one, most_of_one), (other, most_of_other) = self.note["gain_remembering"]
+        return (one, most_of_one), (other, most_of_other)
+
+    @property
+    def responses(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """What that best response gets in each seat, at least and at most; both the same up to four turns."""
+        first, second = (
+            (value + least, value + most) for value, (least, most) in zip(self.values, self.gains, strict=True)
+        )
+        return first, second
+
     def knows(self, counts: Int8s, utilities: Int8s) -> Index:
         """The number of each view among those that ``lewis`` holds, ``[B]``; -1 for others."""
         keys, _, _ = self._views

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.yardsticks.equilibria.table import SMALL
-from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, REACHABLE, check_drawable, frontier
+from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, REACHABLE, check_drawable, frontier, open_axes
 from league.experiments.equilibria.worth import EQUILIBRIUM, LENGTH, NASH, PEOPLE, Worth
 from league.experiments.equilibria.worth import ULTIMATUM as KNOWN
 
@@ -116,13 +116,6 @@ def _note(axes: Axes, worth: Worth, words: str, shift: tuple[int, int], ha: str 
 
 
 def _style(axes: Axes, title: str, across: str, up: str) -> None:
-    axes.set_title(title, fontsize=10, color=INK, loc="left")
+    open_axes(axes, title)
     axes.set_xlabel(across, color=INK)
     axes.set_ylabel(up, color=INK)
-    axes.grid(color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=FAINT, labelsize=9)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(GRID)

@@ -80,7 +80,7 @@ def of_table(turns: int, temperature: float = SMALL) -> Worth:
         tree = Tree(pool, turns)
         for turn, reach in enumerate(tree.reach(policy)):
             closes[turn] += float((reach.sum(axis=1) * policy[turn][..., tree.width]).sum())
-    first, second = table.note["gain_remembering"]
+    first, second = table.gains
     gains = _rounded(first), _rounded(second)
     closing = tuple(round(share, DIGITS) for share in closes)
     return Worth(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, check_drawable
+from league.display.plane import DOTS, INK, PAPER, check_drawable, open_axes
 from league.experiments.hints.experiment import Arm, Experiment, Mark
 from league.experiments.hints.findings import CONFIDENCE, curve
 from league.experiments.hints.settings import NOBODY
@@ -61,19 +61,12 @@ def _panel(axes: Axes, experiment: Experiment, value: Callable[[Mark], float], t
         colour, line = _colour(arm, arms), _LINES[dropouts.index(arm.dropout) % len(_LINES)]
         axes.fill_between(points.decisions, low, high, color=colour, alpha=0.13, linewidth=0)
         axes.plot(points.decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=_label(arm))
-    axes.set_title(title, fontsize=10, color=INK, loc="left")
     axes.set_xlabel("own decisions", color=INK)
     axes.set_ylim(_floor(experiment), 1.0)
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.xaxis.set_major_formatter(lambda number, _: f"{number / 1000:g}k")
-    axes.grid(color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=FAINT, labelsize=9)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(GRID)
+    open_axes(axes, title)
 
 
 def _floor(experiment: Experiment) -> float:

@@ -86,6 +86,6 @@ def equilibrium(turns: int) -> Standing:
     There are others: who is offered what is worth nothing may take it or not. At two turns this one takes it half the
     time.
     """
-    note = Equilibrium.load(turns).note
-    (first, second), ((_, one), (_, other)) = note["values"], note["gain_remembering"]
-    return Standing((first, second), (first + one, second + other))
+    table = Equilibrium.load(turns)
+    (_, first), (_, second) = table.responses
+    return Standing(table.values, (first, second))
