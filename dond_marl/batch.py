@@ -132,7 +132,7 @@ class Table:
 
     def step(self, decisions: Decisions) -> None:
         """Every open game's seat to move says its decision. Raises :class:`IllegalAct` before anything changes."""
-        act, oA = self._checked(decisions)
+        act, oA = checked(decisions, self.open)
         offers = act <= Act.INSIST
         illegal = self._illegal_rows(act, oA, offers)
         oA = oA * offers
@@ -167,30 +167,6 @@ class Table:
             scores=scores,
             cause=self._causes.T,
         )
-
-    def _checked(self, decisions: Decisions) -> tuple[Int8s, Int8s]:
-        """Act ``[B]`` and offer ``[3, B]``, of the right shape, whole numbers, inside the action space."""
-        act, oA = np.asarray(decisions.act_type), np.asarray(decisions.oA)
-        size = self.open
-        if act.shape != (size,) or oA.shape != (size, 3):
-            raise ValueError(
-                f"decisions for {size} games need act_type[{size}] and oA[{size}, 3]; got {act.shape} and {oA.shape}"
-            )
-        if act.dtype.kind not in "iu" or oA.dtype.kind not in "iu":
-            raise ValueError(f"decisions must be whole numbers; got {act.dtype} and {oA.dtype}")
-        if size and not (act.min() >= 0 and act.max() <= Act.END):
-            raise ValueError(f"act_type must be in 0..{int(Act.END)}; got {act.min()}..{act.max()}")
-        confidence, cause = np.asarray(decisions.confidence), np.asarray(decisions.cause)
-        if confidence.shape != (size,) or cause.shape != (size,):
-            raise ValueError(
-                f"decisions for {size} games need confidence[{size}] and cause[{size}]; "
-                f"got {confidence.shape} and {cause.shape}"
-            )
-        if cause.any() and not np.isin(cause, list(Cause)).all():
-            raise ValueError(f"cause must be in 0..{int(max(Cause))}; got {cause.min()}..{cause.max()}")
-        if oA.dtype != np.int8:
-            oA = np.clip(oA, -1, 127)  # out of every pool either way
-        return act.astype(np.int8), np.ascontiguousarray(oA.T, dtype=np.int8)
 
     def _illegal_rows(self, act: Int8s, oA: Int8s, offers: Bools) -> Bools | None:
         """Which rows break a rule, ``None`` for none; raises instead where the table says so."""
@@ -266,6 +242,33 @@ class Table:
         self._ending[columns] = ending
         self._allocation[0][:, columns] = share
         self._allocation[1][:, columns] = (counts - share) * deal
+
+
+def checked(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:
+    """Act ``[size]`` and offer ``[3, size]``, of the right shape, whole numbers, inside the action space.
+
+    Raises ``ValueError`` for others.
+    """
+    act, oA = np.asarray(decisions.act_type), np.asarray(decisions.oA)
+    if act.shape != (size,) or oA.shape != (size, 3):
+        raise ValueError(
+            f"decisions for {size} games need act_type[{size}] and oA[{size}, 3]; got {act.shape} and {oA.shape}"
+        )
+    if act.dtype.kind not in "iu" or oA.dtype.kind not in "iu":
+        raise ValueError(f"decisions must be whole numbers; got {act.dtype} and {oA.dtype}")
+    if size and not (act.min() >= 0 and act.max() <= Act.END):
+        raise ValueError(f"act_type must be in 0..{int(Act.END)}; got {act.min()}..{act.max()}")
+    confidence, cause = np.asarray(decisions.confidence), np.asarray(decisions.cause)
+    if confidence.shape != (size,) or cause.shape != (size,):
+        raise ValueError(
+            f"decisions for {size} games need confidence[{size}] and cause[{size}]; "
+            f"got {confidence.shape} and {cause.shape}"
+        )
+    if cause.any() and not np.isin(cause, list(Cause)).all():
+        raise ValueError(f"cause must be in 0..{int(max(Cause))}; got {cause.min()}..{cause.max()}")
+    if oA.dtype != np.int8:
+        oA = np.clip(oA, -1, 127)  # out of every pool either way
+    return act.astype(np.int8), np.ascontiguousarray(oA.T, dtype=np.int8)
 
 
 def _sealed(array: Int8s) -> Int8s:

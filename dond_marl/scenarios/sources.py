@@ -132,11 +132,17 @@ class ScenarioSource:
         """
         if self.table is None:
             return self.draw(generator(seed, "scenarios", start), n)
+        return self.table.rows(self.places(seed, start, n))
+
+    def places(self, seed: int, start: int, n: int) -> NDArray[np.int64]:
+        """Which rows of the table :meth:`block` deals, ``[n]``; only of a source that has a table."""
+        assert self.table is not None, f"{self.label} has no table"
         size = self.table.size
         first, last = start // size, (start + max(n, 1) - 1) // size
         passes = [generator(seed, "scenarios", number).permutation(size) for number in range(first, last + 1)]
         offset = start - first * size
-        return self.table.rows(np.concatenate(passes)[offset : offset + n])
+        dealt: NDArray[np.int64] = np.concatenate(passes)[offset : offset + n]
+        return dealt
 
 
 def open_source(
