@@ -11,7 +11,7 @@ import numpy as np
 from dond_marl.errors import InputError, shown
 from dond_marl.game import Act, Rules
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
+from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
 from dond_marl.splits import action_index, grid_size
 from dond_marl.yardsticks.contexts import Index, splits_of
 from dond_marl.yardsticks.equilibria.table import NONE, SMALL, TEMPERATURES, Equilibrium
@@ -24,9 +24,10 @@ class EquilibriumPartner:
     Source: quantal response equilibria (McKelvey, Palfrey 1998, *Quantal response equilibria for extensive form games*,
     section 2), found by magnetic mirror descent (Sokota et al. 2023, sections 3 and 4; see
     :mod:`dond_marl.yardsticks.equilibria`). Each act is said with the chance that the table of games with so many turns
-    gives it; it remembers the last offer alone, takes INSIST for PROPOSE, and never says INSIST or END. There are
-    tables of 1 to 10 turns in which DISAGREE ends the game, over the scenarios of ``lewis``. In any other game it
-    raises :class:`~dond_marl.errors.InputError`.
+    gives it; it remembers the last offer alone, takes INSIST for PROPOSE, and never says INSIST. There are tables of 1
+    to 10 turns over the scenarios of ``lewis``; in any other game it raises
+    :class:`~dond_marl.errors.InputError`. Where DISAGREE only refuses it plays the same table, never refuses, and
+    answers a refusal as :mod:`dond_marl.yardsticks.equilibria.refusing` says.
 
     - ``temperature``: points of ten, one of those that have a table; the higher, the more often it says what is worth
       less. In games of less than 10 turns only the lowest has one.
@@ -43,40 +44,43 @@ class EquilibriumPartner:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
-        chances = self._chances(turns)
+        chances, heard = self._chances(turns)
         n, ends = chances.shape[1] - 2, chances.cumsum(axis=1)
         place = np.minimum((ends <= turns.noise[:, :1] * ends[:, -1:]).sum(axis=1), n + 1)
-        act, oA = _written(turns, place, n)
+        act, oA = _written(turns, place, n, heard)
         confidence = np.minimum(chances[np.arange(turns.size), place], 1).astype(np.float32)
         return Decisions(act, oA, confidence, constant(Cause.FREE, np.int8, turns.size))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
-        chances, size = self._chances(turns), grid_size(max_count)
+        (chances, heard), size = self._chances(turns), grid_size(max_count)
         n = chances.shape[1] - 2
         row, place = np.nonzero(chances)
-        act, oA = _written(turns.rows(row), place, n)
+        act, oA = _written(turns.rows(row), place, n, heard[row])
         probs = np.zeros((turns.size, 2 * size + 3))
         probs[row, action_index(act, oA, max_count)] = chances[row, place]
         normal: Doubles = probs / probs.sum(axis=1, keepdims=True)
         return normal
 
-    def _chances(self, turns: Turns) -> Doubles:
-        """Of every split of the row's pool, of AGREE and of DISAGREE, ``[B, N + 2]``."""
+    def _chances(self, turns: Turns) -> tuple[Doubles, Int8s]:
+        """Of every split of the row's pool, of AGREE and of walking away, ``[B, N + 2]``; what was heard, ``[B, 3]``.
+
+        A refusal is heard as what it is answered as (:mod:`dond_marl.yardsticks.equilibria.refusing`).
+        """
         table = table_for(turns.rules, self.temperature)
         heard = turns.counts - turns.last_partner_offer_for_me
         heard = heard if turns.taken else np.full_like(heard, NONE)
-        return table.probs(turns.counts, turns.my_utilities, heard, turns.turns_remaining.astype(np.int64))
+        early = _refused(turns) & (turns.turns_remaining > 1)
+        heard = np.where(early[:, None], turns.counts, heard).astype(np.int8)
+        chances = table.probs(turns.counts, turns.my_utilities, heard, turns.turns_remaining.astype(np.int64))
+        chances[early, -1] += chances[early, -2]
+        chances[early, -2] = 0
+        return chances, heard
 
 
 def table_for(rules: Rules, temperature: float = SMALL) -> Equilibrium:
     """The table of games under ``rules``; raises :class:`~dond_marl.errors.InputError` where there is none."""
-    if rules.disagree != "ends":
-        raise InputError(
-            f"an equilibrium is known of games in which DISAGREE ends the game; got disagree={rules.disagree!r}: "
-            "take disagree='ends'"
-        )
-    return Equilibrium.load(rules.max_turns, temperature)
+    return Equilibrium.load(rules.max_turns, temperature, rules.disagree)
 
 
 def check_game(occupants: Iterable[object], rules: Rules, source: ScenarioSource) -> None:
@@ -95,16 +99,30 @@ def check_game(occupants: Iterable[object], rules: Rules, source: ScenarioSource
 
 def is_known(rules: Rules, scenarios: Scenarios) -> bool:
     """Whether a table knows games under ``rules`` over all of ``scenarios``."""
-    return (rules.disagree, rules.max_turns in TEMPERATURES) == ("ends", True) and _knows(table_for(rules), scenarios)
+    return rules.max_turns in TEMPERATURES and _knows(table_for(rules), scenarios)
 
 
 def _knows(table: Equilibrium, scenarios: Scenarios) -> bool:
     return all((table.knows(scenarios.counts, scenarios.utilities[:, seat]) >= 0).all() for seat in (0, 1))
 
 
-def _written(turns: Turns, place: Index, n: int) -> tuple[Int8s, Int8s]:
+def _refused(turns: Turns) -> Bools:
+    """Whether the partner's last act was a refusal, ``[B]``."""
+    refused: Bools = turns.last_partner_act == Act.DISAGREE
+    return refused
+
+
+def _written(turns: Turns, place: Index, n: int, heard: Int8s) -> tuple[Int8s, Int8s]:
     """The acts ``[B]`` and claims ``[B, 3]`` that the columns ``place[B]`` of chances stand for."""
-    offers = place < n
+    offers, agrees, walks = place < n, place == n, place == n + 1
     act = np.where(offers, Act.PROPOSE, Act.AGREE + place - n).astype(np.int8)
-    oA = splits_of(turns.counts).oA[np.arange(turns.size), np.where(offers, place, 0)]
-    return act, (oA * offers[:, None]).astype(np.int8)
+    oA = splits_of(turns.counts).oA[np.arange(turns.size), np.where(offers, place, 0)] * offers[:, None]
+    if turns.rules.disagree == "rejects":
+        last = turns.turns_remaining == 1
+        takes, spoils = agrees & _refused(turns), walks & last
+        act[walks] = Act.END
+        act[takes | spoils] = Act.PROPOSE
+        oA = np.where(takes[:, None], turns.counts - heard, oA)
+        # What the partner left is never claimed: everything, or nothing where the partner keeps nothing.
+        oA = np.where((spoils & heard.any(axis=1))[:, None], turns.counts, oA)
+    return act, oA.astype(np.int8)

@@ -1,10 +1,6 @@
 """A member beside an equilibrium: what it gets from one, what one gets from it, and what its exploitability is made of.
 
-A member gets v in a seat against itself, and a best response to it gets b there: its exploitability is b - v. Let e be
-what a best response to an equilibrium gets there. Then b - v = (e - v) + (b - e). *Conceded*, e - v, is what the seat
-would gain against a rational partner by asking for it: where games end like an ultimatum, the power of who moves first.
-*Weak*, b - e, is what the member's answers and offers give away beyond an equilibrium's. Either may be negative.
-``league.experiments.short_games.shares`` splits exploitability alike.
+The parts of an exploitability are those of :mod:`dond_marl.yardsticks.equilibria.shares`.
 """
 
 from __future__ import annotations
@@ -16,13 +12,12 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.equilibria.table import TEMPERATURES
+from dond_marl.yardsticks.equilibria.shares import shares
+from dond_marl.yardsticks.equilibria.table import TEMPERATURES, Pair
 from dond_marl.yardsticks.metrics import points_of_ten
 from dond_marl.yardsticks.odds import has_odds
 from dond_marl.yardsticks.values import Exploitability, policy_value
 from partners.equilibrium import EquilibriumPartner, table_for
-
-Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that something can be
 
 
 class Parted(NamedTuple):
@@ -54,9 +49,7 @@ class BesideEquilibrium(NamedTuple):
 
 def knows(source: ScenarioSource, rules: Rules) -> bool:
     """Whether a table knows the game, and somebody can get something in it, as nobody can in one turn."""
-    return (
-        source.prior == "lewis" and rules.disagree == "ends" and rules.max_turns in TEMPERATURES and rules.max_turns > 1
-    )
+    return source.prior == "lewis" and rules.max_turns in TEMPERATURES and rules.max_turns > 1
 
 
 def beside_equilibrium(member: Partner, source: ScenarioSource, rules: Rules) -> BesideEquilibrium | None:
@@ -75,11 +68,11 @@ def parted(exploited: tuple[Exploitability, Exploitability], source: ScenarioSou
     """What each seat's exploitability is made of; ``None`` where no table :func:`knows` the game."""
     if not knows(source, rules):
         return None
-    (conceded0, weak0), (conceded1, weak1) = (
-        ((low - each.self_play, high - each.self_play), (each.response.low - high, each.response.high - low))
-        for each, (low, high) in zip(exploited, table_for(rules).responses, strict=True)
+    first, second = (
+        shares(each.self_play, (each.response.low, each.response.high), rational)
+        for each, rational in zip(exploited, table_for(rules).responses, strict=True)
     )
-    return Parted((conceded0, conceded1), (weak0, weak1))
+    return Parted((first.conceded, second.conceded), (first.weak, second.weak))
 
 
 def _points(pair: tuple[Partner, Partner], rules: Rules, exact: bool) -> Pair:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from dond_marl.conformance import check_in_another_process, check_partner
 from dond_marl.errors import InputError
-from dond_marl.game import Act, Rules
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import lewis_space
-from dond_marl.splits import action_index
+from dond_marl.splits import action_count, action_index
 from dond_marl.yardsticks.equilibria import Equilibrium
+from dond_marl.yardsticks.equilibria.pools import lewis_pools
+from dond_marl.yardsticks.equilibria.tree import Tree
+from dond_marl.yardsticks.metrics import points_of_ten
 from dond_marl.yardsticks.values import policy_value
 from partners.equilibrium import table_for
-from tests.partners.scripted.talk import INS, MINE, POOL, P, says, turns_after
+from tests.dond_marl.yardsticks.equilibria.test_refusing import answers
+from tests.partners.scripted.talk import INS, MINE, POOL, D, P, says, turns_after
 
-KNOWN = tuple((Rules(turns), reveal) for turns, reveal in ((1, False), (2, True), (5, False)))
+KNOWN = (
+    *((Rules(turns), reveal) for turns, reveal in ((1, False), (2, True), (5, False))),
+    *((Rules(turns, "rejects"), False) for turns in (1, 4)),
+)
 LEWIS = ("lewis",)
 
 
@@ -80,10 +89,41 @@ def test_what_is_demanded_on_the_second_to_last_turn_is_nearly_all():
     assert np.dot(kept, MINE) >= 7
 
 
+@pytest.mark.parametrize("turns", [2, 4])
+def test_where_disagree_only_refuses_it_says_what_its_rule_says(turns):
+    """After every history of acts that matter, against the rule in words; the pool's order of items is the table's."""
+    pool = next(pool for pool in lewis_pools() if pool.counts.tolist() == list(POOL))
+    tree, view = Tree(pool, turns), pool.values.tolist().index(list(MINE))
+    policy = next(
+        policy
+        for known, policy in zip(lewis_pools(), Equilibrium.load(turns).policies, strict=True)
+        if (known.counts == pool.counts).all()
+    )
+    partner, rules, acts = seat_occupant("equilibrium"), Rules(turns, "rejects"), [(D, (0, 0, 0)), (P, POOL)]
+    acts += [(P, (0, 0, 0)), (INS, (0, 2, 3)), (P, (1, 0, 0))]
+    talks = [talk for length in range(turns) for talk in itertools.product(acts, repeat=length)]
+    for talk in talks:
+        values = (MINE, (1, 1, 1)) if len(talk) % 2 == 0 else ((1, 1, 1), MINE)
+        state = State(Scenario(POOL, values), rules)
+        for act, oA in talk:
+            state = apply(state, Action(act, oA))
+        expected = np.zeros(action_count(3))
+        for (act, oA), chance in answers(tree, policy, state, view):
+            expected[action_index(np.array([act]), np.array([oA]), 3)[0]] += chance
+        assert partner.probs(turns_after(*talk, rules=rules), 3)[0] == pytest.approx(expected, abs=1e-12), talk
+
+
+def test_where_disagree_only_refuses_two_of_them_earn_the_same():
+    space, pair = lewis_space(), (seat_occupant("equilibrium"),) * 2
+    games = [rollout(pair, space, Rules(4, rule), seed=3, prior="lewis") for rule in ("ends", "rejects")]
+    ends, rejects = (points_of_ten(each.scores, space.wholes).mean(axis=0) for each in games)
+    assert rejects == pytest.approx(ends, abs=0.01)  # the same noise: nearly every game is the same
+
+
 @pytest.mark.parametrize(
     ("rules", "mine", "words"),
     [
-        (Rules(10, "rejects"), MINE, "got disagree='rejects'"),
+        (Rules(11, "rejects"), MINE, "turns=11"),
         (Rules(11), MINE, "turns=11"),
         (Rules(4), (5, 5, 5), "the views of 'lewis' alone"),
     ],

@@ -11,7 +11,7 @@ import hashlib
 import json
 import lzma
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -19,36 +19,39 @@ from typing import Any
 import numpy as np
 
 from dond_marl.errors import InputError, shown
-from dond_marl.game import as_integer
+from dond_marl.game import Disagree, as_integer
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, splits_of
 from dond_marl.yardsticks.equilibria.pools import Pool, lewis_pools
+from dond_marl.yardsticks.equilibria.refusing import Added, added
 from dond_marl.yardsticks.equilibria.tree import Policy, Tree, even
 
 LEAST = 1e-4  # a chance below which an act is left out
 SMALL = 0.015  # points of ten: the temperature of the tables of every horizon
 TEMPERATURES = dict.fromkeys(range(1, 10), (SMALL,)) | {10: (SMALL, 0.1, 0.5)}
+Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that something can be
 NONE = -1  # in every place of ``heard`` where nothing was said yet
 
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A policy for games of ``turns`` turns under ``disagree="ends"``, which remembers the last offer alone."""
+    """A policy for games of ``turns`` turns, which remembers the last offer alone."""
 
     note: dict[str, Any]
     policies: tuple[list[Doubles], ...]  # for each of :func:`lewis_pools`, as in :mod:`.tree`
+    disagree: Disagree = "ends"  # the rule that the figures are for; "rejects": see :mod:`.refusing`
 
     @staticmethod
-    def load(turns: int = 10, temperature: float = SMALL) -> Equilibrium:
-        """The shipped table; raises :class:`~dond_marl.errors.InputError` where there is none."""
+    def load(turns: int = 10, temperature: float = SMALL, disagree: Disagree = "ends") -> Equilibrium:
+        """The shipped table, one for both rules; raises :class:`~dond_marl.errors.InputError` where there is none."""
         number = as_integer(turns)
         if number not in TEMPERATURES or temperature not in TEMPERATURES[number]:
             raise InputError(
                 f"no table of an equilibrium has turns={shown(turns)}, temperature={shown(temperature)}; there are: "
                 f"{'; '.join(f'turns={t}: ' + ', '.join(map(str, some)) for t, some in TEMPERATURES.items())}"
             )
-        return _shipped(number, float(temperature))
+        return _shipped(number, float(temperature), disagree)
 
     @property
     def turns(self) -> int:
@@ -56,24 +59,42 @@ class Equilibrium:
         return int(self.note["turns"])
 
     @property
-    def values(self) -> tuple[float, float]:
+    def values(self) -> Pair:
         """What it pays seat_0 and seat_1 against itself, expected points of ten over all 5,295 scenarios."""
-        first, second = self.note["values"]
+        first, second = (value + more for value, more in zip(self.note["values"], self.more.paid, strict=True))
         return first, second
 
     @property
-    def gains(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """What a best response that remembers everything gains in each seat, at least and at most."""
-        (one, most_of_one), (other, most_of_other) = self.note["gain_remembering"]
-        return (one, most_of_one), (other, most_of_other)
+    def deals(self) -> float:
+        """The share of games that close with a deal."""
+        return float(self.note["deals"]) + sum(self.more.closes)
 
     @property
-    def responses(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """What that best response gets in each seat, at least and at most; both the same up to four turns."""
+    def gains(self) -> tuple[Pair, Pair]:
+        """What a best response that remembers everything gains in each seat, at least and at most."""
         first, second = (
-            (value + least, value + most) for value, (least, most) in zip(self.values, self.gains, strict=True)
+            (max(low - value, 0.0), high - value)
+            for value, (low, high) in zip(self.values, self.responses, strict=True)
         )
         return first, second
+
+    @property
+    def responses(self) -> tuple[Pair, Pair]:
+        """What that best response gets in each seat, at least and at most; both the same up to four turns."""
+        note = zip(self.note["values"], self.note["gain_remembering"], self.more.most, strict=True)
+        first, second = ((value + least, value + most + more) for value, (least, most), more in note)
+        return first, second
+
+    @cached_property
+    def more(self) -> Added:
+        """What the rule changes, over all pools: nothing where DISAGREE ends the game."""
+        if self.disagree == "ends":
+            return Added((0.0, 0.0), (0.0, 0.0), (0.0,) * self.turns)
+        found = [
+            added(Tree(pool, self.turns), policy) for pool, policy in zip(lewis_pools(), self.policies, strict=True)
+        ]
+        paid, most, closes = (np.sum(part, axis=0).tolist() for part in zip(*found, strict=True))
+        return Added(tuple(paid), tuple(most), tuple(closes))
 
     def knows(self, counts: Int8s, utilities: Int8s) -> Index:
         """The number of each view among those that ``lewis`` holds, ``[B]``; -1 for others."""
@@ -183,7 +204,9 @@ def file_name(turns: int, temperature: float) -> str:
 
 
 @lru_cache(maxsize=16)
-def _shipped(turns: int, temperature: float) -> Equilibrium:
+def _shipped(turns: int, temperature: float, disagree: Disagree) -> Equilibrium:
+    if disagree != "ends":
+        return replace(_shipped(turns, temperature, "ends"), disagree=disagree)
     return unpack((files(__package__) / "tables" / file_name(turns, temperature)).read_bytes())
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from dond_marl.yardsticks.equilibria.table import Pair
 from dond_marl.yardsticks.metrics import mean_of
 from league.display.figures import spelled, with_half
 from league.experiments.short_games.experiment import Experiment, Run
-from league.experiments.short_games.shares import FOUND, Pair, Standing
+from league.experiments.short_games.shares import FOUND, Standing
 
 CONFIDENCE = 0.95
 HEADS = (

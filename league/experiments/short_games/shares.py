@@ -1,18 +1,6 @@
 """How far a policy is from an equilibrium, and whose doing that is.
 
-A policy s has a value in each seat, v, what it gets there against itself, and a best response to it gets b there: its
-exploitability is b - v, and NashConv the sum over both seats (Lanctot et al. 2017, arXiv 1711.00832, section 2).
-
-An exploitability says two things at once. A policy that asks for less than a rational partner grants loses by that
-whoever sits opposite; in a game that ends like an ultimatum this is the power of who moves first. Let e be what a best
-response to an equilibrium gets in the seat, so to a partner that answers and offers rationally. Then
-
-    b - v  =  (e - v)  +  (b - e)
-
-*Conceded*, e - v, is what the seat would gain against any rational partner by asking for it: it depends on what the
-policy itself takes alone. *Weak*, b - e, is what the policy's own answers and offers, in the other seat, give away
-beyond what an equilibrium's do. Either may be negative: a seat may take more than an equilibrium's does because its
-other half is weak, and answers may be harder than rational ones, at a cost to who gives them.
+The parts of an exploitability are those of :mod:`dond_marl.yardsticks.equilibria.shares`; here all of them are exact.
 """
 
 from __future__ import annotations
@@ -25,12 +13,12 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.equilibria import Equilibrium
+from dond_marl.yardsticks.equilibria.shares import Shares, shares
+from dond_marl.yardsticks.equilibria.table import Pair
 from dond_marl.yardsticks.values import policy_value, response_value
 
 # Points of ten: an equilibrium is found where NashConv is at most this, and this one where values are, too.
 FOUND = 0.25
-
-Pair = tuple[float, float]  # of seat_0 and seat_1
 
 
 class Standing(NamedTuple):
@@ -50,11 +38,17 @@ class Standing(NamedTuple):
 
     def conceded(self, equilibrium: Standing) -> Pair:
         """By seat: what it would gain by a best response to the equilibrium, more than it takes against itself."""
-        return equilibrium.responses[0] - self.values[0], equilibrium.responses[1] - self.values[1]
+        first, second = (part.conceded[0] for part in self._shares(equilibrium))
+        return first, second
 
     def weak(self, equilibrium: Standing) -> Pair:
         """By seat: what a best response gets from it, more than from the equilibrium."""
-        return self.responses[0] - equilibrium.responses[0], self.responses[1] - equilibrium.responses[1]
+        first, second = (part.weak[0] for part in self._shares(equilibrium))
+        return first, second
+
+    def _shares(self, equilibrium: Standing) -> list[Shares]:
+        seats = zip(self.values, self.responses, equilibrium.responses, strict=True)
+        return [shares(own, (response,) * 2, (rational,) * 2) for own, response, rational in seats]
 
     def distance(self, equilibrium: Standing) -> float:
         """Of its values to the equilibrium's, in the seat in which that is larger."""

@@ -397,7 +397,6 @@ def test_a_probe_tells_what_could_be_gained(tmp_path, turns, values):
 
 def test_nothing_is_beside_an_equilibrium_where_no_table_knows_the_game():
     heuristic, lewis = seat_occupant("heuristic"), open_source("lewis")
-    assert beside_equilibrium(heuristic, lewis, Rules(3, "rejects")) is None
     assert beside_equilibrium(heuristic, lewis, Rules(11)) is None
     assert beside_equilibrium(heuristic, lewis, Rules(1)) is None
     assert beside_equilibrium(heuristic, open_source("uniform"), Rules(3)) is None
@@ -409,6 +408,16 @@ def test_an_equilibrium_beside_itself_gets_as_much_and_one_that_remembers_is_pla
     nash_seeker = beside_equilibrium(seat_occupant("nash_seeker"), open_source("lewis"), Rules(2))
     assert not nash_seeker.exact
     assert nash_seeker.fewer[0] > 1  # it opens with a fair offer where it could make an ultimatum
+
+
+def test_where_disagree_only_refuses_a_member_is_beside_the_same_equilibrium():
+    """Both claim everything and refuse or take, so that the rule makes no difference to them in two turns."""
+    stubborn = seat_occupant("stubborn")
+    ends, rejects = (beside_equilibrium(stubborn, open_source("lewis"), Rules(2, rule)) for rule in ("ends", "rejects"))
+    assert ends.exact and not rejects.exact
+    assert rejects.responses == ends.responses
+    assert rejects.member == pytest.approx(ends.member, abs=0.1)
+    assert rejects.equilibrium == pytest.approx(ends.equilibrium, abs=0.1)
 
 
 @pytest.mark.slow
