@@ -1,8 +1,8 @@
 """What a turn looks like to a network: named pieces, one flat float32 vector, no magic offsets.
 
 The pieces are counts, my utilities, the partner's when revealed, the
-partner's last act one-hot, its last offer, turns remaining. Each is divided by its largest possible value, so that all
-lie in [0, 1].
+partner's last act one-hot, its last offer, turns remaining. With history also my latest claim and, turn by turn, what
+either seat has said. Each is divided by its largest possible value, so that all lie in [0, 1].
 """
 
 from __future__ import annotations
@@ -14,19 +14,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.game import MAX_VALUE, Act
-from dond_marl.seats import Floats, Turns
+from dond_marl.errors import InputError
+from dond_marl.game import ITEMS, MAX_VALUE, Act
+from dond_marl.seats import Floats, Int8s, Turns
 
 VERSION = 1  # raised whenever the same turn would give other numbers
+HISTORY_VERSION = 1  # likewise, of the pieces of the history
+SAID = 1 + len(ITEMS)  # numbers of one act of the history: the act, then its offer
+
+
+class ObservationError(InputError):
+    """Features with the history, asked of an environment's observation, which does not hold it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseLayout:
-    """The base features of games with up to ``max_count`` items of one type and ``max_turns`` turns."""
+    """The base features of games with up to ``max_count`` items of one type and ``max_turns`` turns.
+
+    The pieces of the history are codes: 0 for what was not said, else 1 and more. Those of an act are 1 + the act and,
+    where it made an offer, 1 + what that would leave me of each item. ``theirs_act_0`` is the first act of the partner,
+    ``mine_act_0`` my own; whether the one or the other was first, my turns remaining tell.
+    """
 
     max_count: int
     max_turns: int
     partner_utilities: bool = False  # whether there is room for them (zeros unless revealed)
+    history: bool = False  # whether what was said before is among them
 
     @property
     def pieces(self) -> tuple[tuple[str, int], ...]:
@@ -38,7 +51,36 @@ class BaseLayout:
             ("last_partner_act", len(Act)),
             ("last_partner_offer_for_me", 3),
             ("turns_remaining", 1),
+            *(self._of_history if self.history else ()),
         )
+
+    @property
+    def _of_history(self) -> tuple[tuple[str, int], ...]:
+        """My claim, then all that can have been said when the last turn comes: theirs and mine by turns."""
+        acts = (f"{('theirs', 'mine')[turn % 2]}_{{}}_{turn // 2}" for turn in range(self.max_turns - 1))
+        return (
+            ("own_claim", len(ITEMS)),
+            *((act.format(what), width) for act in acts for what, width in (("act", 1), ("offer", len(ITEMS)))),
+        )
+
+    @property
+    def base_width(self) -> int:
+        """The width without the history."""
+        return self.width - self.history * (len(ITEMS) + SAID * (self.max_turns - 1))
+
+    def top(self, piece: str) -> int | None:
+        """The largest whole number of a piece, by which it was divided; ``None`` for one that is one-hot."""
+        tops = {
+            "counts": self.max_count,
+            "my_utilities": MAX_VALUE,
+            "partner_utilities": MAX_VALUE,
+            "last_partner_act": None,
+            "last_partner_offer_for_me": self.max_count,
+            "turns_remaining": self.max_turns,
+        }
+        if piece in tops:
+            return tops[piece]
+        return len(Act) if "_act_" in piece else self.max_count + 1
 
     @property
     def width(self) -> int:
@@ -48,34 +90,67 @@ class BaseLayout:
     def name(self) -> str:
         """The layout's name, the same for the same meaning of every number."""
         revealed = "+partner" if self.partner_utilities else ""
-        return f"base-v{VERSION}{revealed}(max_count={self.max_count}, max_turns={self.max_turns})"
+        history = f"+history-v{HISTORY_VERSION}" if self.history else ""
+        return f"base-v{VERSION}{revealed}{history}(max_count={self.max_count}, max_turns={self.max_turns})"
 
 
 def encode(turns: Turns, layout: BaseLayout) -> Floats:
     """The base features of B turns, ``[B, width]`` float32 in [0, 1]."""
     columns = np.empty((layout.width, turns.size), dtype=np.float32)
-    scales = {
-        "counts": layout.max_count,
-        "my_utilities": MAX_VALUE,
-        "partner_utilities": MAX_VALUE,
-        "last_partner_offer_for_me": layout.max_count,
-        "turns_remaining": layout.max_turns,
-    }
-    start = 0
+    start, base = 0, layout.base_width
     for name, width in layout.pieces:
+        if start == base:
+            break
         values: NDArray[np.int8] = getattr(turns, name)
         if name == "last_partner_act":
             np.equal(values, _ACTS, out=columns[start : start + width], casting="unsafe")
         else:
-            np.multiply(values.T, np.float32(1 / scales[name]), out=columns[start : start + width])
+            np.multiply(values.T, np.float32(1 / (layout.top(name) or 1)), out=columns[start : start + width])
         start += width
+    if layout.history:
+        columns[base:] = 0
+        claim, said = _codes(turns)
+        np.multiply(claim, np.float32(1 / (layout.max_count + 1)), out=columns[base : base + len(ITEMS)])
+        acts = columns[base + len(ITEMS) :].reshape(layout.max_turns - 1, SAID, turns.size)
+        said = said[: len(acts)]  # in a longer game the first acts
+        scales = np.array([len(Act), *[layout.max_count + 1] * len(ITEMS)], dtype=np.float32)
+        np.multiply(said, (1 / scales)[:, None], out=acts[: len(said)])
     return columns.T
 
 
+def _codes(turns: Turns) -> tuple[Int8s, Int8s]:
+    """My latest claim ``[3, B]``, and all that was said ``[t, 4, B]``, theirs and mine by turns, as codes."""
+    taken, seat = turns.taken, turns.seat
+    said = np.empty((taken, SAID, turns.size), dtype=np.int8)
+    claim = np.zeros((len(ITEMS), turns.size), dtype=np.int8)
+    if not taken:
+        return claim, said
+    acts, keeps = turns.history.act.T, turns.history.oA.transpose(1, 2, 0)
+    for turn in range(taken):
+        theirs = turn % 2 != seat
+        code = said[turn if seat else turn ^ 1]  # who opened has said its first act before the partner's first
+        offer = acts[turn] <= Act.INSIST
+        np.add(acts[turn], 1, out=code[0])
+        np.add(turns.counts.T - keeps[turn] if theirs else keeps[turn], 1, out=code[1:])
+        code[1:] *= offer
+        if not theirs:
+            np.copyto(claim, code[1:], where=offer)
+    return claim, said
+
+
 class ObservationEncoder:
-    """:func:`encode` for one observation of the environment: the same bits, in an eighth of the time."""
+    """:func:`encode` for one observation of the environment: the same bits, in an eighth of the time.
+
+    Raises :class:`ObservationError` for a layout with the history, which observations do not hold.
+    """
 
     def __init__(self, layout: BaseLayout) -> None:
+        if layout.history:
+            raise ObservationError(
+                f"the features {layout.name!r} hold what was said before, and an observation of the environment does "
+                "not. Ask a network that remembers with turns: seat it as a partner, such as checkpoint(path=...), or "
+                "take its features from dond_marl.envs.turn.turn_of(env.negotiation)"
+            )
         self.width, starts, start = layout.width, {}, 0
         for name, width in layout.pieces:
             starts[name], start = start, start + width

@@ -59,6 +59,7 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 class Hyperparameters(Section):
     """How a network learns."""
 
+    LATER = ("history",)
     algo: Literal["ppo", "reinforce"] = _LEARNER.algo
     lr: float = Field(default=_LEARNER.lr, gt=0, le=1)
     gamma: float = Field(default=_LEARNER.gamma, ge=0, le=1, description="per own decision")
@@ -74,6 +75,7 @@ class Hyperparameters(Section):
     anneal: bool = Field(default=_LEARNER.anneal, description="lr and ent fall to 0 by the end")
     hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
     sorted_items: bool = Field(default=False, description="items are read least valued first")
+    history: Literal["none", "flat"] = Field(default="none", description="what was said before is read too")
     reward: RewardName = Field(default=OWN, description="a reward, such as own or svo(angle=45)")
     init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
     kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="the pull toward init_from")
@@ -94,7 +96,7 @@ class Hyperparameters(Section):
         from partners.network.network import NetworkShape
 
         revealed = env.reveal_partner_utilities
-        return NetworkShape(env.max_count, env.max_turns, revealed, hints, self.hidden, self.sorted_items)
+        return NetworkShape(env.max_count, env.max_turns, revealed, hints, self.hidden, self.sorted_items, self.history)
 
     def first_network(self, env: EnvConfig, *, hints: bool, seed: int) -> PolicyNetwork:
         """The network that a learner of this game starts with, its weights drawn from ``seed`` or from ``init_from``.

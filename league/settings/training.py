@@ -124,6 +124,8 @@ class TrainConfig(Section):
             raise wrong("bc learns from the human dialogues: say scenarios: dialogues, split: train", "env")
         if self.env.reveal_partner_utilities:
             raise wrong("people did not see their partner's values: leave reveal_partner_utilities out", "env")
+        if self.training.history != "none":
+            raise wrong("the positions that bc learns hold the last act alone: leave history out", "training")
         if self.hints.mode != "none":
             raise wrong("nobody whispered to the people that bc learns from: say mode: none", "hints")
         return self

@@ -47,7 +47,7 @@ class CloneSettings:
 class Examples(NamedTuple):
     """N positions as a network reads them."""
 
-    features: Tensor  # [N, F]
+    read: Tensor  # [N, R] by PolicyNetwork.read
     mask: Tensor  # [N, 4, W] bool
     act: Tensor  # [N] int64
     oA: Tensor  # [N, 3] int64
@@ -72,9 +72,9 @@ def examples(positions: Positions, network: PolicyNetwork) -> Examples:
     mask = np.zeros((size, 4, network.shape.width), dtype=bool)
     for places, turns in positions.turns():
         features[places], mask[places] = network.adapter.encode(turns), network.mask(turns)
-    arrays = (features, mask, positions.act.astype(np.int64), positions.oA.astype(np.int64))
-    share = torch.from_numpy(positions.share.astype(np.float32))
-    return Examples(*(tensor.to(network.device) for tensor in (*map(torch.from_numpy, arrays), share)))
+    arrays = (mask, positions.act.astype(np.int64), positions.oA.astype(np.int64), positions.share.astype(np.float32))
+    read = network.read(torch.from_numpy(features).to(network.device)).contiguous()
+    return Examples(read, *(torch.from_numpy(array).to(network.device) for array in arrays))
 
 
 def clone(
@@ -121,7 +121,7 @@ def act_weights(act: Tensor, balance: float) -> Tensor:
 @torch.no_grad()
 def cross_entropies(network: PolicyNetwork, unseen: Examples) -> tuple[float, float]:
     """Nats per position that ``network`` is surprised by what was said: by the act, and by ``oA``."""
-    logits, _ = network(unseen.features)
+    logits, _ = network.answer(unseen.read)
     act, oA = imitation(logits, unseen.mask, unseen.act, unseen.oA)
     return float(act.mean()), float(oA.mean())
 
@@ -130,7 +130,7 @@ def _teach(
     network: PolicyNetwork, optimizer: torch.optim.Optimizer, part: Examples, weights: Tensor, settings: CloneSettings
 ) -> Tensor:
     """One step; the sums of both cross-entropies over ``part``, ``[2]``."""
-    logits, value = network(part.features)
+    logits, value = network.answer(part.read)
     act, oA = imitation(logits, part.mask, part.act, part.oA)
     known = ~part.share.isnan()
     error = 0.5 * torch.where(known, value - part.share.nan_to_num(), 0.0).square().mean()

@@ -54,11 +54,13 @@ class Experience(NamedTuple):
 class LearningSeat:
     """A network that plays one block of games and remembers what it said; made anew for every block."""
 
-    traits = Traits(learned=True, memoryless=True)
-
     def __init__(self, network: PolicyNetwork) -> None:
         self._partner = NetworkPartner(network)
         self._choices: list[tuple[int, Choices]] = []
+
+    @property
+    def traits(self) -> Traits:
+        return self._partner.traits
 
     def act(self, turns: Turns) -> Decisions:
         choices = self._partner.choose(turns)

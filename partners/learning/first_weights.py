@@ -45,7 +45,8 @@ def init_name(value: object) -> str:
 def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disagree, seed: int) -> PolicyNetwork:
     """The network of this shape that a learner starts with, in a game where DISAGREE means ``disagree``.
 
-    Weights that were taught without hints get room for them where ``shape`` has it: none of the new inputs counts yet.
+    Weights that were taught without hints or without the history get room for them where ``shape`` has it: none of the
+    new inputs counts yet.
     Weights that were taught by people hardly ever walk away where DISAGREE ends the game
     (:func:`partners.network.partner.reluctant`). ``seed`` draws the weights where ``init_from`` is ``None``. Raises
     :class:`FirstWeightsError`.
@@ -65,6 +66,8 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
         raise FirstWeightsError(f"init_from={init_from}: {error}{advice}") from None
     if shape.hints and not network.shape.hints:
         network = with_room_for_hints(network)
+    if shape.history == "flat" and not network.shape.remembers:
+        network = with_room_for_history(network)
     _check(network.shape, shape, init_from)
     return reluctant(network) if disagree == "ends" and refusals_refuse(weights.about) else network
 
@@ -85,6 +88,27 @@ def with_room_for_hints(network: PolicyNetwork) -> PolicyNetwork:
     # A network reads what it spells out first, then the other features in order, of which the hints' are the last.
     first = "trunk.0.weight"
     weights[first] = pad(weights[first], (0, wide.adapter.width - network.adapter.width))
+    return with_weights(wide, weights, network.device)
+
+
+def with_room_for_history(network: PolicyNetwork) -> PolicyNetwork:
+    """The same policy, with inputs for what was said before whose weights are zero.
+
+    Where items are put in order, those that are alike in all but what was said of them may change places.
+    """
+    import torch
+
+    from partners.network.network import with_weights
+
+    wide = replace(network.shape, history="flat")
+    weights = dict(network.state_dict())
+    # What is spelled out of the history comes after all else that is, and before the other features.
+    first = "trunk.0.weight"
+    before = sum(spelled.top - spelled.low + 1 for spelled in network.shape.pieces()[0])
+    after = sum(spelled.top - spelled.low + 1 for spelled in wide.pieces()[0])
+    known = weights[first]
+    room = known.new_zeros(len(known), after - before)
+    weights[first] = torch.cat([known[:, :before], room, known[:, before:]], dim=1)
     return with_weights(wide, weights, network.device)
 
 
@@ -114,6 +138,7 @@ def _check(shape: NetworkShape, needed: NetworkShape, init_from: str) -> None:
         "max_turns": "env.max_turns",
         "partner_utilities": "env.reveal_partner_utilities",
         "hints": "hints.mode",
+        "history": "training.history",
     }
     differing = [
         f"{keys.get(name, name)} makes it {json.dumps(value)}, and the weights are for "

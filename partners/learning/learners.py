@@ -95,11 +95,12 @@ class Learner:
         place = experience.place
         advantages, targets = standardized(advantage.view(-1)[place]), returns.view(-1)[place]
         seen = experience
-        columns = (seen.features, seen.mask, seen.act, seen.oA, seen.log_prob, advantages, targets)
+        read = network.read(seen.features)
+        columns = (read, seen.mask, seen.act, seen.oA, seen.log_prob, advantages, targets)
         pull = self._reference_logits(experience)
         totals = torch.zeros(5, device=self.network.device)
-        for features, mask, act, oA, old_log_prob, weight, target, *toward in self._minibatches((*columns, *pull)):
-            logits, value = network(features)
+        for read, mask, act, oA, old_log_prob, weight, target, *toward in self._minibatches((*columns, *pull)):
+            logits, value = network.answer(read)
             policy = log_prob_and_entropy(logits, mask, act, oA)
             surrogate = clipped_surrogate(policy.log_prob, old_log_prob, weight, settings.clip)
             error, entropy = value_loss(value, target), policy.entropy.mean()

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,7 +104,7 @@ def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 def describe(network: PolicyNetwork) -> dict[str, Any]:
     """What must be noted of a network so that :meth:`Weights.network` can build it again."""
     shape = network.shape
-    return {"layout": shape.adapter.name, "network": {**asdict(shape), "hidden": list(shape.hidden)}}
+    return {"layout": shape.adapter.name, "network": shape.noted()}
 
 
 def _tensors_in(content: bytes, path: Path) -> dict[str, Tensor]:

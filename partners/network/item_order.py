@@ -13,14 +13,18 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from partners.network.shape import STEP, item_columns
+from partners.network.shape import AT_ONCE, CODES, STEP, item_columns
 
 
 class ItemOrder:
-    """The order of the items in features ``[F, B]`` whose ``pieces`` are these (names and widths, in order)."""
+    """The order of the items in features ``[F, B]`` whose ``pieces`` are these (names and widths, in order).
 
-    def __init__(self, pieces: Sequence[tuple[str, int]]) -> None:
-        self._items = item_columns(pieces)
+    ``code``: the largest number that what was said of an item can be, by which those features were divided.
+    """
+
+    def __init__(self, pieces: Sequence[tuple[str, int]], code: int = 1) -> None:
+        self._items, self._said = item_columns(pieces)
+        self._code = code
 
     def places(self, columns: Tensor) -> Tensor:
         """Where each item of features ``[F, B]`` comes to stand, ``[3, B]`` int64."""
@@ -28,6 +32,10 @@ class ItemOrder:
         rank = columns[first].double()
         for items in rest:
             rank = torch.add(columns[items], rank, alpha=STEP)
+        for start in range(0, len(self._said), AT_ONCE):
+            rank = _smaller(rank)
+            for items in self._said[start : start + AT_ONCE]:
+                rank = torch.add((columns[items] * self._code).round_(), rank, alpha=CODES)
         book, hat, ball = rank
         book_hat, book_ball, hat_ball = (book <= hat).long(), (book <= ball).long(), (hat <= ball).long()
         return torch.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball])
@@ -35,9 +43,14 @@ class ItemOrder:
     def ordered(self, columns: Tensor, places: Tensor) -> Tensor:
         """Features ``[F, B]`` with every item at its place."""
         arranged = columns.clone()
-        for items in self._items:
+        for items in (*self._items, *self._said):
             arranged[items].scatter_(0, places, columns[items])
         return arranged
+
+
+def _smaller(rank: Tensor) -> Tensor:
+    """How many of the three ranks are smaller than each, ``[3, B]``: the same comparisons in small whole numbers."""
+    return (rank[:, None] > rank).sum(dim=1).double()
 
 
 def given_back(parts: Tensor, places: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag, pad
 
+from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
 from partners.network.item_order import ItemOrder, given_back
@@ -32,6 +33,7 @@ class PolicyNetwork(nn.Module):
 
     _spelled: Tensor
     _tops: Tensor
+    _lows: Tensor
     _starts: Tensor
     _levels: Tensor
     _column_of_level: Tensor
@@ -41,19 +43,20 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         self.shape = shape
         self.adapter = shape.adapter
-        self._order = ItemOrder(self.adapter.pieces) if shape.sorted_items else None
+        self._order = ItemOrder(self.adapter.pieces, shape.max_count + 1) if shape.sorted_items else None
         spelled, plain = shape.pieces()
-        columns, tops = zip(*spelled, strict=True)
-        levels = [np.arange(top + 1) for top in tops]
-        starts = np.cumsum([0, *map(len, levels)])
-        self.register_buffer("_spelled", torch.tensor(columns), persistent=False)
-        self.register_buffer("_tops", torch.tensor(tops, dtype=torch.float32)[:, None], persistent=False)
-        self.register_buffer("_starts", torch.from_numpy(starts[:-1, None]).float(), persistent=False)
-        self.register_buffer("_levels", torch.from_numpy(np.concatenate(levels)[:, None]).float(), persistent=False)
-        owner = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
+        columns, lows, tops = (np.array(numbers) for numbers in zip(*spelled, strict=True))
+        starts = np.cumsum([0, *(tops - lows + 1)])
+        levels = starts[-1]
+        self.register_buffer("_spelled", torch.from_numpy(columns), persistent=False)
+        self.register_buffer("_tops", torch.from_numpy(tops[:, None]).float(), persistent=False)
+        self.register_buffer("_lows", torch.from_numpy(lows[:, None]).float(), persistent=False)
+        self.register_buffer("_starts", torch.from_numpy((starts[:-1] - lows)[:, None]).float(), persistent=False)
+        self.register_buffer("_levels", torch.arange(levels, dtype=torch.float32)[:, None], persistent=False)
+        owner = np.repeat(np.arange(len(tops)), tops - lows + 1)
         self.register_buffer("_column_of_level", torch.from_numpy(owner), persistent=False)
         self.register_buffer("_plain", torch.tensor(plain, dtype=torch.int64), persistent=False)
-        widths = [int(starts[-1]) + len(plain), *shape.hidden]
+        widths = [int(levels) + len(plain), *shape.hidden]
         self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (Linear(*sizes), Tanh())))
         self.head = nn.Linear(widths[-1], PARTS * shape.width + 1)
         if seed is not None:  # None where weights are loaded next: making them takes long on a busy machine
@@ -63,49 +66,61 @@ class PolicyNetwork(nn.Module):
     def device(self) -> torch.device:
         return self.head.weight.device
 
-    def expand(self, features: Tensor) -> Tensor:
-        """What the first layer is applied to, ``[B, E]``: whole numbers one-hot, then the rest as it is."""
-        columns = features.t()  # whole rows of B numbers: several times faster than whole columns
-        wholes = self._wholes(columns)
-        ones, kept = len(self._levels), len(self._plain)
-        expanded = columns.new_empty(ones + kept, columns.shape[1])
-        torch.index_select(wholes, 0, self._column_of_level, out=expanded[:ones])
-        expanded[:ones].eq_(self._levels)
-        torch.index_select(columns, 0, self._plain, out=expanded[ones:])
-        return expanded.t()
+    def read(self, features: Tensor) -> Tensor:
+        """Features ``[B, F]`` as the layers take them, ``[B, R]``: made once, answered as often as the weights change.
 
-    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits ``[B, 4, W]`` and values ``[B]`` of features ``[B, F]``; in memory the B lie side by side."""
+        The level that each whole number is, out of all; then the features that are taken as they are; then, where items
+        are put in order, the place of each.
+        """
         assert features.ndim == 2 and features.shape[1] == self.adapter.width, (features.shape, self.adapter.width)
-        first, order = self._first_layer, self._order
+        columns, order = features.t().contiguous(), self._order  # whole rows of B numbers: several times faster
+        places = []
         if order is not None:
-            columns = features.t().contiguous()  # whole rows of B numbers
-            places = order.places(columns)
-            features = order.ordered(columns, places).t()
-        hidden: Tensor = _FirstLayer.apply(self, features, first.weight, first.bias)  # type: ignore[no-untyped-call]
+            places.append(order.places(columns))
+            columns = order.ordered(columns, places[0])
+        wholes = columns.index_select(0, self._spelled).mul_(self._tops).round_()
+        known = (wholes <= self._tops) & (wholes >= self._lows)
+        levels = torch.where(known, wholes + self._starts, len(self._levels))
+        return torch.cat([levels, columns.index_select(0, self._plain), *(place.float() for place in places)]).t()
+
+    def answer(self, read: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits ``[B, 4, W]`` and values ``[B]`` of what :meth:`read` made; in memory the B lie side by side."""
+        first = self._first_layer
+        hidden: Tensor = _FirstLayer.apply(self, read, first.weight, first.bias)  # type: ignore[no-untyped-call]
         for layer in islice(self.trunk, 1, None):
             hidden = layer(hidden)
         out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
         parts = out[:-1].view(PARTS, self.shape.width, -1)
-        return (parts if order is None else given_back(parts, places)).permute(2, 0, 1), out[-1]
+        if self._order is not None:
+            parts = given_back(parts, read[:, -len(ITEMS) :].t().long())
+        return parts.permute(2, 0, 1), out[-1]
 
-    def first(self, features: Tensor) -> Tensor:
-        """The first layer, ``[B, H]``: ``expand(features) @ weight.T + bias``, but by sums of columns of ``weight``."""
-        columns, ones = features.t(), len(self._levels)
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits ``[B, 4, W]`` and values ``[B]`` of features ``[B, F]``."""
+        return self.answer(self.read(features))
+
+    def first(self, read: Tensor) -> Tensor:
+        """The first layer, ``[B, H]``: ``expand(read) @ weight.T + bias``, but by sums of columns of ``weight``."""
+        ones, spelled, kept = len(self._levels), len(self._spelled), len(self._plain)
         weight, bias = self._first_layer.weight, self._first_layer.bias
-        wholes = self._wholes(columns)
-        chosen = torch.where(wholes <= self._tops, wholes + self._starts, ones)  # beyond its top it is no level at all
         table = pad(weight[:, :ones].t(), (0, 0, 0, 1))  # [levels and nothing, H]
-        sums = embedding_bag(chosen.to(torch.int64).t().contiguous(), table, mode="sum")
-        return sums.addmm_(columns.index_select(0, self._plain).t(), weight[:, ones:].t()).add_(bias)
+        chosen = read[:, :spelled].to(torch.int64).contiguous()
+        sums = embedding_bag(chosen, table, mode="sum")
+        return sums.addmm_(read[:, spelled : spelled + kept], weight[:, ones:].t()).add_(bias)
+
+    def expand(self, read: Tensor) -> Tensor:
+        """What the first layer is applied to, ``[B, E]``: whole numbers one-hot, then the rest as it is."""
+        columns, ones, kept = read.t().contiguous(), len(self._levels), len(self._plain)
+        spelled = len(self._spelled)
+        expanded = columns.new_empty(ones + kept, columns.shape[1])
+        torch.index_select(columns[:spelled], 0, self._column_of_level, out=expanded[:ones])
+        expanded[:ones].eq_(self._levels)
+        expanded[ones:] = columns[spelled : spelled + kept]
+        return expanded.t()
 
     @property
     def _first_layer(self) -> nn.Linear:
         return cast(nn.Linear, self.trunk[0])
-
-    def _wholes(self, columns: Tensor) -> Tensor:
-        """The features that are whole numbers, as such, ``[K, B]``."""
-        return columns.index_select(0, self._spelled).mul_(self._tops).round_()
 
     def mask(self, turns: Turns) -> NDArray[np.bool_]:
         """What may be said, ``[B, 4, W]``: the act mask, and each entry of ``oA`` within its cap."""
@@ -144,16 +159,16 @@ def with_weights(shape: NetworkShape, weights: Mapping[str, Tensor], device: tor
 
 
 class _FirstLayer(torch.autograd.Function):
-    """:meth:`PolicyNetwork.first`; the gradient is that of a layer over ``expand(features)``."""
+    """:meth:`PolicyNetwork.first`; the gradient is that of a layer over ``expand(read)``."""
 
     @staticmethod
-    def forward(context: Any, network: PolicyNetwork, features: Tensor, _weight: Tensor, _bias: Tensor) -> Tensor:
+    def forward(context: Any, network: PolicyNetwork, read: Tensor, _weight: Tensor, _bias: Tensor) -> Tensor:
         context.network = network
-        context.save_for_backward(features)
-        return network.first(features)
+        context.save_for_backward(read)
+        return network.first(read)
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[None, None, Tensor, Tensor]:
-        (features,) = context.saved_tensors
-        expanded = context.network.expand(features)
+        (read,) = context.saved_tensors
+        expanded = context.network.expand(read)
         return None, None, product(gradient.t(), expanded.t()), gradient.sum(dim=0)

@@ -15,6 +15,7 @@ from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
 from dond_marl.splits import certain
 from partners.network.network import PolicyNetwork, copy_of, masked
 from partners.network.plain import numbered
+from partners.network.shape import PARTS
 from partners.network.shape import RELUCTANCE as RELUCTANCE
 
 ROWS = 64  # forwards are padded to a multiple: the same row gives the same bits in any company (measured)
@@ -39,7 +40,7 @@ class NetworkPartner:
 
     @property
     def traits(self) -> Traits:
-        return Traits(deterministic=self.greedy, memoryless=True, learned=True)
+        return Traits(deterministic=self.greedy, memoryless=not self.network.shape.remembers, learned=True)
 
     def sampled(self) -> NetworkPartner:
         """The same policy, which samples what it does."""
@@ -62,7 +63,7 @@ class NetworkPartner:
             decisions = self.act(turns)
             return certain(decisions.act_type, decisions.oA, max_count)
         with torch.no_grad(), _threads_for(turns.size):
-            logits = self._forward(turns)[2]
+            logits = _logits(self.network, *self._read(turns))[0]
         parts = torch.softmax(logits, dim=1).permute(2, 0, 1)[: turns.size].double().numpy()  # [B, 4, W]
         parts /= parts.sum(axis=2, keepdims=True)
         return numbered(parts, max_count)
@@ -74,26 +75,38 @@ class NetworkPartner:
             return self._choose(turns)
 
     def _choose(self, turns: Turns) -> Choices:
-        size = turns.size
-        features, mask, logits, value = self._forward(turns)
-        probs = torch.softmax(logits, dim=1)
-        if self.greedy:
-            chosen = _likeliest(probs)  # [4, P]
-        else:
-            uniforms = torch.from_numpy(turns.noise[:, : len(probs)].T.astype(np.float32))
-            chosen = _drawn(probs, _padded(uniforms))
-        parts = probs.gather(1, chosen[:, None]).squeeze(1).log()
-        log_prob = parts[0] + (chosen[0] <= Act.INSIST) * parts[1:].sum(dim=0)
-        return Choices(chosen[0, :size], chosen[1:, :size].t(), log_prob[:size], value[:size], features, mask)
+        features, mask = self._read(turns)
+        uniforms = None if self.greedy else torch.from_numpy(turns.noise[:, :PARTS].T.astype(np.float32))
+        return chosen_from(self.network, features, mask, uniforms)
 
-    def _forward(self, turns: Turns) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Features ``[B, F]``, mask ``[B, 4, W]``, then padded to P rows logits ``[4, W, P]`` and values ``[P]``."""
+    def _read(self, turns: Turns) -> tuple[Tensor, Tensor]:
+        """Features ``[B, F]`` and mask ``[B, 4, W]``."""
         network = self.network
-        features = torch.from_numpy(network.adapter.encode(turns))
-        mask = torch.from_numpy(network.mask(turns))
-        logits, value = network(_padded(features.t()).t().to(network.device))
-        allowed = _padded(mask.permute(1, 2, 0))
-        return features, mask, masked(logits.permute(1, 2, 0).cpu(), allowed), value.cpu()
+        return torch.from_numpy(network.adapter.encode(turns)), torch.from_numpy(network.mask(turns))
+
+
+def chosen_from(network: PolicyNetwork, features: Tensor, mask: Tensor, uniforms: Tensor | None) -> Choices:
+    """What a network says to ``features[B, F]`` under ``mask[B, 4, W]``, all on one device, the network on any.
+
+    ``uniforms[4 or more, B]``: what it draws by, the act by the first; None: it takes the likeliest.
+    """
+    size = len(features)
+    logits, value = _logits(network, features, mask)
+    probs = torch.softmax(logits, dim=1)
+    if uniforms is None:
+        chosen = _likeliest(probs)  # [4, P]
+    else:
+        chosen = _drawn(probs, _padded(uniforms[: len(probs)].float()))
+    parts = probs.gather(1, chosen[:, None]).squeeze(1).log()
+    log_prob = parts[0] + (chosen[0] <= Act.INSIST) * parts[1:].sum(dim=0)
+    return Choices(chosen[0, :size], chosen[1:, :size].t(), log_prob[:size], value[:size], features, mask)
+
+
+def _logits(network: PolicyNetwork, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Masked logits ``[4, W, P]`` and values ``[P]``, the B rows padded to P, where the features are."""
+    logits, value = network(_padded(features.t()).t().to(network.device))
+    device, allowed = features.device, _padded(mask.permute(1, 2, 0))
+    return masked(logits.permute(1, 2, 0).to(device), allowed), value.to(device)
 
 
 class Clone:

@@ -8,7 +8,7 @@ evaluations keep to PyTorch, so that their figures are the same to the bit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,16 @@ from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Doubles, Floats, Traits, Turns, constant
 from dond_marl.splits import certain, grid
 from partners.network.pair import NETWORK, CheckpointError, read_pair, shape_of, tensors_of
-from partners.network.shape import MASKED, PARTS, RELUCTANCE, STEP, NetworkShape, item_columns
+from partners.network.shape import (
+    AT_ONCE,
+    CODES,
+    MASKED,
+    PARTS,
+    RELUCTANCE,
+    STEP,
+    NetworkShape,
+    item_columns,
+)
 
 
 class PlainNetwork:
@@ -30,11 +39,11 @@ class PlainNetwork:
         self.shape = shape
         self.adapter = shape.adapter
         spelled, plain = shape.pieces()
-        columns, tops = zip(*spelled, strict=True)
-        self._spelled, self._plain = np.array(columns), np.array(plain, dtype=np.int64)
-        self._tops = np.array(tops, dtype=np.float32)
-        ends = np.cumsum(self._tops.astype(np.int64) + 1)
-        self._starts, levels = ends - self._tops.astype(np.int64) - 1, int(ends[-1])
+        self._spelled, lows, tops = (np.array(numbers) for numbers in zip(*spelled, strict=True))
+        self._plain = np.array(plain, dtype=np.int64)
+        self._lows, self._tops = lows, tops.astype(np.float32)
+        ends = np.cumsum(tops - lows + 1)
+        self._starts, levels = ends - tops - 1, int(ends[-1])
         self._items = item_columns(self.adapter.pieces) if shape.sorted_items else None
         names = [*(f"trunk.{2 * number}" for number in range(len(shape.hidden))), "head"]
         widths = [levels + len(plain), *shape.hidden, PARTS * shape.width + 1]
@@ -55,14 +64,15 @@ class PlainNetwork:
         features = self.adapter.encode(turns)
         places = None
         if self._items is not None:
-            places = _places(features, self._items)
+            places = _places(features, *self._items, self.shape.max_count + 1)
             ordered = features.copy()
-            for items in self._items:
+            for items in chain(*self._items):
                 np.put_along_axis(ordered[:, items], places, features[:, items], axis=1)
             features = ordered
         wholes = np.rint(features[:, self._spelled] * self._tops)
-        known = np.where(wholes <= self._tops, wholes + self._starts, len(self._table) - 1).astype(np.int64)
-        hidden = self._table[known].sum(axis=1) + features[:, self._plain] @ self._rest + self._bias
+        known = (wholes <= self._tops) & (wholes >= self._lows)
+        levels = np.where(known, wholes + self._starts, len(self._table) - 1).astype(np.int64)
+        hidden = self._table[levels].sum(axis=1) + features[:, self._plain] @ self._rest + self._bias
         for weight, bias in self._layers:
             hidden = np.tanh(hidden) @ weight + bias
         parts = hidden[:, :-1].reshape(len(features), PARTS, self.shape.width)
@@ -83,7 +93,7 @@ class PlainPartner:
 
     @property
     def traits(self) -> Traits:
-        return Traits(deterministic=self.greedy, memoryless=True, learned=True)
+        return Traits(deterministic=self.greedy, memoryless=not self.network.shape.remembers, learned=True)
 
     def sampled(self) -> PlainPartner:
         """The same policy, which samples what it does."""
@@ -146,12 +156,16 @@ def numbered(parts: Doubles, max_count: int) -> Doubles:
     )
 
 
-def _places(features: Floats, items: list[slice]) -> NDArray[np.int64]:
+def _places(features: Floats, items: list[slice], said: list[slice], code: int) -> NDArray[np.int64]:
     """Where each item comes to stand, ``[B, 3]``, as in :class:`partners.network.item_order.ItemOrder`."""
     first, *rest = items
     rank = features[:, first].astype(np.float64)
     for more in rest:
         rank = features[:, more] + STEP * rank
+    for start in range(0, len(said), AT_ONCE):
+        rank = (rank[:, :, None] > rank[:, None]).sum(axis=2).astype(np.float64)
+        for more in said[start : start + AT_ONCE]:
+            rank = np.rint(features[:, more] * np.float32(code)) + CODES * rank
     book, hat, ball = rank.T
     book_hat, book_ball, hat_ball = (pair.astype(np.int64) for pair in (book <= hat, book <= ball, hat <= ball))
     return np.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball], axis=1)

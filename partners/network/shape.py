@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.envs.features import BaseLayout
-from dond_marl.game import ITEMS, MAX_VALUE, Act
+from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Turns
 from hints import HintAdapter
 
@@ -21,6 +22,20 @@ RELUCTANCE = 10.0  # nats: a refusal of one in ten becomes walking away once in 
 # part of the train split, shares of the best response are a point higher than with counts first.
 ITEM_PIECES = ("my_utilities", "counts", "partner_utilities", "last_partner_offer_for_me", "hint_oA")
 STEP = 128  # weight of a piece over the next: features lie in [0, 1], and two of a piece differ by 1/90 or not at all
+# Items alike in all of these are compared by what was said of them, from the first turn on: how such pieces begin.
+HISTORY_PIECES = ("own_claim", "theirs_offer", "mine_offer")
+CODES, AT_ONCE = 16, 12  # the codes of a piece are fewer than CODES: so many pieces are one whole number below 2**53
+
+History = Literal["none", "flat"]
+LATER: dict[str, Any] = {"history": "none"}  # keys of a shape that the first checkpoints do not have
+
+
+class Spelled(NamedTuple):
+    """A feature that is a whole number, read as one of the levels ``low``..``top``; what lies outside says nothing."""
+
+    column: int
+    low: int
+    top: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +48,23 @@ class NetworkShape:
     hints: bool = False
     hidden: tuple[int, ...] = (128, 128)
     sorted_items: bool = False  # whether items are read in an order of their own: see partners.network.item_order
+    history: History = "none"  # flat: whether what was said before is read, every act of it spelled out
+
+    def noted(self) -> dict[str, Any]:
+        """What a checkpoint notes of it; whoever was made without what came later notes the same as before."""
+        noted = {**asdict(self), "hidden": list(self.hidden)}
+        return {name: value for name, value in noted.items() if name not in LATER or value != LATER[name]}
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it reads what was said before the partner's last act."""
+        return self.history != "none"
 
     @property
     def adapter(self) -> HintAdapter:
         """What turns turns into the features that the network reads."""
-        return HintAdapter(BaseLayout(self.max_count, self.max_turns, self.partner_utilities), hints=self.hints)
+        base = BaseLayout(self.max_count, self.max_turns, self.partner_utilities, self.remembers)
+        return HintAdapter(base, hints=self.hints)
 
     @property
     def width(self) -> int:
@@ -52,32 +79,33 @@ class NetworkShape:
         np.less_equal(entries, turns.caps.T[:, None], out=mask[1:, : len(entries)])
         return mask.transpose(2, 0, 1)
 
-    def pieces(self) -> tuple[list[tuple[int, int]], list[int]]:
-        """The features that are spelled out, each with its largest whole number; then those taken as they are."""
-        top = {
-            "counts": self.max_count,
-            "my_utilities": MAX_VALUE,
-            "partner_utilities": MAX_VALUE,
-            "last_partner_offer_for_me": self.max_count,
-            "turns_remaining": self.max_turns,
-        }
-        spelled: list[tuple[int, int]] = []
+    def pieces(self) -> tuple[list[Spelled], list[int]]:
+        """The features that are spelled out, whole numbers all; then the columns of those taken as they are."""
+        adapter = self.adapter
+        base = adapter.base
+        spelled: list[Spelled] = []
         plain: list[int] = []
         start = 0
-        for name, width in self.adapter.pieces:
-            for column in range(start, start + width):
-                if name in top:
-                    spelled.append((column, top[name]))
-                else:
-                    plain.append(column)
+        for name, width in adapter.pieces:
+            columns = range(start, start + width)
+            top = base.top(name) if start < base.width else None
+            if top is None:
+                plain.extend(columns)
+            else:
+                low = int(start >= base.base_width)  # of the history, zero says that nothing was said
+                spelled.extend(Spelled(column, low, top) for column in columns)
             start += width
         return spelled, plain
 
 
-def item_columns(pieces: Sequence[tuple[str, int]]) -> list[slice]:
-    """The features by which items are put in order, three each, among ``pieces`` (names and widths, in order)."""
-    starts, start = {}, 0
+def item_columns(pieces: Sequence[tuple[str, int]]) -> tuple[list[slice], list[slice]]:
+    """The features by which items are put in order, three each, among ``pieces`` (names and widths, in order).
+
+    First those of :data:`ITEM_PIECES`, then those of the history.
+    """
+    places, start = {}, 0
     for name, width in pieces:
-        starts[name] = start
+        places[name] = slice(start, start + width)
         start += width
-    return [slice(starts[name], starts[name] + len(ITEMS)) for name in ITEM_PIECES if name in starts]
+    said = [place for name, place in places.items() if name.startswith(HISTORY_PIECES)]
+    return [places[name] for name in ITEM_PIECES if name in places], said

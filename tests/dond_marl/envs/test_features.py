@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.batch import Table
 from dond_marl.envs.aec import NegotiationEnv
-from dond_marl.envs.features import BaseLayout, ObservationEncoder, encode
+from dond_marl.envs.features import BaseLayout, ObservationEncoder, ObservationError, encode
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.scenarios.sources import open_source, pack
@@ -74,3 +74,89 @@ def test_one_observation_is_encoded_to_the_bits_of_a_batch_of_one(reveal, max_tu
                 pieces = {name: np.array([value], dtype=np.int8) for name, value in seen.items()}
                 assert row.tobytes() == encode(turn_of(env.negotiation)._replace(**pieces), layout)[0].tobytes()
             env.step(env.action_space("seat_0").sample(env.infos[env.agent_selection]["action_mask"]))
+
+
+# -- with the history ------------------------------------------------------------------------------------------------
+
+
+def pieces_of(layout: BaseLayout, row: np.ndarray) -> dict[str, list[int]]:
+    """The pieces of the history in one row, as codes."""
+    pieces, start = {}, 0
+    for name, width in layout.pieces:
+        if start >= layout.base_width:
+            pieces[name] = (row[start : start + width] * layout.top(name)).round().astype(int).tolist()
+        start += width
+    return pieces
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_history_of_a_worked_game(seat):
+    """Two books, a hat, three balls; what each act would leave the seat, one more than the number of items.
+
+    turn 0, seat_0: PROPOSE, keeps 1 0 3    turn 1, seat_1: DISAGREE    turn 2, seat_0: INSIST, keeps 2 0 2
+    """
+    said = [(Act.PROPOSE, (1, 0, 3)), (Act.DISAGREE, (0, 0, 0)), (Act.INSIST, (2, 0, 2)), (Act.PROPOSE, (0, 1, 1))]
+    table = Table(pack([Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0)))]), Rules(5, "rejects"))
+    layout = BaseLayout(4, 5, history=True)
+    for act, oA in said[: 4 - seat]:
+        table.step(decide(np.array([act]), np.array([oA])))
+    row = encode(table.turns(), layout)[0]
+    seen = pieces_of(layout, row)
+    nothing = [0, 0, 0]
+    if seat == 0:
+        assert seen == {
+            "own_claim": [3, 1, 3],
+            "theirs_act_0": [1 + Act.DISAGREE],
+            "theirs_offer_0": nothing,
+            "mine_act_0": [1 + Act.PROPOSE],
+            "mine_offer_0": [2, 1, 4],
+            "theirs_act_1": [1 + Act.PROPOSE],
+            "theirs_offer_1": [3, 1, 3],
+            "mine_act_1": [1 + Act.INSIST],
+            "mine_offer_1": [3, 1, 3],
+        }
+    else:
+        assert seen == {
+            "own_claim": nothing,
+            "theirs_act_0": [1 + Act.PROPOSE],
+            "theirs_offer_0": [2, 2, 1],
+            "mine_act_0": [1 + Act.DISAGREE],
+            "mine_offer_0": nothing,
+            "theirs_act_1": [1 + Act.INSIST],
+            "theirs_offer_1": [1, 2, 2],
+            "mine_act_1": [0],
+            "mine_offer_1": nothing,
+        }
+    memoryless = BaseLayout(4, 5)
+    assert row[: layout.base_width].tolist() == encode(table.turns(), memoryless)[0].tolist()
+    assert layout.name == "base-v1+history-v1(max_count=4, max_turns=5)" and layout.base_width == memoryless.width
+
+
+@pytest.mark.parametrize(("max_turns", "disagree"), [(1, "ends"), (2, "ends"), (7, "rejects"), (10, "rejects")])
+def test_every_game_has_room_for_its_history_and_all_that_was_said_can_be_read_back(max_turns, disagree):
+    rng = np.random.default_rng(5)
+    scenarios = open_source("uniform", max_count=10).draw(rng, 200)
+    table, layout = Table(scenarios, Rules(max_turns, disagree)), BaseLayout(10, max_turns, history=True)
+    while table.open:
+        turns = table.turns()
+        features = encode(turns, layout)
+        assert features.shape == (turns.size, layout.width) and features.min() >= 0 and features.max() <= 1
+        acts, keeps = turns.history.act, turns.history.oA
+        for row in range(0, turns.size, 7):
+            seen, claim = pieces_of(layout, features[row]), [0, 0, 0]
+            for turn in range(turns.taken):
+                who = "mine" if turn % 2 == turns.seat else "theirs"
+                assert seen.pop(f"{who}_act_{turn // 2}") == [acts[row, turn] + 1]
+                kept = keeps[row, turn] if who == "mine" else turns.counts[row] - keeps[row, turn]
+                offer = (kept + 1 if acts[row, turn] <= Act.INSIST else np.zeros(3)).astype(int).tolist()
+                assert seen.pop(f"{who}_offer_{turn // 2}") == offer
+                claim = offer if who == "mine" and any(offer) else claim
+            assert seen.pop("own_claim") == claim
+            assert not any(any(codes) for codes in seen.values()), "what was not said is zero"
+        act = (rng.random((turns.size, 5)) * turns.act_mask * [1, 1, 0.4, 0.9, 0.3]).argmax(axis=1)
+        table.step(decide(act, rng.integers(0, turns.counts + 1)))
+
+
+def test_observations_hold_no_history_and_say_who_does():
+    with pytest.raises(ObservationError, match=r"seat it as a partner.*turn_of"):
+        ObservationEncoder(BaseLayout(4, 10, history=True))

@@ -136,7 +136,7 @@ def test_the_value_head_learns_what_is_known_of_the_end(taught):
     unseen = made_up(1000, 2)
     seen = examples(unseen, taught)
     known = ~seen.share.isnan()
-    value = taught(seen.features)[1][known]
+    value = taught.answer(seen.read)[1][known]
     assert (value - seen.share[known]).square().mean() < 0.75 * seen.share[known].var()
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from dond_marl.conformance import positions
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
@@ -29,7 +31,7 @@ from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import RELUCTANCE
+from partners.network.partner import RELUCTANCE, NetworkPartner
 from partners.network.saved import EXPERT, PEOPLE
 from tests.command import train_command
 
@@ -96,6 +98,19 @@ def test_room_for_hints_changes_no_answer_while_there_are_none(tmp_path):
     told_much = torch.cat([features, torch.rand(64, wide.adapter.width - network.adapter.width)], dim=1)
     assert torch.allclose(wide(told_much)[0], network(features)[0], atol=1e-6)
     assert with_room_for_hints(network).shape.hints
+
+
+@pytest.mark.parametrize("hints", [False, True])
+def test_weights_without_a_memory_get_room_for_it_and_say_the_same(tmp_path, hints):
+    network = saved(tmp_path / "mine.json")
+    wide = first(str(tmp_path / "mine.json"), history="flat", hints=hints)
+    assert wide.shape.history == "flat" and wide.shape.hints is hints
+    for position in positions(NetworkPartner(network), max_count=4, games=6, seed=5):
+        ours, theirs = (made(torch.from_numpy(made.adapter.encode(position.turns)))[0] for made in (network, wide))
+        assert torch.allclose(ours, theirs, atol=1e-6)
+    saved(tmp_path / "remembers.json", replace(SMALL, history="flat"))
+    with pytest.raises(FirstWeightsError, match=r'training.history makes it "none", and the weights are for "flat"'):
+        first(str(tmp_path / "remembers.json"))
 
 
 @pytest.mark.parametrize(

@@ -25,18 +25,20 @@ from partners.network.checkpoint import CheckpointError, Weights, describe, load
 from partners.network.item_order import ItemOrder, given_back
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
-from partners.network.shape import ITEM_PIECES
+from partners.network.shape import ITEM_PIECES, item_columns
 
 torch.set_num_threads(1)
 PERMUTATIONS = [list(order) for order in itertools.permutations(range(3))]
 FULL = {"partner_utilities": True, "hints": True}
+HISTORY = {"hints": True, "history": "flat", "max_turns": 16}  # more acts than one whole number holds
 WHOLE = {"counts": 4, "my_utilities": 10, "partner_utilities": 10, "last_partner_offer_for_me": 4, "hint_oA": 4}
 
 
 @lru_cache
-def network(sorted_items: bool = True, full: bool = True) -> PolicyNetwork:
+def network(sorted_items: bool = True, full: bool = True, history: bool = False) -> PolicyNetwork:
     """With opinions: a new one's head is small, so its choices are almost uniform."""
-    shape = NetworkShape(hidden=(32, 32), sorted_items=sorted_items, **(FULL if full else {}))
+    more = HISTORY if history else FULL if full else {}
+    shape = NetworkShape(hidden=(32, 32), sorted_items=sorted_items, **more)
     made = PolicyNetwork(shape, seed=3)
     with torch.no_grad():
         made.head.weight.mul_(100)
@@ -48,11 +50,18 @@ def pieces_of(made: PolicyNetwork) -> dict[str, slice]:
     return {name: slice(end - width, end) for (name, width), end in zip(made.adapter.pieces, ends, strict=True)}
 
 
+def items_of(made: PolicyNetwork) -> list[slice]:
+    """The pieces that tell of single items, in the order in which items are compared."""
+    pieces = pieces_of(made)
+    said = [name for name in pieces if name.startswith(("own_claim", "mine_offer", "theirs_offer"))]
+    return [pieces[name] for name in (*ITEM_PIECES, *said) if name in pieces]
+
+
 def permuted(made: PolicyNetwork, features: torch.Tensor, order: list[int]) -> torch.Tensor:
     """Features ``[B, F]`` of the same turns with item ``order[i]`` called ``i``."""
-    changed, pieces = features.clone(), pieces_of(made)
-    for name in set(ITEM_PIECES) & set(pieces):
-        changed[:, pieces[name]] = features[:, pieces[name]][:, order]
+    changed = features.clone()
+    for piece in items_of(made):
+        changed[:, piece] = features[:, piece][:, order]
     return changed
 
 
@@ -60,15 +69,14 @@ def drawn(made: PolicyNetwork, size: int, seed: int, levels: int = 11) -> torch.
     """Features ``[size, F]``: whole numbers below ``levels``, each divided by its largest."""
     rng, columns = np.random.default_rng(seed), []
     for name, width in made.adapter.pieces:
-        top = WHOLE.get(name, 1)
+        top = WHOLE.get(name, 5 if "mine" in name or "theirs" in name or name == "own_claim" else 1)
         columns.append(rng.integers(min(top + 1, levels), size=(size, width)) * np.float32(1 / top))
     return torch.from_numpy(np.concatenate(columns, axis=1).astype(np.float32))
 
 
 def distinct(made: PolicyNetwork, features: torch.Tensor) -> torch.Tensor:
     """Which rows hold three items that differ in something that is seen."""
-    pieces = pieces_of(made)
-    items = torch.stack([features[:, pieces[name]] for name in ITEM_PIECES if name in pieces], dim=2)  # [B, 3, pieces]
+    items = torch.stack([features[:, piece] for piece in items_of(made)], dim=2)  # [B, 3, pieces]
     return torch.stack([(items[:, i] != items[:, j]).any(dim=1) for i, j in ((0, 1), (0, 2), (1, 2))]).all(dim=0)
 
 
@@ -132,15 +140,35 @@ def test_every_piece_that_tells_of_single_items_is_ordered():
     """A piece of three numbers that is forgotten here would stay behind when its item moves."""
     of_items = {name for name, width in network().adapter.pieces if width == 3}
     assert of_items == set(ITEM_PIECES)
+    remembers = network(history=True)
+    first, said = item_columns(remembers.adapter.pieces)
+    told = [width for _, width in remembers.adapter.pieces if width == 3]
+    assert len(first) + len(said) == len(told) == 5 + 15 and [*first, *said] == items_of(remembers)
+
+
+@pytest.mark.parametrize("size", [1, 64])
+def test_items_alike_in_all_else_stand_as_the_history_says_however_far_back(size):
+    """Thirty comparisons of few levels, so that many are decided late; against Python's own comparison."""
+    made = network(history=True)
+    rng = np.random.default_rng(size)
+    order, items = ItemOrder(made.adapter.pieces, 5), items_of(made)
+    for _ in range(30):
+        features = torch.zeros(size, made.adapter.width)
+        for piece in items[rng.integers(len(items)) :]:
+            features[:, piece] = torch.from_numpy(rng.integers(2, size=(size, 3)) * np.float32(3 / 5)).float()
+        places = order.places(features.t()).t().tolist()
+        for row, found in zip(features, places, strict=True):
+            told = [tuple(row[piece][item].item() for piece in items) for item in range(3)]
+            assert found == [sorted(range(3), key=lambda item: told[item]).index(item) for item in range(3)]
 
 
 # -- the network -----------------------------------------------------------------------------------------------------
 
 
-@given(st.integers(0, 2**32), st.sampled_from(PERMUTATIONS), st.sampled_from([2, 3, 11]), st.booleans())
-def test_a_permuted_deal_is_answered_alike_to_the_bit(seed, order, levels, full):
-    """Values to the bit, logits of each item where that item is now; whatever else is seen."""
-    made = network(full=full)
+@given(st.integers(0, 2**32), st.sampled_from(PERMUTATIONS), st.sampled_from([2, 3, 11]), st.booleans(), st.booleans())
+def test_a_permuted_deal_is_answered_alike_to_the_bit(seed, order, levels, full, history):
+    """Values to the bit, logits of each item where that item is now; whatever else is seen and was said."""
+    made = network(full=full, history=history)
     features = drawn(made, 64, seed, levels)
     changed = permuted(made, features, order)
     assert torch.equal(distinct(made, features), distinct(made, changed))
@@ -233,6 +261,7 @@ def test_a_checkpoint_knows_whether_its_network_sorts(tmp_path, sorts):
 def test_a_checkpoint_from_before_there_was_a_choice_does_not_sort(tmp_path):
     path = saved(tmp_path, network(sorted_items=False))
     note = json.loads(path.read_text())
+    assert "history" not in note["network"], "noted only where there is one: others are the same bytes as before"
     del note["network"]["sorted_items"], note["note_sha256"]
     path.write_text(json.dumps(note))
     assert load_checkpoint(path).network().shape == network(sorted_items=False).shape

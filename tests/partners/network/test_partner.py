@@ -44,7 +44,7 @@ def many(turns: Turns, size: int, seed: int = 0) -> Turns:
 
 
 @pytest.mark.parametrize("greedy", [False, True])
-@pytest.mark.parametrize("shape", [{}, {"partner_utilities": True, "hints": True, "max_turns": 100}])
+@pytest.mark.parametrize("shape", [{"history": "flat"}, {"partner_utilities": True, "hints": True, "max_turns": 100}])
 def test_a_network_keeps_to_the_contract(greedy, shape):
     check_partner(NetworkPartner(network(**shape), greedy=greedy), max_count=MAX_COUNT)
 
@@ -196,7 +196,7 @@ def test_whole_numbers_are_spelled_out_as_they_are():
     games = rollout((partner, partner), source.block(0, 0, 64), Rules(), seed=0, prior=source.prior)
     assert games.size == 64
     turns = next(position.turns for position in positions(partner, max_count=4, sources=("lewis",)))
-    expanded = made.expand(partner.choose(turns).features).numpy()
+    expanded = made.expand(made.read(partner.choose(turns).features)).numpy()
     # counts: 3 items of 5 levels; my values: 3 of 11; the last offer: 3 of 5; turns: 11; then the act as it is.
     counts = expanded[:, :15].reshape(-1, 3, 5)
     assert (counts.sum(axis=2) == 1).all() and (counts.argmax(axis=2) == turns.counts).all()
