@@ -25,7 +25,7 @@ $(NEEDED): pyproject.toml constraints.txt
 	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, NiceGUI), one to five minutes, silent'
 	@echo '            1.6 GB on disk with the CPU build of PyTorch, several more where pip finds the one with CUDA;'
 	@echo '            make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu takes the CPU build'
-	@$(PIP) --editable '.[plot,ui]'
+	@$(PIP) --editable '.[all]'
 	@touch $@
 
 $(READY): $(NEEDED)

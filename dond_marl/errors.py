@@ -5,7 +5,7 @@
     DondError
     ├── InputError   what the caller gave is wrong (exit code 2): a setting (ConfigError, ScenarioError, RewardError,
     │                OccupantNameError), an action (InvalidAction), a file that was named (RecordError, DataError,
-    │                CheckpointError)
+    │                CheckpointError), a library that what was asked for needs (MissingLibrary)
     └── RunFailure   the run could not go on (exit code 1): somebody or something that was asked failed (OccupantError,
                      PartnerError, HinterError, JudgeError, BackendError, FetchError), a folder of a run is damaged or
                      in use (RunError, LedgerError, BlobError), a call came too early or too late (OrderError)
@@ -21,6 +21,32 @@ import reprlib
 
 SHOWN = 80  # characters of a value that a message quotes
 LONG_WORD, LONG_LINE = 1000, 4000  # characters; what is longer in a message repeats a mistake whole
+EXTRAS = {  # which extra of the package brings a library, by the name that is imported; a wider one may bring it too
+    "accelerate": "gguf",
+    "anyio": "llm",
+    "filelock": "learn",
+    "gguf": "gguf",
+    "groq": "llm",
+    "httpx": "llm",
+    "huggingface_hub": "llm",
+    "jinja2": "league",
+    "markupsafe": "league",
+    "matplotlib": "plot",
+    "nicegui": "ui",
+    "pydantic": "learn",
+    "pydantic_core": "learn",
+    "ray": "ray",
+    "safetensors": "learn",
+    "scipy": "learn",
+    "simpy": "dev",
+    "socketio": "ui",
+    "starlette": "ui",
+    "tensorboard": "learn",
+    "tokenizers": "llm",
+    "torch": "learn",
+    "transformers": "llm",
+    "yaml": "learn",
+}
 
 
 class DondError(Exception):
@@ -29,6 +55,22 @@ class DondError(Exception):
 
 class InputError(DondError, ValueError):
     """What the caller gave is wrong."""
+
+
+class MissingLibrary(InputError):
+    """What was asked for needs a library that is not installed; the message names the extra that brings it."""
+
+
+def lacks(error: ModuleNotFoundError, who: str, extra: str | None = None) -> MissingLibrary | None:
+    """What to say of a failed import, where one of our extras brings the library; ``None`` where none does.
+
+    ``who`` needs it: a command, an occupant. ``extra``: the one to name instead of the library's own in :data:`EXTRAS`.
+    """
+    library = (error.name or "").split(".")[0]
+    if library not in EXTRAS:
+        return None
+    bring = f"pip install 'dond-marl[{extra or EXTRAS[library]}]'"
+    return MissingLibrary(f"{who} needs {library}, which is not installed: {bring}, or `make setup` in a checkout")
 
 
 class RunFailure(DondError, RuntimeError):

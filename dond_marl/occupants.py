@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePath
 from typing import Any
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, MissingLibrary, lacks, shown
 from dond_marl.rollout import one_line
 from dond_marl.seats import Partner, Traits
 
@@ -56,6 +56,7 @@ def catalogue() -> dict[str, Factory]:
 def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
     """The partner that ``spec`` names; a partner is returned as it is. Raises :class:`OccupantNameError`.
 
+    Raises :class:`~dond_marl.errors.MissingLibrary` where it needs a library that is not installed.
     ``one_game``: it will be asked one game at a time; occupants that take a parameter of that name are told so.
     """
     if not isinstance(spec, str | Mapping):
@@ -72,9 +73,11 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
         parameters = {"one_game": True, **parameters}
     try:
         made = factory(**parameters)
-    except OccupantNameError:
+    except (OccupantNameError, MissingLibrary):
         raise
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (missing := lacks(error, f"the occupant {shown(kind)}")):
+            raise missing from error
         raise OccupantNameError(f"{shown(kind)} cannot be made with {shown(parameters)}: {one_line(error)}") from error
     if not isinstance(made, Partner) or not isinstance(made.traits, Traits):
         raise OccupantNameError(

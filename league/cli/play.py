@@ -16,6 +16,7 @@ import io
 import os
 import secrets
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -48,10 +49,14 @@ from partners.equilibrium import check_game
 from partners.human import Human
 
 MOST_GAMES = 1000
+# Who sits there by default: the shipped expert, unless what reads its weights is not installed.
+DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
+# Who sits there by default: the shipped expert, unless what reads its weights is not installed.
+DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--partner", default="expert", metavar="OCCUPANT", help="name or name(parameter=value) (expert)")
+@click.option("--partner", default=DEFAULT, metavar="OCCUPANT", help=f"name or name(parameter=value) ({DEFAULT})")
 @click.option(
     "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"
 )

@@ -26,15 +26,16 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from dond_marl.errors import InputError, Notice, RunFailure, in_short
+from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, in_short, lacks
 from league.cli.stops import STOPS
 from league.settings.presets import preset
 
 RUN_ERROR, USAGE_ERROR = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WIDE = 160  # columns; used where there is no terminal to ask
-EXTRAS = {"matplotlib": "plot", "nicegui": "ui", "ray": "ray", "simpy": "dev"}  # which brings an optional library
-OWN = ("dond_marl", "hints", "league", "partners")  # whose missing modules are bugs
+# The extra that brings all that a command needs, where that is another than `league`.
+BROUGHT_BY = {"llm-check": "llm", "train": "learn", "web": "ui"}
+OF_COMMANDS = ("learn", "league")  # of libraries that many commands need: the command's extra is named in their place
 
 FILE = click.Path(path_type=Path)
 
@@ -59,6 +60,8 @@ class Command(click.Command):
             return super().invoke(ctx)
         except self.run_errors as error:
             raise RunFailure(str(error)) from error
+        except ModuleNotFoundError as error:
+            raise _missing(error, _words(ctx)) from error
 
     def format_help_text(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
@@ -85,8 +88,13 @@ class Group(Command, click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.files:
-            with STOPS.starting():
-                command: click.Command = import_module(self.files[cmd_name]).command
+            try:
+                with STOPS.starting():
+                    command: click.Command = import_module(self.files[cmd_name]).command
+            except ModuleNotFoundError as error:
+                if ctx.resilient_parsing:  # a shell completes the name alone
+                    return click.Command(cmd_name)
+                raise _missing(error, [*_words(ctx), cmd_name]) from error
             return command
         return super().get_command(ctx, cmd_name)
 
@@ -272,11 +280,6 @@ def _failure(error: BaseException) -> int:
         return _failed(f"{where}{error.strerror}{room}", RUN_ERROR)
     if isinstance(error, RunFailure | OSError):
         return _failed(str(error), RUN_ERROR)
-    if isinstance(error, ModuleNotFoundError):
-        name = (error.name or "").split(".")[0]
-        if name not in OWN:
-            bring = f"dond-marl[{EXTRAS[name]}]" if name in EXTRAS else "dond-marl"
-            return _failed(f"{sys.executable} lacks {name}: run `make setup`, or pip install '{bring}'", RUN_ERROR)
     if isinstance(error, click.Abort) and error.__cause__:
         raise error.__cause__ from None  # click takes Ctrl-D at a prompt for a stop; here it is a bug
     raise error
@@ -295,6 +298,25 @@ def _notices_as_lines() -> Iterator[None]:
         yield
     finally:
         warnings.formatwarning = before
+
+
+def _words(ctx: click.Context) -> list[str]:
+    """What a command is called: ``["dond", "experiment", "hints"]``; a script by its file."""
+    here = "dond" if isinstance(ctx.find_root().command, Group) else ctx.find_root().info_name
+    return [str(here)] if ctx.parent is None else [*_words(ctx.parent), str(ctx.info_name)]
+
+
+def _words(ctx: click.Context) -> list[str]:
+    """What a command is called: ``["dond", "experiment", "hints"]``; a script by its file."""
+    here = "dond" if isinstance(ctx.find_root().command, Group) else ctx.find_root().info_name
+    return [str(here)] if ctx.parent is None else [*_words(ctx.parent), str(ctx.info_name)]
+
+
+def _missing(error: ModuleNotFoundError, words: Sequence[str]) -> Exception:
+    """What to say where the command of ``words`` lacks a library; or the error itself, a bug."""
+    library = (error.name or "").split(".")[0]
+    extra = BROUGHT_BY.get(words[-1].removesuffix(".py"), "league") if EXTRAS.get(library) in OF_COMMANDS else None
+    return lacks(error, f"`{' '.join(words)}`", extra) or error
 
 
 def _near(program: str) -> str:

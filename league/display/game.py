@@ -16,8 +16,8 @@ from rich.text import Text
 from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
+from league.display.counted import points
 from league.display.sentences import Mistake, Question
-from league.display.svg.markup import points
 from league.display.typed import Meant, Wish, help_line, understood
 from partners.human import View
 

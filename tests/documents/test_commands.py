@@ -156,7 +156,7 @@ HOW = {
     'dond llm-check "llm(provider=hf)"': How(),
     "dond play --partner expert": How(typed="e\n"),
     "python -m build": How(
-        by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script"
+        by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script_in_3_megabytes"
     ),
     "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl": How(by=INSTALLED),
     "dond": How(),

@@ -146,8 +146,8 @@ def test_a_library_that_is_missing_is_named_with_what_brings_it(monkeypatch, cap
     monkeypatch.setitem(sys.modules, "nicegui", None)
     for name in [name for name in sys.modules if name.startswith("league.web") and name != "league.web.server"]:
         monkeypatch.delitem(sys.modules, name)
-    assert dond("web", "--no-browser", "--port", 0) == 1
-    assert "lacks nicegui: run `make setup`, or pip install 'dond-marl[ui]'" in capsys.readouterr().err
+    assert dond("web", "--no-browser", "--port", 0) == 2
+    assert "`dond web` needs nicegui, which is not installed: pip install 'dond-marl[ui]'" in capsys.readouterr().err
 
 
 def test_a_shell_completes_commands_and_options():

@@ -82,8 +82,9 @@ def installed(built, tmp_path_factory):
     return place / "bin"
 
 
-def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script(built):
+def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script_in_3_megabytes(built):
     wheel, sdist = built
+    assert wheel.stat().st_size <= 3_000_000
     with tarfile.open(sdist) as archive:
         inside = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     for needed in ("pyproject.toml", "tests/conftest.py", "configs/league.yaml", "scripts/league.py", "LICENSE"):

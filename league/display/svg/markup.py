@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
+from league.display.counted import counted, points
+
 __all__ = ["Markup", "counted", "element", "joined", "numbers_table", "points", "svg"]
 
 _EMPTY = frozenset(("br", "hr", "img", "input", "circle", "line", "path", "polyline", "rect", "use"))
@@ -38,16 +40,6 @@ def numbers_table(caption: str, heads: Iterable[str | None], rows: Iterable[Mark
     cells = (element("td") if head is None else element("th", head, scope="col") for head in heads)
     head, body = element("thead", element("tr", *cells)), element("tbody", *rows)
     return element("table", element("caption", caption), head, body, class_=class_)
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 round``, ``3 rounds``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def points(number: int) -> str:
-    """``1 point``, ``7 points``."""
-    return counted(number, "point")
 
 
 def svg(width: float, height: float, label: str, *inside: object, class_: str = "chart") -> Markup:

@@ -13,8 +13,6 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-from filelock import FileLock
-
 from partners.llm.client import SetupError
 from partners.llm.local.model_cache import CACHE, cache_folder
 
@@ -52,6 +50,8 @@ def converted(file: Path) -> Path:
     if missing:
         words = f"package{'s' if missing[1:] else ''} {' and '.join(missing)}"
         raise SetupError(f"to read {file.name}, install the {words}: pip install {' '.join(missing)}")
+    from filelock import FileLock  # of an extra: who seats nobody of this kind does without
+
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_suffix(".lock")):

@@ -11,8 +11,6 @@ import logging
 import shutil
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from partners.llm.client import SetupError
 from partners.llm.local.model_cache import CACHE, cache_folder
 from partners.llm.prompt import HISTORY_CAP, Template
@@ -31,6 +29,8 @@ def local_model(recipe: Recipe, template: Template) -> Path:
     folder = cache_folder() / "models" / recipe.digest(template)
     if whole(folder):
         return folder
+    from filelock import FileLock, Timeout  # of an extra: who seats nobody of this kind does without
+
     lock = FileLock(folder.with_suffix(".lock"))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
