@@ -28,8 +28,10 @@ class ProcessBackend(Backend):
     """Plays tasks in ``workers`` processes, started when they are needed and kept for the next round."""
 
     def __init__(self, workers: int) -> None:
-        if os.name != "posix":
-            raise BackendError("worker processes need Linux or macOS; choose the backend local")
+        if not hasattr(os, "killpg"):  # nor the descriptors that a worker inherits
+            raise BackendError(
+                "worker processes need Linux or macOS; play in this process instead: --backend local --workers 1"
+            )
         self._size = workers
         self._workers: list[Worker] = []
         self._deaths: dict[int, list[Death]] = {}  # of workers over a task of this run, by its number

@@ -20,8 +20,8 @@ from league.tasks.values import Place, Task
 # Read by numerical libraries when they load: tasks share the cores, and sums are added in one order.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 LAST_WORDS = 1.0  # seconds from the end of a link to the end of its process
-# Signals that a process as a rule does not send itself.
-FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+# Signals that a process as a rule does not send itself; Windows has but some of them.
+FROM_OUTSIDE = [s for s in signal.Signals if s.name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")]
 
 
 class Death(NamedTuple):

@@ -8,6 +8,7 @@ Only the standard library is imported here, so that a command can be stopped whi
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
@@ -153,8 +154,11 @@ class Stops:
                     self._leave(BEFORE if self._starting else self.say(), number)
                 if patience and passed > patience:
                     patience, self._due = 0.0, True
-                if self._due:  # a signal also wakes whoever waits for the system
-                    signal.pthread_kill(threading.main_thread().ident or 0, number)
+                if self._due:
+                    if hasattr(signal, "pthread_kill"):  # which also wakes whoever waits for the system
+                        signal.pthread_kill(threading.main_thread().ident or 0, number)
+                    else:  # Windows
+                        _thread.interrupt_main(number)
                     time.sleep(LOOK)
 
     def _leave(self, word: str, number: int) -> None:

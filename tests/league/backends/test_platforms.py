@@ -1,0 +1,58 @@
+"""Systems that this suite is not run on, as far as Linux can show them: nothing is copied by forking a process.
+
+What a system lacks is taken away before anything is imported; no answer of the system is made up.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.league.backends.test_league import ROOT, kept, write_settings
+
+NO_FORK = "os.fork os.forkpty"
+NOT_ON_WINDOWS = (
+    f"{NO_FORK} os.killpg os.sched_getaffinity os.getuid os.sysconf os.register_at_fork "
+    "signal.SIGKILL signal.SIGHUP signal.pthread_kill signal.SIGALRM signal.setitimer"
+)
+# The names are gone, multiprocessing starts its processes afresh; then the command is run.
+CODE = """
+import os, signal, sys
+missing = sys.argv[1].split()
+import multiprocessing, subprocess, concurrent.futures, random, logging, threading
+multiprocessing.set_start_method("spawn")
+for name in missing:
+    module, _, attribute = name.partition(".")
+    if module == "signal" and attribute.startswith("SIG"):
+        del signal.Signals._member_map_[attribute]
+        signal.Signals._member_names_.remove(attribute)
+    delattr(sys.modules[module], attribute)
+from league.__main__ import main
+sys.argv = ["dond", *sys.argv[2:]]
+sys.exit(main())
+"""
+
+
+def dond(lacking: str, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}){CODE}", lacking]
+    return subprocess.run([*command, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd, input="")
+
+
+def test_two_workers_leave_the_ledger_of_one_process_where_no_process_can_be_forked(tmp_path):
+    config = write_settings(tmp_path, 2)
+    for workers in (1, 2):
+        done = dond(NO_FORK, "league", "--config", config, "--workers", workers, "--quiet", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    alone, two = (kept(folder) for folder in sorted((tmp_path / "runs").iterdir()))
+    assert two == alone
+
+
+def test_without_what_windows_lacks_a_league_is_played_here_and_workers_are_refused_in_a_sentence(tmp_path):
+    config = write_settings(tmp_path, 1)
+    done = dond(NOT_ON_WINDOWS, "league", "--config", config, "--workers", 1, "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = dond(NOT_ON_WINDOWS, "league", "--config", config, "--workers", 2, cwd=tmp_path)
+    assert done.returncode == 1 and "--backend local" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    done = dond(NOT_ON_WINDOWS, "play", "--partner", "heuristic", "--seed", 1, cwd=tmp_path)
+    assert done.returncode == 0 and "no game was finished" in done.stdout, done.stderr
