@@ -277,11 +277,26 @@ class Pool:
 
         Every belief must have a member.
         """
+        n = self.automaton.width
+        if left == 1:
+            return np.full(belief.size, 2 * n)
+        agree, worth = self.worths(belief, left)
+        best = worth.max(axis=1)
+        taste = self.points[belief.context][:, self._kept]
+        chosen = np.where(worth >= best[:, None] - SAME, taste, -1.0).argmax(axis=1)
+        return np.where(agree >= best - SAME, 2 * n, chosen)
+
+    def worths(self, belief: Belief, left: int) -> tuple[Doubles, Doubles]:
+        """What AGREE is worth, ``[J]``, -1 where there is nothing to agree to, and each claim, ``[J, H]``.
+
+        Both times the belief's probability, the best response being played from the next turn on; told values stand in
+        where none are known. Every belief must have a member. With one turn left claims are worth nothing here.
+        """
         level, n = self.automaton.levels[left], self.automaton.width
         claimed = level.claim[belief.member[belief.start[:-1]]] < n
         agree = np.where(claimed, self._agreed(belief, left), -1.0)
         if left == 1:
-            return np.full(belief.size, 2 * n)
+            return agree, np.zeros((belief.size, self.automaton.claims))
         led = self.led(belief, left)
         if led.after.size:
             solved = self._solved.get(left - 2, Solved(led.key[:0], agree[:0]))
@@ -290,10 +305,7 @@ class Pool:
             value = self._sums(led.after, left - 2)
             value[held] = solved.value[place[held]]
             np.add.at(led.worth.reshape(-1), led.origin, value)
-        best = led.worth.max(axis=1)
-        taste = self.points[belief.context][:, self._kept]
-        chosen = np.where(led.worth >= best[:, None] - SAME, taste, -1.0).argmax(axis=1)
-        return np.where(agree >= best - SAME, 2 * n, chosen)
+        return agree, led.worth
 
     def earned(self) -> Doubles:
         """What the response earns in each context from each mind, played out, ``[C, M]`` points of ten."""

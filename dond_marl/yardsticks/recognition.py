@@ -20,7 +20,7 @@ from dond_marl.game import MAX_VALUE, Act
 from dond_marl.seats import NO_ACT_YET, Doubles, History, Int8s, Partner, Turns, constant, no_hints, no_noise
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.automata import Assorted, Persona
-from dond_marl.yardsticks.beliefs import numbers_of, partner_beliefs
+from dond_marl.yardsticks.beliefs import Beliefs, numbers_of, partner_beliefs
 from dond_marl.yardsticks.contexts import Index
 from dond_marl.yardsticks.replies import Probable
 
@@ -63,10 +63,7 @@ class Recognition:
     @cached_property
     def values(self) -> Doubles:
         """The probability of each value of each item, ``[B, 3, 11]``."""
-        weights = self.chances.sum(axis=1)[:, :, None]  # [J, K, 1]
-        levels = [(weights * (self.types == level)).sum(axis=1) for level in range(LEVELS)]
-        of_node: Doubles = np.stack(levels, axis=2)
-        return of_node[self.node]
+        return values_in(Beliefs(self.types, self.chances.sum(axis=1)))[self.node]
 
 
 def minds_of(partner: Partner) -> list[Persona] | None:
@@ -123,6 +120,13 @@ def recognized(members: Sequence[Partner], turns: Turns, weights: Sequence[float
         np.concatenate([np.zeros((0, width, 3), np.int8), *(_wider(each, 1, width) for each in types)]),
         np.concatenate([np.zeros((0, len(members), width)), *(_wider(each, 2, width) for each in chances)]),
     )
+
+
+def values_in(held: Beliefs) -> Doubles:
+    """Beliefs about whole values as the probability of each value of each item, ``[B, 3, 11]``."""
+    levels = [(held.weights[:, :, None] * (held.types == level)).sum(axis=1) for level in range(LEVELS)]
+    of_item: Doubles = np.stack(levels, axis=2)
+    return of_item
 
 
 def certain_values(utilities: Int8s) -> Doubles:

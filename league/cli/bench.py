@@ -13,6 +13,7 @@ examples:
   dond bench table                                  # the leaderboard
   dond bench table --results docs/results/bench.jsonl --format markdown
   dond bench crowd --of dev                         # the best reply to whoever of them it may be
+  dond bench beliefs expert --of train              # does it see whom it faces, and how soon?
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ from league.bench.crowd import DEFAULT as CROWDS
 from league.bench.crowd import crowd_of, keep, measured, section
 from league.bench.crowd import read as read_crowds
 from league.bench.protocol import REPLICATES
+from league.bench.recognition.rows import DEFAULT as RECOGNITIONS
+from league.bench.recognition.rows import keep as keep_recognition
+from league.bench.recognition.rows import read as read_recognitions
+from league.bench.recognition.rows import recognition_row
+from league.bench.recognition.rows import section as recognition_section
 from league.bench.results import DEFAULT, append, check_writable, read
 from league.bench.run import against as opponents_of
 from league.bench.run import measure
@@ -188,6 +194,35 @@ def crowd(words: tuple[str, ...], with_memory: bool, results: Path) -> None:
         row = measured(crowd_of(opponents.name, opponents.partners, with_memory=with_memory), tell=status.update)
     keep(results, row)
     print_section(console, section(row))
+    say(f"written: {results}")
+
+
+@command.command(cls=Command, interrupted="nothing is written")
+@click.argument("who")
+@click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
+@click.option("--name", metavar="TEXT", help="in the results file (WHO)")
+@click.option("--seed", type=SEED, metavar="N", help="of its training")
+@click.option("--results", type=FILE, default=RECOGNITIONS, metavar="FILE", help=f"to keep it in ({RECOGNITIONS})")
+def beliefs(who: str, words: tuple[str, ...], name: str | None, seed: int | None, results: Path) -> None:
+    """Measure what WHO makes of whom it faces: who it is, what it wants, and what each own turn loses.
+
+    Every member is equally likely. What WHO believes, if it says so, stands beside exact beliefs on the same turns.
+    What its acts lose to the best reply to the crowd, turn by turn, is known of everybody.
+
+    examples:
+      dond bench beliefs expert --of train
+      dond bench beliefs runs/memory/0001/checkpoints/step_000001000000.json --of train --name memory --seed 1
+      dond bench beliefs linear --of heuristic --of boulware --of "linear(floor=0.6)"
+    """
+    opponents = opponents_of(words, "--of")
+    check_writable(results)
+    read_recognitions(results)
+    submission = of_spec(who, name)._replace(seed=seed)
+    console = console_for_people()
+    with console.status("") as status:  # shown on a terminal only
+        row = recognition_row(submission, opponents.name, opponents.partners, tell=status.update)
+    keep_recognition(results, row)
+    print_section(console, recognition_section(row))
     say(f"written: {results}")
 
 
