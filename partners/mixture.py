@@ -8,7 +8,7 @@ import numpy as np
 
 from dond_marl.errors import shown
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.seats import Decisions, Partner, Traits, Turns
+from dond_marl.seats import Decisions, Doubles, Partner, Traits, Turns
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
 WHO = -1  # the last of a game's eight uniforms says who plays; the others are left to that partner
@@ -30,7 +30,7 @@ class Mixture:
         if not numbers or (shares < 0).any() or not shares.any():
             raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {shown(weights)}")
         ends = np.cumsum(shares)
-        self._ends = ends / ends[-1]  # exactly 1 from the last that ever plays on
+        self._ends: Doubles = ends / ends[-1]  # exactly 1 from the last that ever plays on
 
     def __repr__(self) -> str:
         return f"Mixture(of={list(self.specs)!r})"
@@ -42,6 +42,11 @@ class Mixture:
         marks = {name: any(getattr(traits, name) for traits in every) for name in passed_on}
         return Traits(memoryless=all(traits.memoryless for traits in every), **marks)
 
+    @property
+    def ends(self) -> Doubles:
+        """Where each partner's part of a draw in [0, 1) ends, ``[K]``; the last is 1."""
+        return self._ends
+
     def personas(self) -> list[tuple[float, Partner]]:
         """Whom it may draw for a game, and how probably."""
         return list(zip(np.diff(self._ends, prepend=0.0).tolist(), self.partners, strict=True))
@@ -49,14 +54,17 @@ class Mixture:
     def act(self, turns: Turns) -> Decisions:
         draw = turns.game_noise[:, WHO]
         who = np.searchsorted(self._ends[:-1], draw, side="right")
-        act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
-        confidence, cause = np.zeros(turns.size, dtype=np.float32), np.zeros(turns.size, dtype=np.int8)
-        for number in np.unique(who):
-            rows = np.flatnonzero(who == number)
-            # The rest of the draw is a uniform again and is handed on, so that a mixture of mixtures draws twice.
-            start = self._ends[number - 1] if number else 0.0
-            noise = turns.game_noise[rows].copy()
-            noise[:, WHO] = np.clip((draw[rows] - start) / (self._ends[number] - start), 0.0, BELOW_ONE)
-            decisions = self.partners[number].act(turns.rows(rows)._replace(game_noise=noise))
-            act[rows], oA[rows], confidence[rows], cause[rows] = decisions
+        order = np.argsort(who, kind="stable")  # each partner's games side by side: gathered once, then slices
+        theirs, starts = turns.rows(order), np.append(0.0, self._ends)[who]
+        # The rest of the draw is a uniform again and is handed on, so that a mixture of mixtures draws twice.
+        noise = turns.game_noise[order]
+        noise[:, WHO] = np.clip((draw - starts) / (self._ends[who] - starts), 0.0, BELOW_ONE)[order]
+        theirs = theirs._replace(game_noise=noise)
+        act, oA = np.empty(turns.size, dtype=np.int8), np.empty((turns.size, 3), dtype=np.int8)
+        confidence, cause = np.empty(turns.size, dtype=np.float32), np.empty(turns.size, dtype=np.int8)
+        stops = np.cumsum(np.bincount(who, minlength=len(self.partners))).tolist()
+        for partner, start, stop in zip(self.partners, [0, *stops], stops, strict=False):
+            if start < stop:
+                rows = order[start:stop]
+                act[rows], oA[rows], confidence[rows], cause[rows] = partner.act(theirs.rows(slice(start, stop)))
         return Decisions(act, oA, confidence, cause)

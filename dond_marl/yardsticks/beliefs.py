@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dond_marl.game import MAX_COUNT, MAX_VALUE
 from dond_marl.scenarios.sources import LEWIS_WHOLE, lewis_space, value_vectors
-from dond_marl.seats import Doubles, Int8s, Turns
+from dond_marl.seats import Bools, Doubles, Int8s, Turns
 from dond_marl.splits import grid
 
 LEWIS_PRIORS = ("lewis", "self_play", "dialogues")  # all drawn from the legal space of Lewis et al. 2017
@@ -67,12 +67,27 @@ def beliefs(prior: str, counts: Int8s, my_utilities: Int8s) -> Beliefs:
     return Beliefs(np.broadcast_to(_EVERY, (*shape, 3)), np.broadcast_to(1.0 / len(_EVERY), shape))
 
 
-def _lewis(counts: Int8s, my_utilities: Int8s) -> Beliefs:
-    known_keys, table = _lewis_contexts()
-    keys = numbers_of(counts, my_utilities)
+def lewis_beliefs() -> Beliefs:
+    """Those of every private view of the Lewis space, numbered as :func:`lewis_places` does."""
+    return _lewis_contexts()[1]
+
+
+def lewis_pools() -> Int8s:
+    """The pool of each of these views, ``[C, 3]``."""
+    keys = _lewis_contexts()[0]
+    return np.stack([keys // _DIGITS**digit % _DIGITS for digit in (5, 4, 3)], axis=1).astype(np.int8)
+
+
+def lewis_places(counts: Int8s, my_utilities: Int8s) -> tuple[NDArray[np.int64], Bools]:
+    """The number of each view of the Lewis space, ``[B]``, and which of them, ``[B]``, are outside it (any number)."""
+    known_keys, keys = _lewis_contexts()[0], numbers_of(counts, my_utilities)
     place = np.searchsorted(known_keys, keys)
     place[place == len(known_keys)] = 0
-    missing = known_keys[place] != keys
+    return place, known_keys[place] != keys
+
+
+def _lewis(counts: Int8s, my_utilities: Int8s) -> Beliefs:
+    (place, missing), table = lewis_places(counts, my_utilities), lewis_beliefs()
     known = Beliefs(table.types[place], table.weights[place])
     return _merge(known, np.flatnonzero(missing), _worth(counts[missing], LEWIS_WHOLE)) if missing.any() else known
 
@@ -104,9 +119,8 @@ def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
 
 def numbers_of(counts: Int8s, utilities: Int8s) -> NDArray[np.int64]:
     """One number for each pool ``[B, 3]`` and its values, 3 or 6 a row: ``[B]``, ascending in their order."""
-    keys = np.zeros(len(counts), dtype=np.int64)
-    for column in (*counts.T, *utilities.T):
-        keys = keys * _DIGITS + column
+    columns = np.concatenate([counts, utilities], axis=1, dtype=np.int64)
+    keys: NDArray[np.int64] = columns @ _DIGITS ** np.arange(columns.shape[1])[::-1]
     return keys
 
 

@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 from dond_marl.game import MAX_VALUE, Act
 from dond_marl.seats import Decisions, Doubles, Int8s, Traits, Turns
 from dond_marl.splits import grid
-from dond_marl.yardsticks.beliefs import LEWIS_PRIORS, Beliefs, numbers_of, partner_beliefs
+from dond_marl.yardsticks.beliefs import (
+    LEWIS_PRIORS,
+    Beliefs,
+    lewis_beliefs,
+    lewis_places,
+    lewis_pools,
+    numbers_of,
+    partner_beliefs,
+)
 from partners.parameters import check_number
 from partners.scripted.claims import Claims, partner_claims, worth_left
 from partners.scripted.menu import ONE, Menu, different, favourite, menu, own_share_of_offer, own_shares
@@ -37,6 +45,7 @@ from partners.scripted.offers import (
 )
 
 _MOST = 511  # more than any item can be claimed, or claims be made, in all: 10 of it on each of 50 turns
+_FEW = 128  # games that are not first searched for equal ones: that would take longer than what it saves
 _ROWS = 1 << 19  # types times games looked at in one go; bounds memory where any values are possible
 
 
@@ -52,13 +61,25 @@ class Known(NamedTuple):
 
 def known(turns: Turns) -> Known:
     """What the seats know before anybody speaks: a function of the pool and of the values that they see."""
+    if turns.prior in LEWIS_PRIORS and not turns.partner_utilities.any():
+        which, outside = lewis_places(turns.counts, turns.my_utilities)
+        if not outside.any():
+            return _known_of_lewis()._replace(which=which)
     first, which = _different_views(turns)
     some = turns.rows(first)
-    belief = partner_beliefs(some)
+    return _known(partner_beliefs(some), some.counts, which)
+
+
+@lru_cache(maxsize=1)
+def _known_of_lewis() -> Known:
+    """Of every view of the Lewis space: worked out once, so that few games need not do it again."""
+    return _known(lewis_beliefs(), lewis_pools(), np.arange(0))
+
+
+def _known(belief: Beliefs, counts: Int8s, which: NDArray[np.int64]) -> Known:
     types = np.ascontiguousarray(belief.types.transpose(2, 1, 0))
-    wholes = (types * some.counts.T[:, None]).sum(axis=0, dtype=np.int32)  # at most 100 each: fits int8
-    weights = np.ascontiguousarray(belief.weights.T)
-    return Known(types, weights, np.maximum(wholes, 1), some.counts, which)
+    wholes = (types * counts.T[:, None]).sum(axis=0, dtype=np.int32)  # at most 100 each: fits int8
+    return Known(types, np.ascontiguousarray(belief.weights.T), np.maximum(wholes, 1), counts, which)
 
 
 def posterior(turns: Turns, rationality: float) -> Beliefs:
@@ -77,6 +98,8 @@ def claimed_in_all(turns: Turns) -> NDArray[np.int64]:
 
 def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
     """The share of its whole value that each item is expected to be worth to the partner, ``[3, B]`` in 1 / 2**20."""
+    if turns.size <= _FEW:
+        return _expected_values(turns, rationality)
     claims = partner_claims(turns)
     keys = _different_views(turns)[1]
     for column in (claims.number, *_in_all(claims)):
@@ -87,6 +110,8 @@ def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
 
 def prior_values(turns: Turns) -> NDArray[np.int64]:
     """The same before anything was claimed, ``[3, B]``: a function of the pool and of what the seat sees of values."""
+    if turns.size <= _FEW:
+        return _prior_values(turns)
     first, which = _different_views(turns)
     return _in_blocks(turns.rows(first), _prior_values)[:, which]
 
@@ -250,10 +275,11 @@ def _weights(turns: Turns, views: Known, rationality: float) -> Doubles:
     if not len(claims.made):
         return prior
     total = _in_all(claims)
-    types = views.types.astype(np.float64)
-    kept_in_all = sum(types[item][:, views.which] * total[item] for item in range(3))
-    normalizers = _log_normalizers(views, rationality)
-    log = kept_in_all * (rationality / views.wholes)[:, views.which] - claims.number * normalizers[:, views.which]
+    types = views.types[:, :, views.which].astype(np.float64)
+    kept_in_all = types[0] * total[0] + types[1] * total[1] + types[2] * total[2]
+    whole_of_lewis = views.types is _known_of_lewis().types
+    normalizers = _log_normalizers_of_lewis(rationality) if whole_of_lewis else _log_normalizers(views, rationality)
+    log = kept_in_all * (rationality / views.wholes[:, views.which]) - claims.number * normalizers[:, views.which]
     log = np.where(prior > 0, log, -np.inf)
     weights = prior * np.exp(log - log.max(axis=0))
     chances: Doubles = weights / weights.sum(axis=0)
@@ -268,6 +294,13 @@ def _log_normalizers(views: Known, rationality: float) -> Doubles:
     codes = (types[0].astype(np.int32) * base + types[1]) * base + types[2]
     codes += which.reshape(-1).astype(np.int32) * tables.shape[1]
     logs: Doubles = tables.ravel().take(codes)
+    return logs
+
+
+@lru_cache(maxsize=16)
+def _log_normalizers_of_lewis(rationality: float) -> Doubles:
+    logs = _log_normalizers(_known_of_lewis(), rationality)
+    logs.flags.writeable = False
     return logs
 
 
@@ -294,9 +327,9 @@ def _prior_values(turns: Turns) -> NDArray[np.int64]:
 
 
 def _mean_values(views: Known, weights: Doubles) -> NDArray[np.int64]:
-    shares = views.types / views.wholes
-    means = [(shares[item][:, views.which] * weights).sum(axis=0) for item in range(3)]
-    return np.stack([np.rint(mean * ONE).astype(np.int64) for mean in means])
+    shares = views.types[:, :, views.which] / views.wholes[:, views.which]
+    means: NDArray[np.int64] = np.rint((shares * weights).sum(axis=1) * ONE).astype(np.int64)
+    return means
 
 
 def _first_and_best(turns: Turns, claims: Claims) -> tuple[Points, Points, Int8s]:

@@ -21,6 +21,7 @@ from partners.scripted.offers import Points, offered, whole
 
 ONE = 1 << 20  # the whole of a share, where shares are whole numbers
 _BASE = MAX_COUNT + 1
+_SMALL = 4  # of a type: the splits of all pools with no more are kept side by side
 _FEW = 64  # pools whose splits are kept in memory
 NEVER = -(1 << 60)  # the score of a split that does not fit
 
@@ -46,15 +47,30 @@ def different(turns: Turns) -> tuple[Turns, NDArray[np.int64]]:
 def menu(turns: Turns) -> Menu:
     """All splits of the games' pools."""
     first, second, third = turns.counts.T.astype(np.int16)
+    if turns.counts.max(initial=0) <= _SMALL:
+        which = (first * (_SMALL + 1) + second) * (_SMALL + 1) + third
+        every, number = _small_splits()
+        numbers = number[which]
+        return _menu(every[:, : numbers.max(initial=1)].take(which, axis=2), numbers, turns.my_utilities)
     codes, which = np.unique((first * _BASE + second) * _BASE + third, return_inverse=True)
     some = tuple(codes.tolist())
     every, number = _kept_splits_of(some) if len(some) <= _FEW else _splits_of(some)
     which = which.reshape(-1)
-    items = every.take(which, axis=2)
-    fits: Bools = np.arange(every.shape[1])[:, None] < number[which]
-    values = turns.my_utilities.T.astype(np.int16)
+    return _menu(every.take(which, axis=2), number[which], turns.my_utilities)
+
+
+def _menu(items: Int8s, number: NDArray[np.int64], utilities: Int8s) -> Menu:
+    fits: Bools = np.arange(items.shape[1])[:, None] < number
+    values = utilities.T.astype(np.int16)
     points = items[0] * values[0] + items[1] * values[1] + items[2] * values[2]
     return Menu(items, fits, points.astype(np.int32))
+
+
+@lru_cache(maxsize=1)
+def _small_splits() -> tuple[Int8s, NDArray[np.int64]]:
+    """The splits of every pool of up to 4 of a type, as the default game and the published ones have them."""
+    numbers = range(_SMALL + 1)
+    return _splits_of(tuple((a * _BASE + b) * _BASE + c for a in numbers for b in numbers for c in numbers))
 
 
 @lru_cache(maxsize=64)
@@ -109,12 +125,12 @@ def favourite(splits: Menu, score: NDArray[np.int64]) -> tuple[Int8s, NDArray[np
     """The split of the highest ``score[N, B]``, the first of equals, ``[B, 3]``, and its score ``[B]``."""
     score = np.where(splits.fits, score, NEVER)
     best = score.argmax(axis=0)
-    return taken(splits, best), np.take_along_axis(score, best[None], axis=0)[0]
+    return taken(splits, best), score[best, np.arange(len(best))]
 
 
 def taken(splits: Menu, place: NDArray[np.int64]) -> Int8s:
     """Split number ``place[B]`` of each game, ``[B, 3]``."""
-    chosen: Int8s = np.take_along_axis(splits.items, place[None, None], axis=1)[:, 0].T
+    chosen: Int8s = splits.items[:, place, np.arange(len(place))].T
     return chosen
 
 

@@ -7,6 +7,7 @@ comparison; ties fall to the split that keeps the fewest items, then to the firs
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,8 @@ def worst_at_least(turns: Turns, target: Points) -> Int8s:
 
 def nearest(turns: Turns, share: NDArray[np.float64]) -> Int8s:
     """The split worth nearest to ``share[B]`` of its whole value to the seat, ``[B, 3]``; of two, the better."""
-    points, ties = own_points(turns), outer_sum(_parts(turns)) & (_POINT - 1)
+    numbers = outer_sum(_parts(turns))
+    points, ties = _points(numbers), numbers & (_POINT - 1)
     target = np.rint(np.clip(share, 0, 1) * whole(turns) * _FRACTION).astype(np.int32)
     far = np.abs(points * _FRACTION - target) * 2 + (points * _FRACTION < target)
     far[points < 0] = _POINT - 1
@@ -145,12 +147,16 @@ def best_allowed(turns: Turns, forbidden: Bools) -> Int8s:
 
 def own_points(turns: Turns) -> Points:
     """What each split of the batch's grid is worth to the seat, ``[G, B]`` points; -1 where the pool is exceeded."""
-    points = (outer_sum(_parts(turns)) // _POINT).astype(np.int32)
+    return _points(outer_sum(_parts(turns)))
+
+
+def _points(numbers: Numbers) -> Points:
+    points = (numbers // _POINT).astype(np.int32)
     points[points >= _BEYOND] = -1
     return points
 
 
-def outer_sum(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def outer_sum(parts: Sequence[NDArray[Any]] | NDArray[Any]) -> NDArray[Any]:
     """What every split adds up to, ``[G, B]``, from what each number of each item type adds, 3 times ``[M + 1, B]``."""
     first, second, third = parts
     sums: NDArray[Any] = (first[:, None] + second[None, :])[:, :, None] + third[None, None, :]
@@ -162,22 +168,22 @@ def kept(turns: Turns) -> NDArray[np.int32]:
     return np.arange(int(turns.counts.max(initial=0)) + 1, dtype=np.int32)[:, None]
 
 
-def _parts(turns: Turns, *, descending: bool = False) -> list[Numbers]:
-    """Per item type, what keeping 0..M of it adds to a split's number, ``[M + 1, B]``.
+def _parts(turns: Turns, *, descending: bool = False) -> Numbers:
+    """Per item type, what keeping 0..M of it adds to a split's number, ``[3, M + 1, B]``.
 
     Numbers ascend with the points, or ``descending``, with what is missing to 300 points; then keeping something
     worthless counts as keeping what the pool does not hold.
     """
     numbers = kept(turns)
-    base, parts = len(numbers), []
+    base = len(numbers)
     caps = keep_valued(turns) if descending else turns.counts
-    for item, stride in enumerate((base * base, base, 1)):
-        points = turns.my_utilities[:, item].astype(np.int32) * numbers
-        if descending:
-            points = _TOP // 3 - points  # a third of the top is the most that one type can be worth
-        points += _BEYOND * (numbers > caps[:, item])
-        parts.append((points * _POINT + numbers * (_ITEM + stride)).astype(np.uint32))
-    return parts
+    points = turns.my_utilities.T.astype(np.int32)[:, None] * numbers  # [3, M + 1, B]
+    if descending:
+        points = _TOP // 3 - points  # a third of the top is the most that one type can be worth
+    points += _BEYOND * (numbers > caps.T[:, None])
+    points *= _POINT
+    points += numbers * (_ITEM + np.array([base * base, base, 1], dtype=np.int32)[:, None, None])
+    return points.astype(np.uint32)
 
 
 def _decode(numbers: Numbers, turns: Turns) -> Int8s:
@@ -187,5 +193,10 @@ def _decode(numbers: Numbers, turns: Turns) -> Int8s:
 
 def _at(index: NDArray[np.int32], turns: Turns) -> Int8s:
     """Splits by their place in the batch's grid: ``[B]`` to ``[B, 3]``."""
-    base = len(kept(turns))
-    return np.stack([index // (base * base), index // base % base, index % base]).astype(np.int8).T
+    return _grid(len(kept(turns))).take(index, axis=1).T
+
+
+@lru_cache(maxsize=16)
+def _grid(base: int) -> Int8s:
+    """Every split of a grid, ``[3, base**3]``."""
+    return np.indices((base, base, base), dtype=np.int8).reshape(3, -1)

@@ -137,23 +137,24 @@ class Hybrid:
 
 def weighted_concessions(turns: Turns, theirs: Claims) -> NDArray[np.float64]:
     """How much more the latest offers leave the seat, one against the next, weighted, ``[B]`` points; 0 before two."""
-    number, latest = theirs.number, latest_offers(turns, theirs)
-    total = np.zeros(turns.size)
-    for differences, weights in enumerate(_WEIGHTS, start=1):
-        rows = number == differences + 1 if differences < len(_WEIGHTS) else number > differences
-        for age, weight in enumerate(reversed(weights)):
-            total += rows * weight * (latest[age] - latest[age + 1])
+    latest, total = latest_offers(turns, theirs), np.zeros(turns.size)
+    weights = _WEIGHTS_BY_AGE[:, np.minimum(theirs.number, len(_WEIGHTS) + 1)]
+    for age, weight in enumerate(weights):
+        total += weight * (latest[age] - latest[age + 1])
     return total
 
 
-def latest_offers(turns: Turns, theirs: Claims) -> list[Points]:
-    """What the last five offers leave the seat, the latest first, ``[B]`` points each; 0 where there were fewer."""
+# For each number of offers, 0..5, what each of their differences weighs, the latest first: [4, 6].
+_WEIGHTS_BY_AGE = np.array([[0.0] * 4, *([*reversed(some), *[0.0] * (4 - len(some))] for some in ((), *_WEIGHTS))]).T
+
+
+def latest_offers(turns: Turns, theirs: Claims) -> Points:
+    """What the last five offers leave the seat, the latest first, ``[5, B]`` points; 0 where there were fewer."""
     # The offers close up: position p holds the p-th latest, whatever turns lie between them.
-    latest: list[Points] = [np.zeros(turns.size, dtype=np.int32) for _ in range(len(_WEIGHTS) + 1)]
-    for point, made in zip(worth_left(turns, theirs), theirs.made, strict=True):
-        for later, earlier in zip(range(len(latest) - 1, 0, -1), range(len(latest) - 2, -1, -1), strict=True):
-            latest[later] = np.where(made, latest[earlier], latest[later])
-        latest[0] = np.where(made, point, latest[0])
+    latest = np.zeros((len(_WEIGHTS) + 1, turns.size), dtype=np.int32)
+    age = theirs.made[::-1].cumsum(axis=0)[::-1] - 1
+    turn, row = np.nonzero(theirs.made & (age < len(latest)))
+    latest[age[turn, row], row] = worth_left(turns, theirs)[turn, row]
     return latest
 
 
