@@ -13,7 +13,7 @@ from dond_marl.seats import Decisions, Int8s, Partner, Traits, Turns, decide
 from dond_marl.yardsticks.adaptive import Adaptive, Belief, has_minds
 from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
-from dond_marl.yardsticks.odds import EXACT_TURNS, Heard, Odds, after, best_by_value, check_odds, look_ahead
+from dond_marl.yardsticks.odds import EXACT_TURNS, Heard, Odds, after, best_by_value, check_gamblers, look_ahead
 from dond_marl.yardsticks.replies import Replies
 
 REMEMBERED = 4096  # contexts; beyond that it begins again with an empty memory
@@ -25,8 +25,9 @@ class BestResponse:
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
     :mod:`dond_marl.yardsticks.best_response` and, for partners that remember or are drawn for each game,
     :mod:`dond_marl.yardsticks.adaptive`). It knows how ``to`` answers, but not its values: it believes the scenario
-    prior and learns from every answer. To a partner without memory that gambles but knows its probabilities it is exact
-    in games of at most four turns; in longer ones it acts as if it knew the partner's values until three turns are left
+    prior and learns from every answer. To a partner without memory that gambles but knows its probabilities, or is
+    drawn for each game from such and from deterministic ones without memory, it is exact in games of at most four
+    turns; in longer ones it acts as if it knew the partner and its values until three turns are left
     (:mod:`dond_marl.yardsticks.odds`). If its partner says what ``to`` would say under no values, it begins again with
     the prior. ``contexts``: the distribution to believe in instead of the one that the game names. The uniform prior
     is out of reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
@@ -41,7 +42,7 @@ class BestResponse:
         self.to = seat_occupant(to)
         self._name, self._contexts = to if isinstance(to, str) else repr(to), contexts
         if not exact_by_answers(self.to, Rules()) and not has_minds(self.to, Rules()):
-            check_odds(self.to, Rules())
+            check_gamblers(self.to, Rules())
         self._memory: dict[tuple[Rules, str, bool], _Memory] = {}
 
     def __repr__(self) -> str:

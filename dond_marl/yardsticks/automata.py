@@ -63,19 +63,18 @@ class Persona(NamedTuple):
     partner: Partner
 
 
+def drawn_from(partner: Partner) -> list[Persona]:
+    """Whom ``partner`` may be for a game, each the same to its end; itself where nobody is drawn."""
+    if partner.traits.deterministic or not isinstance(partner, Assorted):
+        return [Persona(1.0, partner)]
+    inner = [(chance, each) for chance, one in partner.personas() for each in drawn_from(one)]
+    return [Persona(chance * each.chance, each.partner) for chance, each in inner if chance * each.chance > 0]
+
+
 def personas_of(partner: Partner) -> list[Persona] | None:
     """The deterministic partners that ``partner`` may be; ``None`` where it is not made of such."""
-    if partner.traits.deterministic:
-        return [Persona(1.0, partner)]
-    if not isinstance(partner, Assorted):
-        return None
-    found: list[Persona] = []
-    for chance, one in partner.personas():
-        inner = personas_of(one)
-        if inner is None:
-            return None
-        found += [Persona(chance * each.chance, each.partner) for each in inner if chance * each.chance > 0]
-    return found
+    found = drawn_from(partner)
+    return found if all(each.partner.traits.deterministic for each in found) else None
 
 
 class Level(NamedTuple):

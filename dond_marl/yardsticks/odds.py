@@ -9,20 +9,22 @@ earns that is played, such as the one that acts by those values (``partners.best
 
 What a seat believes after the partner's answers is Bayes' rule over the values that the scenario prior allows
 (:mod:`dond_marl.yardsticks.beliefs`), each weighed by how likely it makes every answer; the answers of a deterministic
-partner only rule values out. Only for ``disagree="ends"``, under which a seat's claim is always its last act.
+partner only rule values out. Where the partner is drawn for each game from several, who it is and its values are one
+type, and all of this is about types. Only for ``disagree="ends"``, under which a seat's claim is always its last act.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from dond_marl.game import Act, Rules
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns
+from dond_marl.yardsticks.automata import Persona, drawn_from
 from dond_marl.yardsticks.beliefs import Beliefs, beliefs
 from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.contexts import Contexts, Index, contexts_of
+from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.yardsticks.replies import Probable, Replies
 
 EXACT_TURNS = 4
@@ -31,16 +33,20 @@ ROOM = 4_000_000  # views times splits squared: a table of probabilities has abo
 
 
 class Odds:
-    """What a seat's acts lead to against one partner that knows its probabilities. N splits, K types, C contexts."""
+    """What a seat's acts lead to against one partner that knows its probabilities. N splits, K types, C contexts.
+
+    A partner that is drawn for each game from P personas has the types of each of them: ``contexts`` holds them one
+    persona after the other.
+    """
 
     def __init__(self, partner: Partner, contexts: Contexts, rules: Rules, prior: str) -> None:
-        check_odds(partner, rules)
-        self.contexts, self.rules = contexts, rules
-        self.replies = Replies(partner, rules, contexts.theirs, prior)
-        self.width, splits = self.replies.width, contexts.splits
-        if contexts.theirs.size * self.width**2 > ROOM:
+        self.personas, self.rules = check_gamblers(partner, rules), rules
+        self.contexts, views = with_personas(contexts, self.personas), contexts.theirs
+        self._replies = [Replies(each.partner, rules, views, prior) for each in self.personas]
+        self.width, splits = self._replies[0].width, contexts.splits
+        if self.contexts.theirs.size * self.width**2 > ROOM:
             raise OutOfReach(
-                f"{contexts.theirs.size} views with up to {self.width} splits are too many to be exact about: "
+                f"{self.contexts.theirs.size} views with up to {self.width} splits are too many to be exact about: "
                 f"scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
             )
         self.points, self.rest = contexts.points(splits), splits.rest
@@ -51,7 +57,8 @@ class Odds:
     def answers(self, left: int) -> Doubles:
         """The probability of each answer of each view to what it hears, ``[V, 2N + 1, 2N + 3]``."""
         if left not in self._answers:
-            self._answers[left] = self.replies.probs(left, np.arange(self.contexts.theirs.size))
+            every = [replies.probs(left, np.arange(replies.views.size)) for replies in self._replies]
+            self._answers[left] = np.concatenate(every)
         return self._answers[left]
 
     def opening(self) -> Doubles:
@@ -96,9 +103,9 @@ class Odds:
         return self._informed[left]
 
     def _informed_blocks(self, left: int) -> list[tuple[Doubles, Doubles]]:
-        blocks, size = [], self.contexts.size
-        for start in range(0, size, BLOCK):
-            rows = np.arange(start, min(start + BLOCK, size))
+        blocks, size, step = [], self.contexts.size, max(BLOCK // len(self.personas), 1)
+        for start in range(0, size, step):
+            rows = np.arange(start, min(start + step, size))
             worth, ends = self.immediate(rows, left)
             if left > 2:
                 after = self.knowing(left - 2)[rows]  # [S, N, K] by the partner's claim
@@ -123,6 +130,31 @@ class Odds:
             mirror = np.take_along_axis(worth + ends, self.rest[:, :, None] + kind, axis=1)
             best = np.maximum(best, mirror)
         return best
+
+
+def with_personas(contexts: Contexts, personas: Sequence[Persona]) -> Contexts:
+    """The same seats where each type is a persona with a view: all views of the first persona, then of the next."""
+    views, number = contexts.theirs, np.arange(len(personas)) * contexts.theirs.size
+    counts, utilities = (np.tile(part, (len(personas), 1)) for part in views[:2])
+    revealed = None if views.partner_utilities is None else np.tile(views.partner_utilities, (len(personas), 1))
+    chances = np.array([each.chance for each in personas])
+    types = (contexts.types[:, None] + number[:, None]).reshape(contexts.size, -1)
+    weights = (contexts.weights[:, None] * chances[:, None]).reshape(contexts.size, -1)
+    return Contexts(contexts.own, Views(counts, utilities, revealed), types, weights, contexts.shares)
+
+
+def gamblers_of(partner: Partner, rules: Rules) -> list[Persona] | None:
+    """Whom ``partner`` may be, the odds of each being known; ``None`` where those of some are not."""
+    found = drawn_from(partner)
+    return found if all(has_odds(each.partner, rules) for each in found) else None
+
+
+def check_gamblers(partner: Partner, rules: Rules) -> list[Persona]:
+    """The same; raises ``ValueError`` where the odds of somebody whom ``partner`` may be are not known."""
+    found = drawn_from(partner)
+    for each in found:
+        check_odds(each.partner, rules)
+    return found
 
 
 def has_odds(partner: Partner, rules: Rules) -> bool:

@@ -20,7 +20,7 @@ from dond_marl.yardsticks.adaptive import Adaptive, has_minds
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import distinct_views, prior_contexts, prior_table, splits_of
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
-from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, check_odds, exact_value, has_odds, upper_bound
+from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, check_odds, exact_value, gamblers_of, has_odds, upper_bound
 from dond_marl.yardsticks.replies import Replies
 
 PLAYED = 5295  # games that each response is tried in: the legal space once
@@ -56,7 +56,7 @@ def response_value(
             if exact:
                 return _exact(value, "expectimax over beliefs")
             high, above = value, "told in the end"
-        elif has_odds(partner, rules):
+        elif gamblers_of(partner, rules) is not None:
             odds = Odds(partner, contexts, rules, source.prior)
             if rules.max_turns <= EXACT_TURNS:
                 return _exact(exact_value(odds, seat), "expectimax over its odds")
@@ -80,6 +80,7 @@ def told_value(partner: Partner, source: ScenarioSource, rules: Rules, seat: int
     contexts = prior_contexts(source, seat).certain()
     if exact_by_answers(partner, rules):
         return _exact(best_response_value(partner, contexts, seat, rules, prior=source.prior), "expectimax, told")
+    check_odds(partner, rules)
     return _exact(upper_bound(Odds(partner, contexts, rules, source.prior), seat), "dynamic programming, told")
 
 

@@ -17,7 +17,9 @@ from dond_marl.yardsticks.beliefs import beliefs
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value
 from dond_marl.yardsticks.contexts import contexts_in, contexts_of
 from dond_marl.yardsticks.odds import Odds, exact_value, posterior, upper_bound
+from dond_marl.yardsticks.values import told_value
 from partners.best_response import BestResponse
+from partners.mixture import Mixture
 
 POOL = (1, 1, 1)
 TINY = [
@@ -58,31 +60,39 @@ class Moody:
 
 
 def by_brute_force(partner, table, seat, rules):
-    """Expectimax with the readable rules over every chance, for a list of (scenario, weight)."""
+    """Expectimax with the readable rules over every chance; several partners are equally likely to sit there."""
+    members = partner if isinstance(partner, list) else [partner]
 
     def value(games):
         state = games[0][0]
         if state.over:
-            return sum(weight * state.outcome.scores[seat] for state, weight in games)
+            return sum(weight * state.outcome.scores[seat] for state, _, weight in games)
         if state.mover == seat:
-            return max(after([(apply(s, action), w) for s, w in games]) for action in legal_actions(state))
+            return max(after([(apply(s, action), who, w) for s, who, w in games]) for action in legal_actions(state))
         answers = []
-        for game, weight in games:
-            chances = partner.probs(turn_of(game), 1)[0]
-            for number in np.flatnonzero(chances).tolist():
-                act, oA = action_at(number, 1)
-                action = Action(Act(int(act)), tuple(oA.tolist()))
-                answers.append((apply(game, action), weight * chances[number]))
+        for game, who, weight in games:
+            for action, chance in said(who, game):
+                answers.append((apply(game, action), who, weight * chance))
         return after(answers)
 
+    def said(who, game):
+        turn = turn_of(game)
+        if who.traits.deterministic:
+            act, oA, _, _ = who.act(turn)
+            return [(Action(Act(int(act[0])), tuple(oA[0].tolist())), 1.0)]
+        chances = who.probs(turn, 1)[0]
+        pairs = [(action_at(number, 1), chances[number]) for number in np.flatnonzero(chances).tolist()]
+        return [(Action(Act(int(act)), tuple(oA.tolist())), chance) for (act, oA), chance in pairs]
+
     def after(games):
-        groups: dict[object, list[tuple[State, float]]] = {}
-        for state, weight in games:
+        groups: dict[object, list[tuple[State, object, float]]] = {}
+        for state, who, weight in games:
             seen = state.scenario.counts, state.scenario.utilities[seat], state.history
-            groups.setdefault(seen, []).append((state, weight))
+            groups.setdefault(seen, []).append((state, who, weight))
         return sum(value(group) for group in groups.values())
 
-    return after([(State(scenario, rules), 1 / len(table)) for scenario in table])
+    share = 1 / (len(table) * len(members))
+    return after([(State(scenario, rules), who, share) for scenario in table for who in members])
 
 
 def seen_from(seat):
@@ -99,6 +109,27 @@ def test_it_is_what_brute_force_finds(seat, turns):
         assert exact_value(odds, seat) == pytest.approx(expected)
         assert upper_bound(odds, seat) >= expected - 1e-9
         assert (expected == 0) == (turns == 1)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("turns", [2, 3])
+def test_a_partner_that_is_drawn_for_each_game_is_too(seat, turns):
+    """From two that gamble and two that do not: who it is, is one more thing to find out."""
+    table, rules = seen_from(seat), Rules(turns)
+    members = [Moody(1), seat_occupant("heuristic"), Moody(2), seat_occupant("tough")]
+    odds = Odds(Mixture(members), contexts_in(pack(table), seat), rules, "")
+    expected = by_brute_force(members, table, seat, rules)
+    assert exact_value(odds, seat) == pytest.approx(expected, abs=1e-9)
+    assert expected <= upper_bound(odds, seat) + 1e-9
+    alone = np.mean([by_brute_force(member, table, seat, rules) for member in members])
+    # Who knows whom it faces gets more, but for a seat that can only take what is offered.
+    assert alone >= expected - 1e-9 and (alone > expected + 1e-3 or (turns, seat) == (2, 1))
+
+
+def test_what_a_partner_that_is_drawn_is_worth_to_the_told_is_not_said():
+    """It would be told who sits there as well."""
+    with pytest.raises(ValueError, match="probs"):
+        told_value(Mixture(["random", "heuristic"]), open_source("lewis"), Rules(2), 0)
 
 
 @pytest.mark.slow
