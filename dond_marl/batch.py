@@ -59,6 +59,11 @@ class Games(NamedTuple):
         silent: Bools = np.isin(self.cause, UNREACHED).max(axis=1)
         return ~silent
 
+    def rows(self, index: Rows | slice) -> Games:
+        """Some of the games, in the order of ``index``; a slice copies nothing."""
+        some = {name: getattr(self, name)[index] for name in Games._fields if name not in ("scenarios", "rules")}
+        return Games(self.scenarios.rows(index), self.rules, **some)
+
 
 class Table:
     """N negotiations in progress, all at the same turn."""

@@ -6,6 +6,9 @@ played.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from dond_marl.batch import Games, OnIllegal, Table
@@ -57,6 +60,29 @@ class Noise:
         return self._of_game[seat]
 
 
+class SideBySide:
+    """The uniforms of several blocks, one after the other, each block's its own."""
+
+    def __init__(self, blocks: Sequence[Noise]) -> None:
+        self._blocks = blocks
+
+    def of_turn(self, turn: int) -> Doubles:
+        return np.concatenate([block.of_turn(turn) for block in self._blocks])
+
+    def of_hint(self, turn: int) -> Doubles:
+        return np.concatenate([block.of_hint(turn) for block in self._blocks])
+
+    def of_game(self, seat: int) -> Doubles:
+        return np.concatenate([block.of_game(seat) for block in self._blocks])
+
+
+class Block(NamedTuple):
+    """Games that are played together, and what names their randomness under the seed."""
+
+    scenarios: Scenarios
+    index: tuple[int, ...] = ()
+
+
 def rollout(
     occupants: tuple[Partner, Partner],
     scenarios: Scenarios,
@@ -75,7 +101,34 @@ def rollout(
     ``whispers`` says who advises which seat.
     """
     table = Table(scenarios, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities, illegal=illegal)
-    noise = Noise(seed, index, scenarios.size)
+    return _played(table, occupants, Noise(seed, index, scenarios.size), whispers)
+
+
+def rollout_blocks(
+    occupants: tuple[Partner, Partner],
+    blocks: Sequence[Block],
+    rules: Rules = Rules(),
+    *,
+    seed: int,
+    prior: str = "",
+    reveal_partner_utilities: bool = False,
+    whispers: tuple[Whisper | None, Whisper | None] = (None, None),
+) -> list[Games]:
+    """The same as a :func:`rollout` of each block, at once: whom it costs much to ask at all is asked less often."""
+    sizes = [block.scenarios.size for block in blocks]
+    together = Scenarios(*map(np.concatenate, zip(*(block.scenarios for block in blocks), strict=True)))
+    noise = SideBySide([Noise(seed, block.index, size) for block, size in zip(blocks, sizes, strict=True)])
+    table = Table(together, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities)
+    games, ends = _played(table, occupants, noise, whispers), np.cumsum(sizes).tolist()
+    return [games.rows(slice(start, end)) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _played(
+    table: Table,
+    occupants: tuple[Partner, Partner],
+    noise: Noise | SideBySide,
+    whispers: tuple[Whisper | None, Whisper | None],
+) -> Games:
     while table.open:
         occupant = occupants[table.seat]
         whisper = whispers[table.seat]
@@ -91,7 +144,7 @@ def rollout(
     return table.games()
 
 
-def _hint_features(whisper: Whisper, turns: Turns, table: Table, noise: Noise) -> Floats:
+def _hint_features(whisper: Whisper, turns: Turns, table: Table, noise: Noise | SideBySide) -> Floats:
     size = table.open
     own = no_noise(size) if whisper.deterministic else np.take(noise.of_hint(table.taken), table.live, axis=0)
     shown = turns._replace(noise=own, game_noise=no_noise(size))
@@ -100,7 +153,7 @@ def _hint_features(whisper: Whisper, turns: Turns, table: Table, noise: Noise) -
     return whisper.tell(shown)
 
 
-def see(table: Table, noise: Noise, *, deterministic: bool) -> Turns:
+def see(table: Table, noise: Noise | SideBySide, *, deterministic: bool) -> Turns:
     """What the seat to move sees, with its noise; an occupant that declares itself deterministic is given none."""
     if deterministic:
         return table.turns()

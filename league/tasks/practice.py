@@ -74,13 +74,20 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     plan = task.learner.practice(task.env, open_source(task.env), seed, task.unreached)
     whisper = league_schedule_of(task.hints)
     target, games, points, deals = task.state.decisions + task.learner.decisions, task.state.games, 0.0, 0.0
-    turns = 0.0
+    turns = own_turns = 0.0
     try:
         while learner.decisions < target:
             tick()
             experience, score = practice(
-                learner.network, opponents, plan, update=learner.updates, games_before=games, whisper=whisper
+                learner.network,
+                opponents,
+                plan,
+                update=learner.updates,
+                games_before=games,
+                whisper=whisper,
+                own_turns=own_turns,
             )
+            own_turns = experience.size / score.games
             learner.update(experience)
             games += score.games
             points += score.points * score.games

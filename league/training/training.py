@@ -83,6 +83,7 @@ class Training:
     learner: Learner
     whisper: HintSchedule | None
     games: int = 0
+    own_turns: float = 0.0  # own decisions a game of the latest update, 0 before it
     past: list[NetworkPartner] = field(default_factory=list)
     score: Score | None = None  # of the latest update's practice
     seconds: float = 0.0  # of this process
@@ -143,8 +144,9 @@ class Training:
             update=self.learner.updates,
             games_before=self.games,
             whisper=self.whisper,
+            own_turns=self.own_turns,
         )
-        self.score = score
+        self.score, self.own_turns = score, experience.size / score.games
         self.games += score.games
         metrics = self.learner.update(experience)
         self.seconds += time.perf_counter() - began

@@ -16,7 +16,7 @@ from dond_marl.game import ITEMS, Act, Ending, Triple, rest
 from dond_marl.records.transcript import in_words
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from dond_marl.seats import Bools, Rows
+from dond_marl.seats import Bools
 from partners.judges.styles import Style, leads, offers_of, shows
 from partners.mixture import Mixture
 
@@ -40,7 +40,7 @@ def worked_episodes(style: Style, number: int, seed: int = 0) -> Labelled:
     labels = shows(style, games)[:, 0]
     yes, no = np.flatnonzero(labels), np.flatnonzero(~labels)
     chosen = [(yes, no)[place % 2][place // 2] for place in range(number)]
-    return Labelled(rows(games, np.array(chosen, dtype=np.int64)), 0, labels[chosen])
+    return Labelled(games.rows(np.array(chosen, dtype=np.int64)), 0, labels[chosen])
 
 
 @lru_cache(maxsize=8)
@@ -48,12 +48,6 @@ def played(seed: int, number: int, split: str = "train") -> Games:
     """Games between scripted partners of many kinds, on scenarios of a ``split`` of ``lewis``."""
     source, crowd = open_source("lewis", split=split), Mixture(of=_PLAYERS)
     return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,), prior=source.prior)
-
-
-def rows(games: Games, index: Rows) -> Games:
-    """Some of the games, in the order of ``index``."""
-    arrays = {name: getattr(games, name)[index] for name in Games._fields if name not in ("scenarios", "rules")}
-    return games._replace(scenarios=games.scenarios.rows(index), **arrays)
 
 
 def descriptions(games: Games, seat: int) -> list[str]:

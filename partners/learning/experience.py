@@ -102,6 +102,18 @@ class LearningSeat:
             seat=torch.full((games.size,), seat),
         )
 
+    def apart(self, blocks: Sequence[Games]) -> list[LearningSeat]:
+        """Itself in each of the blocks that it played side by side, in their order."""
+        seats = [LearningSeat(self._partner.network) for _ in blocks]
+        for taken, choices in self._choices:
+            start = 0
+            for seat, games in zip(seats, blocks, strict=True):
+                end = start + int((games.turns > taken).sum())  # the rows of a turn are the games that had not ended
+                if end > start:
+                    seat._choices.append((taken, Choices(*(part[start:end] for part in choices))))
+                start = end
+        return seats
+
     def _of(self, games: Games) -> list[tuple[int, Choices]]:
         """What it said in the games that count."""
         kept = []

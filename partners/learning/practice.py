@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.batch import Games
 from dond_marl.errors import RunFailure
 from dond_marl.game import Rules
 from dond_marl.randomness import generator
-from dond_marl.rollout import rollout
+from dond_marl.rollout import Block, rollout_blocks
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import Partner, Whisper
+from dond_marl.seats import Partner, Whisper, costs_to_ask
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from partners.learning.experience import Experience, LearningSeat, joined
 from partners.learning.rewards import Own, Reward, for_seat
 from partners.network.network import PolicyNetwork
+
+SPARE = 0.25  # of a block: how much of the last one must seem to be needed before it is played beside the others
 
 
 @dataclass(frozen=True)
@@ -69,52 +72,102 @@ def practice(
     update: int,
     games_before: int,
     whisper: Whisper | None = None,
+    own_turns: float = 0.0,
 ) -> tuple[Experience, Score]:
     """The experience of one update, a function of the network, the plan and the two counters.
 
     Each block is played against one opponent, drawn by its share. ``games_before``: the place of the update's first
     scenario in their endless sequence. Nothing is learned from a game in which the opponent could not be reached.
-    Raises :class:`OpponentUnreached` where they are more than the plan lets pass.
+    ``own_turns``: about how many own decisions a game has, 0 where nobody knows. It changes nothing but the time that
+    it takes: blocks that will be needed anyway are then played side by side. Raises :class:`OpponentUnreached` where
+    they are more than the plan lets pass.
     """
     shares = np.array([opponent.share for opponent in opponents])
     parts: list[Experience] = []
     points, paid, deals, turns, block, decisions = 0.0, 0.0, 0, 0, 0, 0
     games_played, counted = 0, 0
+
+    def who(block: int) -> int:
+        return int(generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum()))
+
     while decisions < plan.decisions:
-        chosen = generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum())
-        for seat, size in enumerate((plan.games - plan.games // 2, plan.games // 2)):
-            if not size:
-                continue
-            scenarios = plan.source.block(plan.seed, games_before + games_played, size)
-            learner, other = LearningSeat(network), opponents[chosen].partner
-            games = rollout(
-                (learner, other) if seat == 0 else (other, learner),
-                scenarios,
-                plan.rules,
-                seed=plan.seed,
-                index=(update, block, seat),
-                prior=plan.source.prior,
-                reveal_partner_utilities=plan.reveal_partner_utilities,
-                whispers=(whisper, None) if seat == 0 else (None, whisper),
-            )
-            earned = points_of_ten(games.scores, scenarios.wholes)
-            rewards = for_seat(plan.reward, seat)(games, earned, scenarios)
-            part = learner.experience(games, rewards / TEN)
+        chosen, last = who(block), block + 1
+        partner = opponents[chosen].partner
+        if whisper is None and not costs_to_ask(partner.traits):  # who costs nothing may answer in vain
+            needed = (plan.decisions - decisions) / (plan.games * own_turns) - SPARE if own_turns else 0.0
+            while last < block + needed and who(last) == chosen:
+                last += 1
+        first = games_before + games_played
+        for leg in _legs(network, partner, plan, update, range(block, last), first, whisper):
+            if leg.seat == 0 and decisions >= plan.decisions:
+                break  # fewer blocks were enough
+            games = leg.games
+            earned = points_of_ten(games.scores, games.scenarios.wholes)
+            rewards = for_seat(plan.reward, leg.seat)(games, earned, games.scenarios)
+            part = leg.learner.experience(games, rewards / TEN)
             if part is not None:
                 parts.append(part)
                 decisions += part.size
             heard = games.counted
-            games_played += size
+            games_played += games.size
             counted += int(heard.sum())
-            points += float(earned[heard, seat].sum())
-            paid += float(rewards[heard, seat].sum())
+            points += float(earned[heard, leg.seat].sum())
+            paid += float(rewards[heard, leg.seat].sum())
             deals += int(games.deal[heard].sum())
             turns += int(games.turns[heard].sum(dtype=np.int64))
-            if games_played - counted > plan.unreached * max(games_played, plan.games):
-                raise OpponentUnreached(
-                    f"the opponent could not be reached in {games_played - counted:,} of {games_played:,} games of an "
-                    f"update ({plan.unreached:.0%} may be), so a fallback played for it; nothing is learned from them"
-                )
-        block += 1
+            refuse_unreached(games_played, counted, plan)
+        block = last
     totals = (points, deals, turns, paid)
     return joined(parts), Score(games_played, *(total / counted for total in totals))
+
+
+class _Leg(NamedTuple):
+    """The games of a block in which the learner has one of the seats."""
+
+    seat: int
+    games: Games
+    learner: LearningSeat
+
+
+def _legs(
+    network: PolicyNetwork,
+    partner: Partner,
+    plan: Practice,
+    update: int,
+    blocks: range,
+    games_before: int,
+    whisper: Whisper | None,
+) -> Iterator[_Leg]:
+    """Blocks in their order, of each first the games in which the learner opens; all of a seat are played at once."""
+    sizes = (plan.games - plan.games // 2, plan.games // 2)
+    of_seat: list[list[_Leg]] = []
+    for seat, size in enumerate(sizes):
+        learner = LearningSeat(network)
+        starts = [games_before + place * plan.games + seat * sizes[0] for place in range(len(blocks))]
+        games = rollout_blocks(
+            (learner, partner) if seat == 0 else (partner, learner),
+            [
+                Block(plan.source.block(plan.seed, start, size), (update, block, seat))
+                for block, start in zip(blocks, starts, strict=True)
+                if size
+            ],
+            plan.rules,
+            seed=plan.seed,
+            prior=plan.source.prior,
+            reveal_partner_utilities=plan.reveal_partner_utilities,
+            whispers=(whisper, None) if seat == 0 else (None, whisper),
+        )
+        apart = zip(games, learner.apart(games), strict=True)
+        of_seat.append([_Leg(seat, some, own) for some, own in apart])
+    if not sizes[1]:
+        return iter(of_seat[0])
+    return (leg for legs in zip(*of_seat, strict=True) for leg in legs)
+
+
+def refuse_unreached(games: int, counted: int, plan: Practice) -> None:
+    """Raise :class:`OpponentUnreached` if of the ``games`` of an update fewer are ``counted`` than the plan demands."""
+    if games - counted > plan.unreached * max(games, plan.games):
+        raise OpponentUnreached(
+            f"the opponent could not be reached in {games - counted:,} of {games:,} games of an update "
+            f"({plan.unreached:.0%} may be), so a fallback played for it; nothing is learned from them"
+        )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dond_marl.batch import Games
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import Noise, OccupantError, one_line, rollout
+from dond_marl.rollout import Block, Noise, OccupantError, one_line, rollout, rollout_blocks
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Traits, decide
 
@@ -70,6 +71,19 @@ def test_the_same_seed_and_index_give_the_same_games_and_others_do_not():
     for seed, index in ((2, (0, 5)), (1, (0, 6)), (1, (0,))):
         other = rollout(random, SCENARIOS, seed=seed, index=index)
         assert (other.act != first.act).any()
+
+
+def test_blocks_played_at_once_are_the_games_that_each_is_alone():
+    """With whoever gambles in a turn (random), in a game (mixture) or remembers (zeuthen)."""
+    mixed = seat_occupant({"kind": "mixture", "of": ["zeuthen", "random", "personas"]})
+    blocks = [Block(SCENARIOS.rows(slice(0, 90)), (4, 0)), Block(SCENARIOS.rows(slice(90, 200)), (7,))]
+    for occupants in ((mixed, seat_occupant("random")), (seat_occupant("linear"), mixed)):
+        together = rollout_blocks(occupants, blocks, seed=5)
+        for block, games in zip(blocks, together, strict=True):
+            alone = rollout(occupants, block.scenarios, seed=5, index=block.index)
+            names = [name for name in Games._fields if name not in ("scenarios", "rules")]
+            assert all((getattr(alone, name) == getattr(games, name)).all() for name in names)
+            assert (games.scenarios.utilities == block.scenarios.utilities).all()
 
 
 def test_a_games_noise_does_not_depend_on_which_other_games_have_ended():

@@ -20,7 +20,6 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import points_of_ten
 from partners.judges.episodes import descriptions, reason, worked_episodes
-from partners.judges.episodes import rows as some_rows
 from partners.judges.judge import JudgeError, JudgeReward, Verdict
 from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, header, llm_judge, read_verdict
 from partners.judges.rules import LocalJudge, local_judge, statements
@@ -191,7 +190,7 @@ def test_a_models_answers_are_paid_and_its_cost_is_counted(serve):
     service = serve(honest)
     reward = judge_at(service, prompt_price=1.0, completion_price=2.0, max_usd=1.0)
     games = some_games()
-    twice = some_rows(games, np.repeat(np.arange(games.size), 2))
+    twice = games.rows(np.repeat(np.arange(games.size), 2))
     pay = paid(reward.for_seat(0), twice)
     assert (pay[:, 0] == 10 * shows(Style.STUBBORN, twice)[:, 0]).all() and 0 < pay[:, 0].mean() < 10
     assert not pay[:, 1].any()
@@ -392,6 +391,6 @@ def test_the_local_judge_is_a_function_of_each_game_alone():
     games, judge = some_games(100), local_judge("versatile").judge
     whole = judge.verdicts(games, 1)
     order = np.arange(100)[::-1]
-    assert (judge.verdicts(some_rows(games, order), 1) == whole[order]).all()
-    assert (judge.verdicts(some_rows(games, order[:1]), 1) == whole[order[:1]]).all()
+    assert (judge.verdicts(games.rows(order), 1) == whole[order]).all()
+    assert (judge.verdicts(games.rows(order[:1]), 1) == whole[order[:1]]).all()
     assert (pickle.loads(pickle.dumps(judge)).verdicts(games, 1) == whole).all()

@@ -19,6 +19,7 @@ from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from hints import HintSchedule, RandomHinter
 from partners.learning.experience import Experience, LearningSeat, joined
 from partners.learning.practice import Opponent, Practice, practice
+from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
 
 torch.set_num_threads(1)
@@ -106,15 +107,13 @@ def test_what_was_seen_and_said_is_what_a_replay_of_the_games_shows(rules, seat)
 
 
 def test_the_probabilities_and_values_noted_are_the_networks():
-    from partners.learning.losses import log_prob_and_entropy
-
     _, experience = played(Rules(), 0)
     assert experience is not None
     made = network()
     with torch.no_grad():
         logits, value = made(experience.features)
-    policy = log_prob_and_entropy(logits, experience.mask, experience.act, experience.oA)
-    assert torch.allclose(policy.log_prob, experience.log_prob, atol=1e-5)
+    of_act, of_offer = Factored(logits, experience.mask).log_probs_of(experience.act, experience.oA)
+    assert torch.allclose(of_act + of_offer, experience.log_prob, atol=1e-5)
     assert torch.allclose(value, experience.value, atol=1e-5)
 
 
@@ -217,6 +216,20 @@ def test_the_next_update_goes_on_where_the_scenarios_ended():
     seats = np.tile(np.repeat([0, 1], 20), 4)
     mine = scenarios.utilities[np.arange(160), seats]
     assert (np.rint(shown * [4, 4, 4, 10, 10, 10]) == np.concatenate([scenarios.counts, mine], axis=1)).all()
+
+
+@pytest.mark.parametrize("names", [("random",), ("random", "zeuthen", "heuristic")])
+def test_blocks_that_are_played_side_by_side_are_the_same_games(names):
+    """However many are guessed to be needed: fewer, as many, or more than turn out to be."""
+
+    def collected(own_turns: float):
+        wanted = plan(decisions=500, games=40)
+        return practice(network(), opponents(*names), wanted, update=2, games_before=80, own_turns=own_turns)
+
+    one_by_one, score = collected(0.0)
+    for guess in (0.7, one_by_one.size / score.games, 9.0):
+        experience, again = collected(guess)
+        assert same(one_by_one, experience) and again == score
 
 
 def test_opponents_are_met_by_their_shares():
