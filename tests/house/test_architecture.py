@@ -192,6 +192,8 @@ def test_nothing_draws_from_a_global_generator_but_the_benchmarks_peer():
 
 def test_a_partner_constructs_no_generator():
     learning = {
+        "device/noise.py",
+        "device/practice.py",
         "judges/reward_model.py",
         "learning/learners.py",
         "network/network.py",

@@ -1,0 +1,159 @@
+"""Playing to learn on a device: :func:`partners.learning.practice.practice` where games never leave it.
+
+The same blocks, opponents and scenarios; only the noise is the device's own. What comes back to the host are counts,
+and the turns of opponents who are neither tables nor networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dond_marl.randomness import generator
+from dond_marl.rollout import OccupantError
+from dond_marl.seats import Partner, Whisper
+from dond_marl.yardsticks.metrics import TEN, points_of_ten
+from partners.device.bridge import hints_of
+from partners.device.choices import LearningChoices
+from partners.device.noise import DeviceNoise, Uniforms
+from partners.device.scenarios import Dealt, Deck
+from partners.device.seats import Opposite, Seated
+from partners.device.table import DeviceTable, Finished
+from partners.learning.experience import Experience, joined
+from partners.learning.practice import Opponent, Practice, Score, refuse_unreached
+from partners.learning.rewards import Own, for_seat
+from partners.network.network import PolicyNetwork
+
+NoiseOf = Callable[[torch.device, int, tuple[int, ...], int], Uniforms]  # device, seed, index and games
+
+
+class DevicePractice:
+    """Where a network practices on one device; asked for the experience of one update after the other.
+
+    ``noise``: where the uniforms of a block come from.
+    """
+
+    def __init__(self, plan: Practice, device: torch.device, noise: NoiseOf = DeviceNoise) -> None:
+        self.plan, self.device, self._noise = plan, device, noise
+        self._deck = Deck(plan.source, device)
+        self._opposites: dict[int, Opposite] = {}
+
+    def opposite(self, partner: Partner) -> Opposite:
+        """Who ``partner`` is on the device."""
+        found = self._opposites.get(id(partner))
+        if found is None:
+            plan = self.plan
+            found = Opposite(partner, self._deck, plan.rules, revealed=plan.reveal_partner_utilities)
+            self._opposites[id(partner)] = found
+        return found
+
+    @property
+    def bridged(self) -> int:
+        """How many decisions have been asked for through the bridge."""
+        return sum(opposite.bridge.decisions for opposite in self._opposites.values())
+
+    def __call__(
+        self,
+        network: PolicyNetwork,
+        opponents: Sequence[Opponent],
+        *,
+        update: int,
+        games_before: int,
+        whisper: Whisper | None = None,
+    ) -> tuple[Experience, Score]:
+        """The experience of one update, on the device; arguments and errors are those of the host's ``practice``."""
+        plan, total = self.plan, _Total(self.device)
+        here = {id(opponent.partner): self.opposite(opponent.partner) for opponent in opponents}
+        self._opposites = here  # whoever is met no more is forgotten
+        shares = np.array([opponent.share for opponent in opponents])
+        parts: list[Experience] = []
+        decisions = block = 0
+        while decisions < plan.decisions:
+            chosen = generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum())
+            opposite = here[id(opponents[chosen].partner)]
+            for seat, size in enumerate((plan.games - plan.games // 2, plan.games // 2)):
+                if not size:
+                    continue
+                dealt = self._deck.deal(plan.seed, games_before + total.games, size)
+                noise = self._noise(self.device, plan.seed, (update, block, seat), size)
+                learner = LearningChoices(network)
+                finished = self._played(learner, opposite, dealt, noise, seat, whisper)
+                earned = points(finished.scores, dealt.wholes)
+                paid = self._paid(finished, earned, dealt, seat)
+                part = learner.experience(finished, paid / TEN)
+                if part is not None:
+                    parts.append(part)
+                    decisions += part.size
+                total.add(finished, earned[seat], paid)
+                refuse_unreached(total.games, total.counted, plan)
+            block += 1
+        return joined(parts), total.score()
+
+    def _played(
+        self,
+        learner: LearningChoices,
+        opposite: Opposite,
+        dealt: Dealt,
+        noise: Uniforms,
+        seat: int,
+        whisper: Whisper | None,
+    ) -> Finished:
+        """Every scenario once, the learner in ``seat``. Raises :class:`dond_marl.rollout.OccupantError`."""
+        plan = self.plan
+        table = DeviceTable(
+            dealt.counts,
+            dealt.utilities,
+            plan.rules,
+            prior=plan.source.prior,
+            reveal_partner_utilities=plan.reveal_partner_utilities,
+        )
+        try:
+            other: Seated = opposite.seated(dealt, noise, 1 - seat)
+            while table.open:
+                seen = table.see()
+                if table.seat != seat:
+                    table.step(*other.say(seen, noise))
+                    continue
+                told = None if whisper is None else hints_of(whisper, seen, noise, table.partner_utilities())
+                table.step(*learner.say(seen, noise, told))
+        except (MemoryError, KeyboardInterrupt):
+            raise  # the machine's doing, or the user's, not the occupant's
+        except BaseException as error:  # whatever an occupant may raise
+            raise OccupantError(table.seat, error) from error
+        return table.finished()
+
+    def _paid(self, finished: Finished, earned: Tensor, dealt: Dealt, seat: int) -> Tensor:
+        """What the learner is paid, ``[N]`` points of ten; a dial other than ``own`` is computed on the host."""
+        if isinstance(self.plan.reward, Own):
+            return earned[seat]
+        scenarios = dealt.on_host()
+        games = finished.games(scenarios)
+        rewards = for_seat(self.plan.reward, seat)(games, points_of_ten(games.scores, scenarios.wholes), scenarios)
+        return torch.from_numpy(np.ascontiguousarray(rewards[:, seat])).to(self.device)
+
+
+def points(scores: Tensor, wholes: Tensor) -> Tensor:
+    """:func:`dond_marl.yardsticks.metrics.points_of_ten` on a device, ``[2, N]`` float64."""
+    return scores * (TEN / wholes.clamp(min=1).double())
+
+
+class _Total:
+    """What an update's games come to, summed on the device and read once."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._sums = torch.zeros(4, dtype=torch.float64, device=device)  # points, deals, turns, pay
+        self.games = self.counted = 0
+
+    def add(self, finished: Finished, earned: Tensor, paid: Tensor) -> None:
+        heard = finished.counted
+        columns = torch.stack([earned, finished.deal.double(), finished.turns.double(), paid])
+        self._sums += (columns if heard is None else columns * heard).sum(dim=1)
+        self.games += len(earned)
+        self.counted += len(earned) if heard is None else int(heard.sum())
+
+    def score(self) -> Score:
+        """Of the games that count."""
+        return Score(self.games, *(self._sums / self.counted).tolist())

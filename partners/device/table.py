@@ -1,0 +1,290 @@
+"""The engine of :mod:`dond_marl.batch` in PyTorch: games in lock-step whose state never leaves their device.
+
+Tests hold the two equal turn by turn. Arrays lie with the games last, as there. Inside a turn the shapes are fixed and
+nothing is read back: every open game is written as if it ended now, and the last writing stands. Between turns two
+numbers are: whether an act was illegal, and how many games go on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dond_marl.batch import Games
+from dond_marl.game import Act, Ending, IllegalAct, Rules
+from dond_marl.scenarios.sources import Scenarios
+from dond_marl.seats import UNREACHED
+
+
+class Seen(NamedTuple):
+    """What the seat to move sees in B open games, all at the same turn; small integers are int8."""
+
+    rules: Rules
+    prior: str
+    taken: int  # acts that both seats have said so far
+    live: Tensor  # [B] int64, which of the N games these are
+    counts: Tensor  # [3, B]
+    my_utilities: Tensor  # [3, B]
+    partner_utilities: Tensor  # [3, B] zeros unless revealed
+    last_partner_act: Tensor  # [B] END stands for "none yet"
+    claim: Tensor  # [3, B] what the partner's latest claim keeps; zeros before its first
+    claimed: Tensor  # [B] bool, whether the partner has claimed anything
+    own_claim: Tensor  # [3, B] what my latest claim keeps; zeros before my first
+    own_claimed: Tensor  # [B] bool
+    acts: Tensor  # [taken, N] what was said in all N games
+    offers: Tensor  # [taken, 3, N]
+
+    @property
+    def size(self) -> int:
+        """How many games, B."""
+        return len(self.live)
+
+    @property
+    def seat(self) -> int:
+        """The seat to move."""
+        return self.taken % 2
+
+    @property
+    def turns_remaining(self) -> int:
+        """Acts that may still be said, this one included."""
+        return self.rules.max_turns - self.taken
+
+    @property
+    def last_partner_offer_for_me(self) -> Tensor:
+        """What the partner's latest claim leaves, ``[3, B]``; zeros before its first."""
+        return (self.counts - self.claim) * self.claimed
+
+    @property
+    def act_mask(self) -> Tensor:
+        """Which acts may be said, ``[5, B]`` bool."""
+        mask = torch.ones(len(Act), self.size, dtype=torch.bool, device=self.live.device)
+        mask[Act.AGREE] = self.last_partner_act <= Act.INSIST
+        return mask
+
+    def history(self) -> tuple[Tensor, Tensor]:
+        """The acts of these games, ``[taken, B]``, and what each one's speaker would keep, ``[taken, 3, B]``."""
+        return self.acts.index_select(1, self.live), self.offers.index_select(2, self.live)
+
+    def rows(self, index: Tensor) -> Seen:
+        """Some of the games, in the order of ``index``."""
+        columns = {name: getattr(self, name).index_select(-1, index) for name in _COLUMNS}
+        return self._replace(**columns)
+
+
+_COLUMNS = (
+    "live",
+    "counts",
+    "my_utilities",
+    "partner_utilities",
+    "last_partner_act",
+    "claim",
+    "claimed",
+    "own_claim",
+    "own_claimed",
+)
+
+
+class Finished(NamedTuple):
+    """N finished games on their device; T is ``rules.max_turns``."""
+
+    rules: Rules
+    act: Tensor  # [T, N] int8, -1 after the end
+    oA: Tensor  # [T, 3, N] int8
+    turns: Tensor  # [N] int8, acts said
+    ending: Tensor  # [N] int8, an Ending
+    allocation: Tensor  # [2, 3, N] int8, zeros without a deal
+    scores: Tensor  # [2, N] int16, points
+    cause: Tensor | None  # [T, N] int8, a Cause; None where every act was somebody's free choice
+
+    @property
+    def deal(self) -> Tensor:
+        """Which games closed a deal, ``[N]``: a pool is never empty."""
+        return self.allocation.flatten(0, 1).amax(dim=0) > 0
+
+    @property
+    def counted(self) -> Tensor | None:
+        """Which games say something of who played, ``[N]``, as in :attr:`dond_marl.batch.Games.counted`; None: all."""
+        if self.cause is None:
+            return None
+        unreached = torch.tensor([int(cause) for cause in UNREACHED], device=self.cause.device)
+        return ~torch.isin(self.cause, unreached).any(dim=0)
+
+    def games(self, scenarios: Scenarios) -> Games:
+        """The same games on the host; ``scenarios`` are those that were played."""
+        cause = torch.zeros_like(self.act) if self.cause is None else self.cause
+        return Games(
+            scenarios=scenarios,
+            rules=self.rules,
+            act=self.act.t().cpu().numpy(),
+            oA=self.oA.permute(2, 0, 1).cpu().numpy(),
+            turns=self.turns.cpu().numpy(),
+            ending=self.ending.cpu().numpy(),
+            deal=self.deal.cpu().numpy(),
+            allocation=self.allocation.permute(2, 0, 1).cpu().numpy(),
+            scores=self.scores.t().cpu().numpy(),
+            cause=cause.t().cpu().numpy(),
+        )
+
+
+class DeviceTable:
+    """N negotiations in progress on one device, all at the same turn.
+
+    ``counts[N, 3]`` and ``utilities[N, 2, 3]`` are int8 and lie there.
+    """
+
+    def __init__(
+        self,
+        counts: Tensor,
+        utilities: Tensor,
+        rules: Rules = Rules(),
+        *,
+        prior: str = "",
+        reveal_partner_utilities: bool = False,
+    ) -> None:
+        size, length, device = len(counts), rules.max_turns, counts.device
+        self.rules, self.prior, self._reveal = rules, prior, reveal_partner_utilities
+        self._utilities = utilities
+        self.taken = 0
+        self.live = torch.arange(size, device=device)
+
+        def filled(value: int, *shape: int) -> Tensor:
+            return torch.full(shape, value, dtype=torch.int8, device=device)
+
+        # What every game said and how it ended, one column per game, from first to last.
+        self._acts, self._offers = filled(-1, length, size), filled(0, length, 3, size)
+        self._causes: Tensor | None = None
+        self._turns, self._ending = filled(0, size), filled(0, size)
+        self._allocation = filled(0, 2, 3, size)
+        # The open games only, one column each, in the order of ``live``.
+        self._counts = counts.t().contiguous()
+        self._values = [utilities[:, seat].t().contiguous() for seat in (0, 1)]
+        self._claims = [filled(0, 3, size) for _ in (0, 1)]
+        self._claimed = [torch.zeros(size, dtype=torch.bool, device=device) for _ in (0, 1)]
+        self._last_act = filled(Act.END, size)
+
+    @property
+    def open(self) -> int:
+        """How many games go on."""
+        return len(self.live)
+
+    @property
+    def seat(self) -> int:
+        """The seat to move."""
+        return self.taken % 2
+
+    def see(self) -> Seen:
+        """What the seat to move sees in each open game."""
+        mine, other = self.seat, 1 - self.seat
+        theirs = self._values[other] if self._reveal else torch.zeros_like(self._counts)
+        return Seen(
+            rules=self.rules,
+            prior=self.prior,
+            taken=self.taken,
+            live=self.live,
+            counts=self._counts,
+            my_utilities=self._values[mine],
+            partner_utilities=theirs,
+            last_partner_act=self._last_act,
+            claim=self._claims[other],
+            claimed=self._claimed[other],
+            own_claim=self._claims[mine],
+            own_claimed=self._claimed[mine],
+            acts=self._acts[: self.taken],
+            offers=self._offers[: self.taken],
+        )
+
+    def partner_utilities(self) -> Tensor:
+        """What the other seat of each open game values, ``[3, open]``: for whoever is allowed to know it."""
+        return self._values[1 - self.seat]
+
+    def step(self, act: Tensor, oA: Tensor, cause: Tensor | None = None) -> None:
+        """Every open game's seat to move says ``act[open]`` and, with an offer, would keep ``oA[3, open]``; both int8.
+
+        ``cause``: why each was played, None for free choices. Raises :class:`IllegalAct` before anything changes.
+        """
+        offers = act <= Act.INSIST
+        self._refuse_illegal(act, oA, offers)
+        oA = oA * offers
+        turn, seat, live = self.taken, self.seat, self.live
+        self._acts[turn].index_copy_(0, live, act)
+        self._offers[turn].index_copy_(1, live, oA)
+        if cause is not None:
+            if self._causes is None:
+                self._causes = torch.zeros_like(self._acts)
+            self._causes[turn].index_copy_(0, live, cause)
+        self._claims[seat] = torch.where(offers, oA, self._claims[seat])
+        self._claimed[seat] = self._claimed[seat] | offers
+        self.taken += 1
+        self._last_act = act
+        self._record(act)
+        self._close_ranks(act, offers)
+
+    def finished(self) -> Finished:
+        """All games, once none is open."""
+        assert self.open == 0, f"{self.open} games are still open"
+        utilities = self._utilities.permute(1, 2, 0)  # [2, 3, N]
+        scores = (self._allocation.to(torch.int16) * utilities).sum(dim=1, dtype=torch.int16)
+        return Finished(
+            self.rules, self._acts, self._offers, self._turns, self._ending, self._allocation, scores, self._causes
+        )
+
+    def _refuse_illegal(self, act: Tensor, oA: Tensor, offers: Tensor) -> None:
+        beyond = ((oA < 0) | (oA > self._counts)).any(dim=0) & offers
+        illegal = beyond | ((act == Act.AGREE) & (self._last_act > Act.INSIST)) | (act < 0) | (act > Act.END)
+        if not bool(illegal.any()):
+            return
+        row = int(illegal.to(torch.int8).argmax())
+        number = int(act[row])
+        offence = Act(number).name if 0 <= number <= Act.END else f"act {number}"
+        if bool(beyond[row]):
+            offence += f" of {oA[:, row].tolist()} from a pool of {self._counts[:, row].tolist()}"
+        raise IllegalAct(
+            f"illegal in {int(illegal.sum())} of {len(act)} games; first in game {int(self.live[row])}: {offence}"
+        )
+
+    def _record(self, act: Tensor) -> None:
+        """How each open game ends if it ends now; of those that go on it is written again on the next turn."""
+        seat, live = (self.taken - 1) % 2, self.live
+        first, second = self._claims
+        agreed, refused = act == Act.AGREE, act == Act.DISAGREE
+        selected = ((first + second) == self._counts).all(dim=0) & self._claimed[0] & self._claimed[1]
+        if self.rules.disagree == "ends":
+            selected &= ~refused
+        ending = torch.full_like(act, Ending.TURN_LIMIT)
+        ending = torch.where(act == Act.END, Ending.END, ending)
+        ending = torch.where(agreed, Ending.AGREE, ending)
+        if self.rules.disagree == "ends":
+            ending = torch.where(refused, Ending.DISAGREE, ending)
+        deal = agreed | selected
+        # AGREE closes at the partner's claim; a final selection at claims that add up to the pool, so either will do.
+        share = torch.where(agreed, first if seat == 1 else self._counts - second, first) * deal
+        self._turns.index_fill_(0, live, self.taken)
+        self._ending.index_copy_(0, live, ending.to(torch.int8))
+        self._allocation[0].index_copy_(1, live, share)
+        self._allocation[1].index_copy_(1, live, (self._counts - share) * deal)
+
+    def _close_ranks(self, act: Tensor, offers: Tensor) -> None:
+        """Only the games that go on stay."""
+        if self.taken == self.rules.max_turns:
+            kept = self.live[:0]
+        elif self.rules.disagree == "ends":
+            kept = offers.nonzero().flatten()
+        else:
+            kept = ((act != Act.AGREE) & (act != Act.END)).nonzero().flatten()
+        if len(kept) == self.open:
+            return
+        self.live = self.live[kept]
+        self._counts = self._counts.index_select(1, kept)
+        self._values = [values.index_select(1, kept) for values in self._values]
+        self._claims = [claims.index_select(1, kept) for claims in self._claims]
+        self._claimed = [claimed[kept] for claimed in self._claimed]
+        self._last_act = act[kept]
+
+
+def on(device: torch.device, scenarios: Scenarios) -> tuple[Tensor, Tensor]:
+    """Scenarios on a device: counts ``[N, 3]`` and utilities ``[N, 2, 3]``, int8."""
+    counts, utilities = (np.ascontiguousarray(array, dtype=np.int8) for array in scenarios)
+    return torch.tensor(counts, device=device), torch.tensor(utilities, device=device)
