@@ -16,6 +16,7 @@ from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html, in_a_sentence, select, show
 from league.web.occupants import HINT_MODES, MISTAKES, SOLVED, WRITTEN, People, seat, whisper
 from league.web.play.setup_form import HINT_WORDS
+from league.web.replay.beliefs import beliefs_drawn, held
 from league.web.replay.step import best_line, conversation, hint_line, private_views, thoughts
 from league.web.replay.view import advice, best_answer, is_person, policy, prior_of, seat_names, title
 from partners.equilibrium import is_known
@@ -136,7 +137,8 @@ class Stepper:
             if whose == OWN and is_person(player):
                 raise ValueError("A person played here, and only they know what they thought")
             partner = seat(self._people.known[whose] if whose else self._people.named(player))[0]
-            bars = thoughts(policy(partner, step, prior), step.state)
+            believed = beliefs_drawn(held(partner, step, prior), step, other_player)
+            bars = joined((thoughts(policy(partner, step, prior), step.state), believed))
         except MISTAKES as unknown:
             bars = element("p", in_a_sentence(unknown), class_="quiet")
         try:
