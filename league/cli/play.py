@@ -51,8 +51,6 @@ from partners.human import Human
 MOST_GAMES = 1000
 # Who sits there by default: the shipped expert, unless what reads its weights is not installed.
 DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
-# Who sits there by default: the shipped expert, unless what reads its weights is not installed.
-DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 
 
 @click.command(cls=Command, help=__doc__)

@@ -306,12 +306,6 @@ def _words(ctx: click.Context) -> list[str]:
     return [str(here)] if ctx.parent is None else [*_words(ctx.parent), str(ctx.info_name)]
 
 
-def _words(ctx: click.Context) -> list[str]:
-    """What a command is called: ``["dond", "experiment", "hints"]``; a script by its file."""
-    here = "dond" if isinstance(ctx.find_root().command, Group) else ctx.find_root().info_name
-    return [str(here)] if ctx.parent is None else [*_words(ctx.parent), str(ctx.info_name)]
-
-
 def _missing(error: ModuleNotFoundError, words: Sequence[str]) -> Exception:
     """What to say where the command of ``words`` lacks a library; or the error itself, a bug."""
     library = (error.name or "").split(".")[0]

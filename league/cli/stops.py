@@ -158,7 +158,7 @@ class Stops:
                     if hasattr(signal, "pthread_kill"):  # which also wakes whoever waits for the system
                         signal.pthread_kill(threading.main_thread().ident or 0, number)
                     else:  # Windows
-                        _thread.interrupt_main(number)
+                        _thread.interrupt_main(signal.Signals(number))
                     time.sleep(LOOK)
 
     def _leave(self, word: str, number: int) -> None:

@@ -41,6 +41,7 @@ from league.settings.presets import preset
 from league.settings.read import dump, load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv
+from league.tasks.devices import check_devices
 from league.tasks.pasts import refuse_training
 from partners.network.pair import CheckpointError
 
@@ -166,16 +167,13 @@ def _clone(config: TrainConfig) -> None:
 
     Raises :class:`dond_marl.scenarios.data.DataError` before a run folder is made, and :class:`RunError`.
     """
-    import torch
-
     from league.display.clone import print_report, status
     from league.training.clone import examine, lessons, plain, save, target, teach
     from league.training.progress_log import CSV_NAME
     from partners.learning.cloning import Epoch
 
     taught = lessons(config)
-    if config.training.device == "cuda" and not torch.cuda.is_available():
-        raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
+    check_devices([config.training])
     console = console_for_people()
     with new_run(Path(config.logging.output_dir).expanduser()) as directory:
         write_whole(directory.path / SETTINGS, dump(config))

@@ -1,19 +1,24 @@
 """Say what the shipped equilibria are worth: points by seat in games of every length, beside people and players.
 
-Computed exactly from the tables; people's figures are those that the package holds.
+Computed exactly from the tables; people's figures are those that the package holds. Members of leagues that the results
+file holds already stay in it; with --run one is measured, or measured anew.
 
 examples:
   dond experiment equilibria
   dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png
+  dond experiment equilibria --run runs/league --name "main of the default league"
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import click
 
+from dond_marl.errors import InputError
 from league.bench.results import check_writable
+from league.bench.submission import of_run
 from league.cli.shell import FILE, Command, WritableFile, say
 from league.display.plane import check_drawable
 
@@ -23,20 +28,31 @@ DEFAULT = Path("runs/equilibria.jsonl")
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
 @click.option("--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"to write ({DEFAULT})")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the figure, as .png, .svg or .pdf")
-def command(results: Path, plot: Path | None) -> None:
+@click.option("--run", "folder", type=FILE, metavar="FOLDER", help="a league's folder: its member is measured too")
+@click.option("--member", metavar="NAME", help="with --run: whom of it (its main member)")
+@click.option("--name", metavar="TEXT", help="with --run: what it is called (the member's name)")
+def command(results: Path, plot: Path | None, folder: Path | None, member: str | None, name: str | None) -> None:
     """Measure, print a line each, and write the lines and the figure."""
     from league.experiments.equilibria.figure import draw
-    from league.experiments.equilibria.worth import lines, measured
+    from league.experiments.equilibria.worth import lines, measured, of_member, parsed
 
+    if folder is None and (member, name) != (None, None):
+        raise InputError("--member and --name are for --run, which names a league's folder")
     check_writable(results)
+    before = parsed(results.read_text(encoding="utf-8").splitlines()) if results.exists() else []
+    members = [worth for worth in before if worth.identity]
+    if folder is not None:
+        new = of_member(of_run(folder.expanduser(), member, name))
+        members = [worth for worth in members if worth.who != new.who] + [new]
     if plot is not None:
         check_drawable(plot)
     found = []
-    for worth in measured():
+    for worth in chain(measured(), members):
         found.append(worth)
         first, second = worth.points
         game = "" if worth.turns is None else f", {worth.turns} turns"
         game += "" if worth.temperature is None else f" at {worth.temperature}"
+        game += ", DISAGREE refuses" if worth.disagree == "rejects" else ""
         say(f"{worth.who}{game}: {first:.2f} and {second:.2f} points, {worth.deals:.1%} deals")
     results.parent.mkdir(parents=True, exist_ok=True)
     results.write_text(lines(found), encoding="utf-8")
