@@ -18,9 +18,9 @@ from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Doubles, Int8s
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
-from partners.learning.cloning import examples
-from partners.learning.losses import divergence, imitation
-from partners.network.network import PolicyNetwork, masked
+from partners.learning.cloning import Examples, examples
+from partners.network.heads import Said
+from partners.network.network import PolicyNetwork
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 BINS = 10  # of the reliability table, equally wide (Guo et al. 2017, arXiv 1706.04599, section 2)
@@ -92,15 +92,14 @@ def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Esti
 def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
     """Compare ``network`` with what people said at ``positions``."""
     seen = examples(positions, network)
-    logits, _ = network(seen.features)
-    act_nats, oA_nats = imitation(logits, seen.mask, seen.act, seen.oA)
+    act_log, oA_log = _said(network, seen).log_probs_of(seen.act, seen.oA)
     act, oA, confidence = likeliest(network, positions)
     bins = reliability(confidence, act == positions.act)
     return Likeness(
         accuracy(act, oA, positions),
         tuple(_count(each, act, positions) for each in Act),
-        mean(_array(act_nats), positions),
-        mean(_array(oA_nats), positions, positions.act <= Act.INSIST),
+        mean(_array(-act_log), positions),
+        mean(_array(-oA_log), positions, positions.act <= Act.INSIST),
         calibration_error(bins),
         bins,
     )
@@ -110,18 +109,21 @@ def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
 def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8s, Doubles]:
     """The likeliest act ``[N]``, the likeliest ``oA`` of an offer ``[N, 3]``, and the act's probability ``[N]``."""
     seen = examples(positions, network)
-    probs = torch.softmax(masked(network(seen.features)[0], seen.mask), dim=2).cpu()
-    confidence, act = probs[:, 0].max(dim=1)
-    oA = probs[:, 1:].argmax(dim=2)
-    return act.numpy().astype(np.int8), oA.numpy().astype(np.int8), _array(confidence)
+    said = _said(network, seen)
+    act, oA, _ = said.choose(None)
+    confidence = said.log_probs_of(act, oA)[0].exp()
+    return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8), _array(confidence)
 
 
 @torch.no_grad()
 def distance(network: PolicyNetwork, reference: PolicyNetwork, positions: Positions) -> Estimate:
     """KL(network || reference) in nats, exact at each position, and its mean over them."""
     seen, other = examples(positions, network), examples(positions, reference)
-    nats = divergence(network(seen.features)[0], reference(other.features)[0], seen.mask)
-    return mean(_array(nats), positions)
+    return mean(_array(_said(network, seen).divergence(_said(reference, other))), positions)
+
+
+def _said(network: PolicyNetwork, seen: Examples) -> Said:
+    return network.said(network.answer(seen.read)[0], seen.mask, seen.read)
 
 
 def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:

@@ -59,7 +59,7 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 class Hyperparameters(Section):
     """How a network learns."""
 
-    LATER = ("history",)
+    LATER = ("history", "head", "device", "rollouts")
     algo: Literal["ppo", "reinforce"] = _LEARNER.algo
     lr: float = Field(default=_LEARNER.lr, gt=0, le=1)
     gamma: float = Field(default=_LEARNER.gamma, ge=0, le=1, description="per own decision")
@@ -76,9 +76,18 @@ class Hyperparameters(Section):
     hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
     sorted_items: bool = Field(default=False, description="items are read least valued first")
     history: Literal["none", "flat"] = Field(default="none", description="what was said before is read too")
+    head: Literal["factored", "joint"] = Field(default="factored", description="joint: all splits of a pool together")
     reward: RewardName = Field(default=OWN, description="a reward, such as own or svo(angle=45)")
     init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
     kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="the pull toward init_from")
+
+    device: Literal["cpu", "cuda"] = Field(default="cpu", description="where the weights lie and improve")
+    rollouts: Literal["auto", "host", "device"] = Field(default="auto", description="auto: device with cuda, else host")
+
+    @property
+    def plays_on_device(self) -> bool:
+        """Whether games of practice are played on the device, by :mod:`partners.device`."""
+        return self.rollouts == "device" or (self.rollouts == "auto" and self.device != "cpu")
 
     @model_validator(mode="after")
     def _pulled_somewhere(self) -> Hyperparameters:
@@ -96,7 +105,9 @@ class Hyperparameters(Section):
         from partners.network.network import NetworkShape
 
         revealed = env.reveal_partner_utilities
-        return NetworkShape(env.max_count, env.max_turns, revealed, hints, self.hidden, self.sorted_items, self.history)
+        return NetworkShape(
+            env.max_count, env.max_turns, revealed, hints, self.hidden, self.sorted_items, self.history, self.head
+        )
 
     def first_network(self, env: EnvConfig, *, hints: bool, seed: int) -> PolicyNetwork:
         """The network that a learner of this game starts with, its weights drawn from ``seed`` or from ``init_from``.

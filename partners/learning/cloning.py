@@ -20,7 +20,6 @@ from torch import Tensor
 from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act
 from partners.learning.adam import Adam
-from partners.learning.losses import imitation
 from partners.network.network import PolicyNetwork
 
 Order = Callable[[int, int], NDArray[np.int64]]  # (epoch, N) to the order of N rows in it
@@ -121,9 +120,8 @@ def act_weights(act: Tensor, balance: float) -> Tensor:
 @torch.no_grad()
 def cross_entropies(network: PolicyNetwork, unseen: Examples) -> tuple[float, float]:
     """Nats per position that ``network`` is surprised by what was said: by the act, and by ``oA``."""
-    logits, _ = network.answer(unseen.read)
-    act, oA = imitation(logits, unseen.mask, unseen.act, unseen.oA)
-    return float(act.mean()), float(oA.mean())
+    act, oA = network.said(network.answer(unseen.read)[0], unseen.mask, unseen.read).log_probs_of(unseen.act, unseen.oA)
+    return float(-act.mean()), float(-oA.mean())
 
 
 def _teach(
@@ -131,12 +129,12 @@ def _teach(
 ) -> Tensor:
     """One step; the sums of both cross-entropies over ``part``, ``[2]``."""
     logits, value = network.answer(part.read)
-    act, oA = imitation(logits, part.mask, part.act, part.oA)
+    act, oA = network.said(logits, part.mask, part.read).log_probs_of(part.act, part.oA)
     known = ~part.share.isnan()
     error = 0.5 * torch.where(known, value - part.share.nan_to_num(), 0.0).square().mean()
-    loss = (weights[part.act] * act + oA).mean() + settings.vf * error
+    loss = settings.vf * error - (weights[part.act] * act + oA).mean()
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]  # PyTorch's own
     torch.nn.utils.clip_grad_norm_(network.parameters(), settings.grad_norm)
     optimizer.step()
-    return torch.stack([act.detach().sum(), oA.detach().sum()])
+    return -torch.stack([act.detach().sum(), oA.detach().sum()])

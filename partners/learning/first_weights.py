@@ -139,6 +139,7 @@ def _check(shape: NetworkShape, needed: NetworkShape, init_from: str) -> None:
         "partner_utilities": "env.reveal_partner_utilities",
         "hints": "hints.mode",
         "history": "training.history",
+        "head": "training.head",
     }
     differing = [
         f"{keys.get(name, name)} makes it {json.dumps(value)}, and the weights are for "

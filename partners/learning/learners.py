@@ -17,9 +17,7 @@ from partners.learning.experience import Experience
 from partners.learning.losses import (
     clipped_surrogate,
     discounted_returns,
-    divergence,
     generalized_advantages,
-    log_prob_and_entropy,
     policy_gradient,
     value_loss,
 )
@@ -97,20 +95,23 @@ class Learner:
         seen = experience
         read = network.read(seen.features)
         columns = (read, seen.mask, seen.act, seen.oA, seen.log_prob, advantages, targets)
-        pull = self._reference_logits(experience)
+        pull = self._reference_logits(read)
         totals = torch.zeros(5, device=self.network.device)
         for read, mask, act, oA, old_log_prob, weight, target, *toward in self._minibatches((*columns, *pull)):
             logits, value = network.answer(read)
-            policy = log_prob_and_entropy(logits, mask, act, oA)
-            surrogate = clipped_surrogate(policy.log_prob, old_log_prob, weight, settings.clip)
-            error, entropy = value_loss(value, target), policy.entropy.mean()
+            said = network.said(logits, mask, read)
+            of_act, of_offer = said.log_probs_of(act, oA)
+            log_prob = of_act + of_offer
+            surrogate = clipped_surrogate(log_prob, old_log_prob, weight, settings.clip)
+            error, entropy = value_loss(value, target), said.entropy().mean()
             loss = surrogate + settings.vf * error
-            away = divergence(logits, toward[0], mask).mean() if toward else error.new_zeros(())
+            away = error.new_zeros(())
             if toward:
+                away = said.divergence(network.said(toward[0], mask, read)).mean()
                 loss = loss + settings.kl * away
             self._descend(loss - entropy_weight * entropy if entropy_weight else loss, settings.grad_norm)
             with torch.no_grad():
-                drift = (old_log_prob - policy.log_prob).mean()
+                drift = (old_log_prob - log_prob).mean()
                 totals += len(act) * torch.stack([surrogate, error, entropy, drift, away])
         means = (totals / (experience.size * settings.epochs)).tolist()
         names = ("policy_loss", "value_loss", "entropy", "kl", *(["reference_kl"] if pull else []))
@@ -124,26 +125,27 @@ class Learner:
         for number in (0, 1):
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
-        logits, _ = self.network(experience.features)
-        policy = log_prob_and_entropy(logits, experience.mask, experience.act, experience.oA)
-        loss, entropy = policy_gradient(policy.log_prob, weight), policy.entropy.mean()
+        network, mask, read = self.network, experience.mask, self.network.read(experience.features)
+        said = network.said(network.answer(read)[0], mask, read)
+        of_act, of_offer = said.log_probs_of(experience.act, experience.oA)
+        loss, entropy = policy_gradient(of_act + of_offer, weight), said.entropy().mean()
         metrics = {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
         loss = loss - entropy_weight * entropy
-        for toward in self._reference_logits(experience):
-            away = divergence(logits, toward, experience.mask).mean()
+        for toward in self._reference_logits(read):
+            away = said.divergence(network.said(toward, mask, read)).mean()
             metrics["reference_kl"] = float(away.detach())
             loss = loss + self.settings.kl * away
         self._descend(loss, None)
         return metrics
 
     @torch.no_grad()
-    def _reference_logits(self, experience: Experience) -> tuple[Tensor, ...]:
-        """What the reference would have said, one ``[M, 4, W]``: asked once an update; none without a pull."""
+    def _reference_logits(self, read: Tensor) -> tuple[Tensor, ...]:
+        """What the reference would have said, one tensor of M rows: asked once an update; none without a pull."""
         if not self.settings.kl:
             return ()
         if self.reference is None:
             raise ValueError("a pull (kl) goes toward a reference policy; this learner was given none")
-        return (self.reference(experience.features)[0],)
+        return (self.reference.answer(read)[0],)
 
     def _minibatches(self, columns: Sequence[Tensor]) -> Iterator[tuple[Tensor, ...]]:
         """Every row once per epoch, in an order of the epoch's own."""

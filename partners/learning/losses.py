@@ -1,72 +1,13 @@
 """The losses of the learners: pure functions of tensors, each with its paper.
 
-B decisions; T own decisions of N games. Actions have four parts, the act and the three entries of ``oA``, side by side:
-``[B, 4, W]``, W the widest part, what is not allowed masked.
+B decisions; T own decisions of N games. What is asked of a distribution itself, its log-probabilities, entropy and
+divergence, is in :mod:`partners.network.heads`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
-
-from dond_marl.game import Act
-from partners.network.network import masked
-
-
-class Policy(NamedTuple):
-    """The distribution of B actions and what it says of those taken."""
-
-    log_prob: Tensor  # [B] of the actions taken; oA counts for offers alone
-    entropy: Tensor  # [B] of the whole action, in nats
-
-
-def log_prob_and_entropy(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> Policy:
-    """Log-probability of the actions taken and entropy of the distribution.
-
-    ``logits[B, 4, W]``, ``mask[B, 4, W]`` bool, ``act[B]``, ``oA[B, 3]`` int64. An action's probability is that of its
-    act and, for PROPOSE and INSIST, of each entry of ``oA``; the entropy weighs that of ``oA`` by the probability of an
-    offer.
-    """
-    assert logits.ndim == 3 and logits.shape == mask.shape and logits.shape[1] == 4, (logits.shape, mask.shape)
-    assert act.shape == oA.shape[:1] and oA.shape[1] == 3, (act.shape, oA.shape)
-    # With the B side by side every step below runs over whole rows of them, ten times as fast as over rows of W.
-    log_probs = torch.log_softmax(masked(logits.permute(1, 2, 0), mask.permute(1, 2, 0)), dim=1)  # [4, W, B]
-    taken = torch.cat([act[None], oA.t()])[:, None]  # [4, 1, B]
-    parts = log_probs.gather(1, taken).squeeze(1)  # [4, B]
-    log_prob = parts[0] + (act <= Act.INSIST) * parts[1:].sum(dim=0)
-    probs = log_probs.exp()
-    entropies = -(probs * log_probs).sum(dim=1)  # [4, B]; zero times MASKED is zero
-    offering = probs[0, : Act.INSIST + 1].sum(dim=0)
-    return Policy(log_prob, entropies[0] + offering * entropies[1:].sum(dim=0))
-
-
-def imitation(logits: Tensor, mask: Tensor, act: Tensor, oA: Tensor) -> tuple[Tensor, Tensor]:
-    """Cross-entropies in nats of the actions taken: of the act ``[B]``, and of ``oA`` ``[B]``, 0 without an offer.
-
-    Arguments as of :func:`log_prob_and_entropy`; the two add up to the negative of its log-probability.
-    """
-    log_probs = torch.log_softmax(masked(logits.permute(1, 2, 0), mask.permute(1, 2, 0)), dim=1)  # [4, W, B]
-    taken = torch.cat([act[None], oA.t()])[:, None]  # [4, 1, B]
-    parts = log_probs.gather(1, taken).squeeze(1)  # [4, B]
-    return -parts[0], (act <= Act.INSIST) * -parts[1:].sum(dim=0)
-
-
-def divergence(logits: Tensor, reference: Tensor, mask: Tensor) -> Tensor:
-    """The exact Kullback-Leibler divergence of the whole action from another policy's, in nats, ``[B]``.
-
-    KL(``logits`` || ``reference``), both ``[B, 4, W]`` under the same ``mask[B, 4, W]``. Given the act, the entries of
-    ``oA`` are independent and the same for PROPOSE and INSIST, so the sum over all actions is that of the act and, by
-    the probability of an offer, of each entry (Cover and Thomas 2006, section 2.5: the chain rule).
-    """
-    assert logits.shape == reference.shape == mask.shape and logits.shape[1] == 4, (logits.shape, reference.shape)
-    allowed = mask.permute(1, 2, 0)
-    own = torch.log_softmax(masked(logits.permute(1, 2, 0), allowed), dim=1)  # [4, W, B]
-    other = torch.log_softmax(masked(reference.permute(1, 2, 0), allowed), dim=1)
-    probs = own.exp()
-    parts = (probs * (own - other)).sum(dim=1)  # [4, B]; what is masked has probability zero in both
-    return parts[0] + probs[0, : Act.INSIST + 1].sum(dim=0) * parts[1:].sum(dim=0)
 
 
 def generalized_advantages(

@@ -1,4 +1,4 @@
-"""The policy network: one trunk, heads for the act, the three entries of ``oA`` and the value.
+"""The policy network: one trunk, a head for the action (:mod:`partners.network.heads`) and one for the value.
 
 It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, spelled out
 as one-hot vectors before the first layer: that learns several times faster than from normalized numbers. Items are read
@@ -21,15 +21,16 @@ from torch.nn.functional import embedding_bag, pad
 from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
+from partners.network.heads import Factored, Joint, Said
+from partners.network.heads import masked as masked
 from partners.network.item_order import ItemOrder, given_back
 from partners.network.layers import Linear, Tanh, product
-from partners.network.shape import MASKED as MASKED
 from partners.network.shape import PARTS as PARTS
 from partners.network.shape import NetworkShape as NetworkShape
 
 
 class PolicyNetwork(nn.Module):
-    """Features ``[B, F]`` to logits ``[B, 4, W]`` and values ``[B]`` (expected points, as a share of the whole)."""
+    """Features ``[B, F]`` to the logits of a head and values ``[B]`` (expected points, as a share of the whole)."""
 
     _spelled: Tensor
     _tops: Tensor
@@ -58,7 +59,7 @@ class PolicyNetwork(nn.Module):
         self.register_buffer("_plain", torch.tensor(plain, dtype=torch.int64), persistent=False)
         widths = [int(levels) + len(plain), *shape.hidden]
         self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (Linear(*sizes), Tanh())))
-        self.head = nn.Linear(widths[-1], PARTS * shape.width + 1)
+        self.head = nn.Linear(widths[-1], shape.outputs + 1)
         if seed is not None:  # None where weights are loaded next: making them takes long on a busy machine
             self._initialize(seed)
 
@@ -84,19 +85,29 @@ class PolicyNetwork(nn.Module):
         return torch.cat([levels, columns.index_select(0, self._plain), *(place.float() for place in places)]).t()
 
     def answer(self, read: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits ``[B, 4, W]`` and values ``[B]`` of what :meth:`read` made; in memory the B lie side by side."""
+        """The head's logits and values ``[B]`` of what :meth:`read` made; in memory the B lie side by side.
+
+        Logits are ``[B, 4, W]`` of a factored head, ``[B, 5 + 2K]`` of a joint one, its splits in the network's own
+        order of items: :meth:`said` knows what they mean.
+        """
         first = self._first_layer
         hidden: Tensor = _FirstLayer.apply(self, read, first.weight, first.bias)  # type: ignore[no-untyped-call]
         for layer in islice(self.trunk, 1, None):
             hidden = layer(hidden)
         out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
+        if self.shape.head == "joint":
+            return out[:-1].t(), out[-1]
         parts = out[:-1].view(PARTS, self.shape.width, -1)
-        if self._order is not None:
-            parts = given_back(parts, read[:, -len(ITEMS) :].t().long())
-        return parts.permute(2, 0, 1), out[-1]
+        return (parts if self._order is None else given_back(parts, _places(read))).permute(2, 0, 1), out[-1]
+
+    def said(self, logits: Tensor, mask: Tensor, read: Tensor) -> Said:
+        """What :meth:`answer` said of ``read``, under ``mask[B, 4, W]``: the distribution of the actions."""
+        if self.shape.head == "factored":
+            return Factored(logits, mask)
+        return Joint(logits, mask, None if self._order is None else _places(read))
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits ``[B, 4, W]`` and values ``[B]`` of features ``[B, F]``."""
+        """:meth:`answer` for features ``[B, F]``."""
         return self.answer(self.read(features))
 
     def first(self, read: Tensor) -> Tensor:
@@ -141,9 +152,9 @@ class PolicyNetwork(nn.Module):
             layer.bias.zero_()
 
 
-def masked(logits: Tensor, mask: Tensor) -> Tensor:
-    """``logits`` where ``mask`` (bool, the same shape), else ``MASKED`` or so; a sum is faster than a choice."""
-    return logits + (mask.to(logits.dtype) - 1).mul_(-MASKED)
+def _places(read: Tensor) -> Tensor:
+    """Where each item stands in the network's own order, ``[3, B]``, as :meth:`PolicyNetwork.read` noted it last."""
+    return read[:, -len(ITEMS) :].t().long()
 
 
 def copy_of(network: PolicyNetwork) -> PolicyNetwork:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dond_marl.errors import InputError, shown
-from partners.network.shape import History, NetworkShape
+from partners.network.shape import Head, History, NetworkShape
 
 LARGEST_NOTE, LARGEST_TENSORS = 2**20, 2**30  # bytes: networks of this project have at most some MiB
 FORMAT = 1  # raised whenever an older reader would misread a checkpoint
@@ -57,8 +57,8 @@ def shape_of(about: Mapping[str, Any], where: str) -> NetworkShape:
         shape = NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])})
         if not isinstance(shape.sorted_items, bool):
             raise TypeError(f"sorted_items={shape.sorted_items!r}")
-        if shape.history not in get_args(History):
-            raise TypeError(f"history={shape.history!r}")
+        if shape.history not in get_args(History) or shape.head not in get_args(Head):
+            raise TypeError(f"history={shape.history!r}, head={shape.head!r}")
         made = shape.adapter.name
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{where}: describes no network of this build ({shown(error)}); train it anew") from None

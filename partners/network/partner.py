@@ -13,8 +13,8 @@ from torch import Tensor
 from dond_marl.game import Act, Disagree
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
 from dond_marl.splits import certain
-from partners.network.network import PolicyNetwork, copy_of, masked
-from partners.network.plain import numbered
+from partners.network.heads import Said
+from partners.network.network import PolicyNetwork, copy_of
 from partners.network.shape import PARTS
 from partners.network.shape import RELUCTANCE as RELUCTANCE
 
@@ -63,10 +63,8 @@ class NetworkPartner:
             decisions = self.act(turns)
             return certain(decisions.act_type, decisions.oA, max_count)
         with torch.no_grad(), _threads_for(turns.size):
-            logits = _logits(self.network, *self._read(turns))[0]
-        parts = torch.softmax(logits, dim=1).permute(2, 0, 1)[: turns.size].double().numpy()  # [B, 4, W]
-        parts /= parts.sum(axis=2, keepdims=True)
-        return numbered(parts, max_count)
+            said, _ = _said(self.network, *self._read(turns))
+            return said.chances(turns.size).numbered(max_count)
 
     @torch.no_grad()
     def choose(self, turns: Turns) -> Choices:
@@ -91,22 +89,18 @@ def chosen_from(network: PolicyNetwork, features: Tensor, mask: Tensor, uniforms
     ``uniforms[4 or more, B]``: what it draws by, the act by the first; None: it takes the likeliest.
     """
     size = len(features)
-    logits, value = _logits(network, features, mask)
-    probs = torch.softmax(logits, dim=1)
-    if uniforms is None:
-        chosen = _likeliest(probs)  # [4, P]
-    else:
-        chosen = _drawn(probs, _padded(uniforms[: len(probs)].float()))
-    parts = probs.gather(1, chosen[:, None]).squeeze(1).log()
-    log_prob = parts[0] + (chosen[0] <= Act.INSIST) * parts[1:].sum(dim=0)
-    return Choices(chosen[0, :size], chosen[1:, :size].t(), log_prob[:size], value[:size], features, mask)
+    said, value = _said(network, features, mask)
+    act, oA, log_prob = said.choose(None if uniforms is None else _padded(uniforms[:PARTS].float()))
+    return Choices(act[:size], oA[:size], log_prob[:size], value[:size], features, mask)
 
 
-def _logits(network: PolicyNetwork, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Masked logits ``[4, W, P]`` and values ``[P]``, the B rows padded to P, where the features are."""
-    logits, value = network(_padded(features.t()).t().to(network.device))
-    device, allowed = features.device, _padded(mask.permute(1, 2, 0))
-    return masked(logits.permute(1, 2, 0).to(device), allowed), value.to(device)
+def _said(network: PolicyNetwork, features: Tensor, mask: Tensor) -> tuple[Said, Tensor]:
+    """What it says and values ``[P]``, the B rows padded to P, where the features are."""
+    device = features.device
+    read = network.read(_padded(features.t()).t().to(network.device))
+    logits, value = network.answer(read)
+    allowed = _padded(mask.permute(1, 2, 0)).permute(2, 0, 1)
+    return network.said(logits.to(device), allowed, read.to(device)), value.to(device)
 
 
 class Clone:
@@ -164,16 +158,3 @@ def _padded(rows: Tensor) -> Tensor:
     """``[..., B]`` to ``[..., P]``, zeros up to the next multiple of ``ROWS``."""
     missing = -rows.shape[-1] % ROWS
     return torch.nn.functional.pad(rows, (0, missing)) if missing else rows
-
-
-def _drawn(probs: Tensor, uniforms: Tensor) -> Tensor:
-    """The first choice whose end of the line lies beyond the uniform, ``[4, P]``: never one of probability zero."""
-    ends = probs.cumsum(dim=1)
-    # In float32 a uniform can round up to 1 and the ends need not sum to it: the last possible choice has no end.
-    ends = ends.masked_fill(ends >= ends[:, -1:], torch.inf)
-    return (ends <= uniforms[:, None]).sum(dim=1)
-
-
-def _likeliest(probs: Tensor) -> Tensor:
-    """The first of the largest, ``[4, P]``; ``argmax`` across rows takes ten times as long."""
-    return ((probs == probs.amax(dim=1, keepdim=True)).cumsum(dim=1) == 0).sum(dim=1)

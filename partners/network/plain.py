@@ -16,9 +16,10 @@ import safetensors.numpy
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from dond_marl.game import Act
+from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Cause, Decisions, Doubles, Floats, Traits, Turns, constant
 from dond_marl.splits import certain, grid
+from partners.network.chances import Chances, FactoredChances, JointChances
 from partners.network.pair import NETWORK, CheckpointError, read_pair, shape_of, tensors_of
 from partners.network.shape import (
     AT_ONCE,
@@ -30,6 +31,8 @@ from partners.network.shape import (
     NetworkShape,
     item_columns,
 )
+
+NOTHING: Mapping[Act, float] = {}
 
 
 class PlainNetwork:
@@ -46,7 +49,7 @@ class PlainNetwork:
         self._starts, levels = ends - tops - 1, int(ends[-1])
         self._items = item_columns(self.adapter.pieces) if shape.sorted_items else None
         names = [*(f"trunk.{2 * number}" for number in range(len(shape.hidden))), "head"]
-        widths = [levels + len(plain), *shape.hidden, PARTS * shape.width + 1]
+        widths = [levels + len(plain), *shape.hidden, shape.outputs + 1]
         expected: dict[str, tuple[int, ...]]
         expected = {f"{name}.weight": sizes[::-1] for name, sizes in zip(names, pairwise(widths), strict=True)}
         expected |= {f"{name}.bias": (width,) for name, width in zip(names, widths[1:], strict=True)}
@@ -59,8 +62,29 @@ class PlainNetwork:
         self._rest, self._bias = matrix[levels:], weights[f"{first}.bias"]
         self._layers = [(np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]) for name in others]
 
-    def logits(self, turns: Turns) -> Floats:
-        """Of every choice of each part of an action, ``[B, 4, W]``; what may not be said has ``MASKED`` or so."""
+    def chances(self, turns: Turns, less: Mapping[Act, float] = NOTHING) -> Chances:
+        """The probabilities of all that may be said; ``less``: nats to be taken from the logit of an act."""
+        logits, places = self.logits(turns)
+        mask = self.shape.mask(turns)
+        for said, nats in less.items():
+            logits[:, said] -= nats  # the act's come first
+        if self.shape.head == "factored":
+            parts = logits.reshape(mask.shape)
+            if places is not None:
+                items = np.take_along_axis(parts[:, 1:], places[:, :, None], axis=1)
+                parts = np.concatenate([parts[:, :1], items], axis=1)
+            return FactoredChances(_softmax(parts, mask))
+        if places is None:
+            places = np.broadcast_to(np.arange(len(ITEMS)), (turns.size, len(ITEMS)))
+        own = np.empty_like(turns.counts)
+        np.put_along_axis(own, places, turns.counts, axis=1)  # the pool in the network's own order
+        within: NDArray[np.bool_] = np.all(grid(self.shape.max_count) <= own[:, None], axis=2)
+        act = _softmax(logits[:, : len(Act)], mask[:, 0, : len(Act)])
+        offers = logits[:, len(Act) :].reshape(turns.size, 2, -1)
+        return JointChances(act, _softmax(offers, within[:, None]), places, self.shape.max_count)
+
+    def logits(self, turns: Turns) -> tuple[Floats, NDArray[np.int64] | None]:
+        """The head's logits ``[B, L]``, nothing masked, and where each item stands for it, ``[B, 3]``."""
         features = self.adapter.encode(turns)
         places = None
         if self._items is not None:
@@ -75,11 +99,7 @@ class PlainNetwork:
         hidden = self._table[levels].sum(axis=1) + features[:, self._plain] @ self._rest + self._bias
         for weight, bias in self._layers:
             hidden = np.tanh(hidden) @ weight + bias
-        parts = hidden[:, :-1].reshape(len(features), PARTS, self.shape.width)
-        if places is not None:
-            parts = np.concatenate([parts[:, :1], np.take_along_axis(parts[:, 1:], places[:, :, None], axis=1)], axis=1)
-        logits: Floats = np.where(self.shape.mask(turns), parts, parts + np.float32(MASKED))
-        return logits
+        return hidden[:, :-1], places
 
 
 class PlainPartner:
@@ -101,30 +121,21 @@ class PlainPartner:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the confidence is its probability."""
-        probs = self._parts(turns)
-        chosen = probs.argmax(axis=2) if self.greedy else _drawn(probs, turns.noise[:, :PARTS].astype(np.float32))
-        said = np.take_along_axis(probs, chosen[:, :, None], axis=2)[:, :, 0]
-        offers = chosen[:, 0] <= Act.INSIST
-        confidence = np.minimum(said[:, 0] * np.where(offers, said[:, 1:].prod(axis=1), 1), 1).astype(np.float32)
-        act, oA = chosen[:, 0].astype(np.int8), (chosen[:, 1:] * offers[:, None]).astype(np.int8)
-        return Decisions(act, oA, confidence, constant(Cause.FREE, np.int8, turns.size))
+        uniforms = None if self.greedy else turns.noise[:, :PARTS].astype(np.float32)
+        act, oA, odds = self._chances(turns).choose(uniforms)
+        said = (oA * (act <= Act.INSIST)[:, None]).astype(np.int8)
+        return Decisions(act.astype(np.int8), said, np.minimum(odds, 1), constant(Cause.FREE, np.int8, turns.size))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         if self.greedy:
             decisions = self.act(turns)
             return certain(decisions.act_type, decisions.oA, max_count)
-        parts = self._parts(turns).astype(np.float64)
-        return numbered(parts / parts.sum(axis=2, keepdims=True), max_count)
+        return self._chances(turns).numbered(max_count)
 
-    def _parts(self, turns: Turns) -> Floats:
-        """The probability of every choice of each part of an action, ``[B, 4, W]``."""
-        logits = self.network.logits(turns)
-        if self.reluctant and turns.rules.disagree == "ends":
-            logits[:, 0, Act.DISAGREE] -= RELUCTANCE
-        odds = np.exp(logits - logits.max(axis=2, keepdims=True))
-        probs: Floats = odds / odds.sum(axis=2, keepdims=True)
-        return probs
+    def _chances(self, turns: Turns) -> Chances:
+        reluctant = self.reluctant and turns.rules.disagree == "ends"
+        return self.network.chances(turns, {Act.DISAGREE: RELUCTANCE} if reluctant else NOTHING)
 
 
 def read_plain(path: Path) -> tuple[PlainNetwork, dict[str, object]]:
@@ -145,17 +156,6 @@ def read_plain(path: Path) -> tuple[PlainNetwork, dict[str, object]]:
     return network, about
 
 
-def numbered(parts: Doubles, max_count: int) -> Doubles:
-    """The probability of every numbered act, ``[B, 2K + 3]``, from those of the parts of an action, ``[B, 4, W]``."""
-    offers = grid(max_count)
-    padded = np.pad(parts[:, 1:], ((0, 0), (0, 0), (0, max(max_count + 1 - parts.shape[2], 0))))
-    shares = padded[:, 0, offers[:, 0]] * padded[:, 1, offers[:, 1]] * padded[:, 2, offers[:, 2]]  # [B, K]
-    act = parts[:, 0, :, None]
-    return np.concatenate(
-        [shares * act[:, Act.PROPOSE], shares * act[:, Act.INSIST], parts[:, 0, Act.AGREE : len(Act)]], axis=1
-    )
-
-
 def _places(features: Floats, items: list[slice], said: list[slice], code: int) -> NDArray[np.int64]:
     """Where each item comes to stand, ``[B, 3]``, as in :class:`partners.network.item_order.ItemOrder`."""
     first, *rest = items
@@ -171,9 +171,9 @@ def _places(features: Floats, items: list[slice], said: list[slice], code: int) 
     return np.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball], axis=1)
 
 
-def _drawn(probs: Floats, uniforms: Floats) -> NDArray[np.int64]:
-    """The first choice whose end of the line lies beyond the uniform, ``[B, 4]``: never one of probability zero."""
-    ends = probs.cumsum(axis=2)
-    ends[ends >= ends[:, :, -1:]] = np.inf  # a uniform can round up to 1: the last possible choice has no end
-    chosen: NDArray[np.int64] = (ends <= uniforms[:, :, None]).sum(axis=2)
-    return chosen
+def _softmax(logits: Floats, mask: NDArray[np.bool_]) -> Floats:
+    """Probabilities ``[..., W]`` of logits, those that are masked zero."""
+    told = np.where(mask, logits, logits + np.float32(MASKED))
+    odds = np.exp(told - told.max(axis=-1, keepdims=True))
+    probs: Floats = odds / odds.sum(axis=-1, keepdims=True)
+    return probs

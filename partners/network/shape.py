@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dond_marl.envs.features import BaseLayout
 from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Turns
+from dond_marl.splits import grid_size
 from hints import HintAdapter
 
 PARTS = 1 + len(ITEMS)  # of an action: the act, then each entry of oA
@@ -27,7 +28,11 @@ HISTORY_PIECES = ("own_claim", "theirs_offer", "mine_offer")
 CODES, AT_ONCE = 16, 12  # the codes of a piece are fewer than CODES: so many pieces are one whole number below 2**53
 
 History = Literal["none", "flat"]
-LATER: dict[str, Any] = {"history": "none"}  # keys of a shape that the first checkpoints do not have
+Head = Literal["factored", "joint"]
+LATER: dict[str, Any] = {
+    "history": "none",
+    "head": "factored",
+}  # keys of a shape that the first checkpoints do not have
 
 
 class Spelled(NamedTuple):
@@ -49,6 +54,7 @@ class NetworkShape:
     hidden: tuple[int, ...] = (128, 128)
     sorted_items: bool = False  # whether items are read in an order of their own: see partners.network.item_order
     history: History = "none"  # flat: whether what was said before is read, every act of it spelled out
+    head: Head = "factored"  # joint: all splits of the pool as one distribution; see partners.network.heads
 
     def noted(self) -> dict[str, Any]:
         """What a checkpoint notes of it; whoever was made without what came later notes the same as before."""
@@ -70,6 +76,11 @@ class NetworkShape:
     def width(self) -> int:
         """Choices of the widest part of an action."""
         return max(len(Act), self.max_count + 1)
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers the head makes of an action; the value is one more."""
+        return PARTS * self.width if self.head == "factored" else len(Act) + 2 * grid_size(self.max_count)
 
     def mask(self, turns: Turns) -> NDArray[np.bool_]:
         """What may be said, ``[B, 4, W]``: the act mask, and each entry of ``oA`` within its cap."""

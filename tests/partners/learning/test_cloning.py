@@ -27,7 +27,7 @@ from partners.learning.cloning import (
     cross_entropies,
     examples,
 )
-from partners.learning.losses import divergence, imitation, log_prob_and_entropy
+from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import RELUCTANCE, Clone, NetworkPartner, reluctant
 
@@ -49,11 +49,16 @@ def logits_of(parts) -> tuple[torch.Tensor, torch.Tensor]:
     return logits, mask
 
 
-def test_imitation_is_the_surprise_at_the_act_and_at_the_split_of_an_offer():
-    offer = imitation(*logits_of(PARTS), torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))
-    assert [part.item() for part in offer] == pytest.approx([math.log(4), math.log(4 / 3) + math.log(4)], abs=1e-6)
-    end = imitation(*logits_of(PARTS), torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))
-    assert [part.item() for part in end] == pytest.approx([math.log(8), 0], abs=1e-6)
+def divergence(logits: torch.Tensor, reference: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return Factored(logits, mask).divergence(Factored(reference, mask))
+
+
+def test_what_is_said_is_the_surprise_at_the_act_and_at_the_split_of_an_offer():
+    policy = Factored(*logits_of(PARTS))
+    offer = policy.log_probs_of(torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))
+    assert [-part.item() for part in offer] == pytest.approx([math.log(4), math.log(4 / 3) + math.log(4)], abs=1e-6)
+    end = policy.log_probs_of(torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))
+    assert [-part.item() for part in end] == pytest.approx([math.log(8), 0], abs=1e-6)
 
 
 def test_the_divergence_is_the_sum_worked_by_hand_and_the_sum_over_every_action():
@@ -68,7 +73,7 @@ def test_the_divergence_is_the_sum_worked_by_hand_and_the_sum_over_every_action(
         if act > Act.INSIST and any(oA):
             continue  # one action, whatever oA says
         ours, theirs = (
-            log_prob_and_entropy(x, mask, torch.tensor([act]), torch.tensor([oA])).log_prob
+            sum(Factored(x, mask).log_probs_of(torch.tensor([act]), torch.tensor([oA])))
             for x in (logits, logits_of(OTHER)[0])
         )
         total += float(ours.exp() * (ours - theirs))

@@ -26,10 +26,10 @@ from partners.learning.first_weights import (
     with_room_for_hints,
 )
 from partners.learning.learners import Learner
-from partners.learning.losses import divergence
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import RELUCTANCE, NetworkPartner
 from partners.network.saved import EXPERT, PEOPLE
@@ -165,7 +165,8 @@ def test_the_pull_is_the_exact_divergence_and_without_any_nothing_changes(tmp_pa
     experience = practiced(network)
     with torch.no_grad():
         logits = network(experience.features)[0], reference(experience.features)[0]
-        expected = divergence(*logits, experience.mask).mean().item()
+        ours, theirs = (Factored(told, experience.mask) for told in logits)
+        expected = ours.divergence(theirs).mean().item()
     made = {}
     for name, settings, toward in (
         ("plain", LearnerSettings(algo, epochs=1, minibatch=10_000), None),

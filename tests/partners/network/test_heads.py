@@ -1,0 +1,160 @@
+"""The joint head against sums over every action, and its order of items against every permutation of a deal."""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.batch import Table
+from dond_marl.conformance import check_partner
+from dond_marl.game import Act, Rules
+from dond_marl.rollout import Noise, rollout, see
+from dond_marl.scenarios.sources import Scenarios, open_source
+from dond_marl.seats import Turns
+from dond_marl.splits import action_index, grid, legal_action_mask
+from partners.network.heads import Joint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner, reluctant
+
+torch.set_num_threads(1)
+PERMUTATIONS = [list(order) for order in itertools.permutations(range(3))]
+SIZE, SPLITS = 6, 27
+
+
+@lru_cache
+def network(sorted_items: bool = True, history: str = "flat") -> PolicyNetwork:
+    """With opinions, and mostly offering, so that games last."""
+    made = PolicyNetwork(NetworkShape(hidden=(32,), sorted_items=sorted_items, history=history, head="joint"), seed=3)
+    with torch.no_grad():
+        made.head.weight.mul_(100)
+        made.head.bias[: len(Act)] = torch.tensor([2.0, 2.0, 0.0, 0.0, -2.0])
+    return made
+
+
+def drawn(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, np.ndarray]:
+    """Logits ``[6, 5 + 2 * 27]``, the mask, the places of items, and the pools of six positions."""
+    rng = np.random.default_rng(seed)
+    logits = torch.from_numpy(rng.normal(0, 2, (SIZE, len(Act) + 2 * SPLITS)))
+    counts = rng.integers(0, 3, (SIZE, 3))
+    mask = torch.zeros((SIZE, 4, 5), dtype=torch.bool)
+    mask[:, 0] = True
+    mask[:, 0, Act.AGREE] = torch.from_numpy(rng.random(SIZE) < 0.5)
+    mask[:, 1:] = torch.from_numpy(np.arange(5) <= counts[:, :, None])
+    return logits, mask, torch.from_numpy(np.array(PERMUTATIONS)[rng.permutation(6)].T), counts
+
+
+def by_hand(logits: torch.Tensor, mask: torch.Tensor, places: torch.Tensor, counts: np.ndarray) -> list[dict]:
+    """The probability of every legal action of each position, action by action."""
+    every = []
+    for row in range(SIZE):
+        told, probs = logits[row].tolist(), {}
+        acts = [act for act in Act if mask[row, 0, act]]
+        splits = list(itertools.product(*(range(count + 1) for count in counts[row])))
+        share = {act: np.exp(told[act]) for act in acts}
+        for act in acts:
+            probability = share[act] / sum(share.values())
+            if act > Act.INSIST:
+                probs[act, (0, 0, 0)] = probability
+                continue
+            odds = []
+            for oA in splits:
+                own = [0, 0, 0]
+                for item in range(3):
+                    own[places[item, row]] = oA[item]
+                odds.append(np.exp(told[len(Act) + act * SPLITS + own[0] * 9 + own[1] * 3 + own[2]]))
+            probs |= {(act, oA): probability * odd / sum(odds) for oA, odd in zip(splits, odds, strict=True)}
+        every.append(probs)
+    return every
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_action_has_the_probability_worked_by_hand_and_all_sums_are_over_them(seed):
+    logits, mask, places, counts = drawn(seed)
+    other = drawn(seed + 10)[0]
+    said, reference = Joint(logits, mask, places), Joint(other, mask, places)
+    ours, theirs = by_hand(logits, mask, places, counts), by_hand(other, mask, places, counts)
+    numbers = said.chances(SIZE).numbered(3)
+    for row in range(SIZE):
+        probs = ours[row]
+        assert sum(probs.values()) == pytest.approx(1) == numbers[row].sum()
+        for (act, oA), probability in probs.items():
+            acts, offers = torch.full((SIZE,), int(act)), torch.tensor([oA]).expand(SIZE, 3)
+            found = sum(part[row] for part in said.log_probs_of(acts, offers))
+            assert found.exp().item() == pytest.approx(probability)
+            number = action_index(np.array([act], np.int8), np.array([oA], np.int8), 3)
+            assert numbers[row, number].item() == pytest.approx(probability)
+        entropy = -sum(p * np.log(p) for p in probs.values())
+        assert said.entropy()[row].item() == pytest.approx(entropy)
+        away = sum(p * np.log(p / theirs[row][action]) for action, p in probs.items())
+        assert said.divergence(reference)[row].item() == pytest.approx(away)
+
+
+def test_what_may_not_be_said_gets_no_gradient():
+    logits, mask, places, counts = drawn(1)
+    logits.requires_grad_()
+    said = Joint(logits, mask, places)
+    act, oA = torch.zeros(SIZE, dtype=torch.int64), torch.zeros((SIZE, 3), dtype=torch.int64)
+    (sum(said.log_probs_of(act, oA)) + said.entropy()).sum().backward()
+    moved = np.abs(logits.grad.numpy()) > 0
+    own = np.empty_like(counts)
+    np.put_along_axis(own, places.t().numpy(), counts, axis=1)
+    within = (grid(2) <= own[:, None]).all(axis=2)
+    assert not moved[:, len(Act) :].reshape(SIZE, 2, SPLITS)[~within[:, None].repeat(2, axis=1)].any()
+    assert moved[:, 0].all() and np.isfinite(logits.grad.numpy()).all()
+
+
+def seen(scenarios: Scenarios, turns: int = 3, seed: int = 0) -> Turns:
+    """Positions after some turns of random offers."""
+    table, noise = Table(scenarios, Rules(10, "rejects")), Noise(seed, (), scenarios.size)
+    for _ in range(turns):
+        table.step(NetworkPartner(network()).act(see(table, noise, deterministic=False)))
+    return see(table, noise, deterministic=False)
+
+
+@pytest.mark.parametrize(("greedy", "sorts"), [(False, True), (True, False)])
+def test_it_keeps_to_the_contract(greedy, sorts):
+    check_partner(NetworkPartner(network(sorts), greedy=greedy), max_count=4)
+
+
+def test_samples_come_as_often_as_their_probabilities_say():
+    source = open_source("lewis", split="train")
+    turns = seen(source.block(0, 0, 8), turns=1)
+    probs = NetworkPartner(network()).probs(turns, 4)
+    times, rng = 4000, np.random.default_rng(1)
+    many = turns.rows(np.repeat(np.arange(turns.size), times))
+    decisions = NetworkPartner(network()).act(many._replace(noise=rng.random((many.size, 8))))
+    number = action_index(decisions.act_type, decisions.oA, 4).reshape(turns.size, times)
+    found = np.stack([np.bincount(row, minlength=probs.shape[1]) for row in number]) / times
+    assert np.abs(found - probs).max() < 5 * 0.5 / np.sqrt(times)
+    legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], 4)
+    assert not found[~legal].any() and not probs[~legal].any()
+
+
+@pytest.mark.parametrize("history", ["none", "flat"])
+def test_a_permuted_deal_is_played_alike_to_the_bit_by_the_same_noise(history):
+    """Whole sampled games: the acts are the same, and every offer says the same of the same items."""
+    table = open_source("lewis", split="train").table
+    assert table is not None
+    items = table.counts[:, None].astype(int) * 16 + table.utilities  # no two alike for either seat
+    alike = (items[:, :, [0, 0, 1]] == items[:, :, [1, 2, 2]]).any(axis=(1, 2))
+    chosen = table.rows(np.flatnonzero(~alike)[::31])
+    partner = NetworkPartner(network(history=history))
+    games = rollout((partner, partner), chosen, Rules(10, "rejects"), seed=5)
+    assert chosen.size > 64 and games.turns.mean() > 3
+    for order in PERMUTATIONS:
+        renamed = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order])
+        again = rollout((partner, partner), renamed, Rules(10, "rejects"), seed=5)
+        assert (again.act == games.act).all() and (again.oA == games.oA[:, :, order]).all()
+
+
+def test_a_reluctant_one_says_all_else_in_the_same_proportions():
+    turns = seen(open_source("lewis", split="train").block(0, 0, 32))
+    before, after = (NetworkPartner(made).probs(turns, 4) for made in (network(), reluctant(network())))
+    refusal = before.shape[1] - 2
+    rest = np.delete(before, refusal, axis=1) / (1 - before[:, [refusal]])
+    assert (after[:, refusal] < before[:, refusal] / 1000).all()
+    assert np.delete(after, refusal, axis=1) / (1 - after[:, [refusal]]) == pytest.approx(rest, abs=1e-6)
