@@ -14,7 +14,9 @@ from dond_marl.yardsticks.adaptive import Adaptive, Belief, has_minds
 from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.yardsticks.odds import EXACT_TURNS, Heard, Odds, after, best_by_value, check_gamblers, look_ahead
+from dond_marl.yardsticks.recognition import Guess, recognized
 from dond_marl.yardsticks.replies import Replies
+from partners.mixture import Mixture
 
 REMEMBERED = 4096  # contexts; beyond that it begins again with an empty memory
 
@@ -60,6 +62,17 @@ class BestResponse:
             for mind, some, context in self._memory_of(part.rules, part.prior, revealed).minds(part):
                 act[rows[some]], oA[rows[some]] = mind.says(part.rows(some), context)
         return decide(act, oA)
+
+    def beliefs(self, turns: Turns) -> Guess:
+        """What it can tell of its partner: its values and, where ``to`` is a mixture, whom of it it faces; exact.
+
+        It believes the distribution that the game names, not its ``contexts``. Raises ``ValueError`` where ``to`` is
+        made of partners that gamble and do not know how.
+        """
+        if not isinstance(self.to, Mixture):
+            return Guess(recognized([self.to], turns).values, (self._name,), np.ones((turns.size, 1)))
+        found = recognized(self.to.partners, turns, [chance for chance, _ in self.to.personas()])
+        return Guess(found.values, self.to.names, found.who)
 
     def value(self, seat: int, rules: Rules, prior: str) -> float:
         """What it is worth in ``seat``, expected points of ten over the ``contexts`` that it was given.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dond_marl.errors import shown
-from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.seats import Decisions, Doubles, Partner, Traits, Turns
+from dond_marl.occupants import Spec, seat_occupant, spec_name
+from dond_marl.seats import Decisions, Doubles, Partner, Rows, Traits, Turns
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
 WHO = -1  # the last of a game's eight uniforms says who plays; the others are left to that partner
@@ -47,19 +47,28 @@ class Mixture:
         """Where each partner's part of a draw in [0, 1) ends, ``[K]``; the last is 1."""
         return self._ends
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """How each partner is called: by its spec, or, where it was handed in itself, by its ``repr``."""
+        return tuple(spec_name(spec) if isinstance(spec, str | Mapping) else repr(spec) for spec in self.specs)
+
     def personas(self) -> list[tuple[float, Partner]]:
         """Whom it may draw for a game, and how probably."""
         return list(zip(np.diff(self._ends, prepend=0.0).tolist(), self.partners, strict=True))
 
-    def act(self, turns: Turns) -> Decisions:
-        draw = turns.game_noise[:, WHO]
+    def drawn(self, game_noise: Doubles) -> tuple[Rows, Doubles]:
+        """Which partner it draws by ``game_noise[B, 8]``, ``[B]``, and the noise as it hands it on, ``[B, 8]``."""
+        draw = game_noise[:, WHO]
         who = np.searchsorted(self._ends[:-1], draw, side="right")
-        order = np.argsort(who, kind="stable")  # each partner's games side by side: gathered once, then slices
-        theirs, starts = turns.rows(order), np.append(0.0, self._ends)[who]
+        starts, noise = np.append(0.0, self._ends)[who], game_noise.copy()
         # The rest of the draw is a uniform again and is handed on, so that a mixture of mixtures draws twice.
-        noise = turns.game_noise[order]
-        noise[:, WHO] = np.clip((draw - starts) / (self._ends[who] - starts), 0.0, BELOW_ONE)[order]
-        theirs = theirs._replace(game_noise=noise)
+        noise[:, WHO] = np.clip((draw - starts) / (self._ends[who] - starts), 0.0, BELOW_ONE)
+        return who, noise
+
+    def act(self, turns: Turns) -> Decisions:
+        who, noise = self.drawn(turns.game_noise)
+        order = np.argsort(who, kind="stable")  # each partner's games side by side: gathered once, then slices
+        theirs = turns.rows(order)._replace(game_noise=noise[order])
         act, oA = np.empty(turns.size, dtype=np.int8), np.empty((turns.size, 3), dtype=np.int8)
         confidence, cause = np.empty(turns.size, dtype=np.float32), np.empty(turns.size, dtype=np.int8)
         stops = np.cumsum(np.bincount(who, minlength=len(self.partners))).tolist()

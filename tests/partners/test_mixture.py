@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from dond_marl.conformance import check_in_another_process, check_partner, positions
-from dond_marl.game import Rules
+from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
+from partners.best_response import BestResponse
 from partners.catalogue import mixture
 from partners.mixture import WHO, Mixture
 from partners.rosters import roster
@@ -167,3 +169,24 @@ def test_what_mixes_nothing_is_refused_with_what_was_given(of, weights, told):
         mixture(of, weights)
     with pytest.raises(OccupantNameError, match=told):
         seat_occupant({"kind": "mixture", "of": of, **({"weights": weights} if weights is not None else {})})
+
+
+def test_the_best_response_to_a_mixture_says_whom_of_it_it_faces():
+    player = BestResponse("mixture(of=[heuristic, tough], weights=[3, 1])")
+    first = turn_of(State(Scenario((1, 2, 3), ((1, 3, 1), (2, 1, 2))), Rules()), prior="lewis")
+    before = player.beliefs(first)
+    assert before.members == ("heuristic", "tough") and before.who[0].tolist() == [0.75, 0.25]
+    state = apply(State(Scenario((1, 2, 3), ((1, 3, 1), (2, 1, 2))), Rules()), Action(Act.PROPOSE, (1, 2, 3)))
+    state = apply(state, only_action(seat_occupant("tough").act(turn_of(state, prior="lewis"))))
+    after = player.beliefs(turn_of(state, prior="lewis"))
+    assert after.who[0, 1] > 0.25 and after.values.shape == (1, 3, 11)
+    assert BestResponse("tough").beliefs(first).members == ("tough",)
+
+
+def test_whom_a_mixture_draws_can_be_told_from_its_noise():
+    mixture = Mixture(["tough", Mixture(["linear", "pushover"])], weights=[1, 3])
+    noise = np.random.default_rng(0).random((4000, 8))
+    who, rest = mixture.drawn(noise)
+    assert np.bincount(who) / 4000 == pytest.approx([0.25, 0.75], abs=0.03)
+    assert (rest >= 0).all() and (rest < 1).all() and (rest[:, :-1] == noise[:, :-1]).all()
+    assert mixture.names[0] == "tough" and mixture.names[1].startswith("Mixture(")
