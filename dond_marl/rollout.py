@@ -7,7 +7,7 @@ played.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -76,7 +76,8 @@ class SideBySide:
         return np.concatenate([block.of_game(seat) for block in self._blocks])
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Block:
     """Games that are played together, and what names their randomness under the seed."""
 
     scenarios: Scenarios

@@ -25,7 +25,7 @@ import click
 
 from league.cli.shell import FILE, Command, run
 
-SUITES = ("aec", "backends", "engine", "imports", "league", "learning", "scale", "score")
+SUITES = ("aec", "backends", "engine", "imports", "league", "learning", "practice", "scale", "score")
 
 
 @click.command(cls=Command, help=__doc__)

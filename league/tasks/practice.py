@@ -14,14 +14,16 @@ from hints.providers import HinterError
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
+from league.tasks.blame import unwatched
 from league.tasks.blobs import name_of, read_blob
+from league.tasks.devices import device_of, practicing
 from league.tasks.hinters import league_schedule_of
 from league.tasks.pasts import pasts_of_league
 from league.tasks.values import LearnerState, Place, TrainResult, TrainTask, open_source, seated
 from partners.ancestry import KEYS, NOBODY, Ancestry
 from partners.judges.judge import JudgeError
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, OpponentUnreached, practice
+from partners.learning.practice import Opponent, OpponentUnreached
 from partners.mixture import Mixture
 from partners.network.checkpoint import describe, pack
 from partners.network.network import copy_of
@@ -59,22 +61,23 @@ def learner_seed(seed: int, name: str, life: int = 0) -> int:
 
 
 def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None) -> TrainResult:
-    """Practice and improve until the round's ``decisions`` are made, in one torch thread.
+    """Practice and improve until the round's ``decisions`` are made, in one torch thread, on the learner's device.
 
     ``tick`` is called before every update; what it raises ends the practice, of which nothing is kept.
     """
     torch.set_num_threads(1)
     seed = learner_seed(task.seed, task.learner.name, task.state.life)
     weights = read_blob(place.blobs, task.state.blob)
-    network = weights.network()
+    device = device_of(task.learner)
+    network = weights.network().to(device)
     learner = Learner(network, task.learner.learner(task.total_decisions), seed)
     counters = {"updates": task.state.updates, "decisions": task.state.decisions}
-    learner.restore(weights.tensors, counters)
+    learner.restore({name: value.to(device) for name, value in weights.tensors.items()}, counters)
     opponents = [Opponent(_crowd(task, learner, place), 1.0)]
     plan = task.learner.practice(task.env, open_source(task.env), seed, task.unreached)
-    whisper = league_schedule_of(task.hints)
+    practice, whisper = practicing(task.learner, plan), league_schedule_of(task.hints)
     target, games, points, deals = task.state.decisions + task.learner.decisions, task.state.games, 0.0, 0.0
-    turns = own_turns = 0.0
+    turns, own_turns = 0.0, task.state.decisions / max(task.state.games, 1)
     try:
         while learner.decisions < target:
             tick()
@@ -100,7 +103,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
         return task.unfinished(one_line(error))
     tensors, counts = learner.state()
     note = {**describe(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
-    content, played = pack(tensors, note), games - task.state.games
+    content, played = pack({name: value.cpu() for name, value in tensors.items()}, note), games - task.state.games
     state = LearnerState(name_of(content), counts["updates"], counts["decisions"], games, task.state.life)
     return TrainResult(task, state, content, points / played, deals / played, turns=turns / played)
 
@@ -112,4 +115,6 @@ def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:
         NetworkPartner(learner.network) if meeting.opponent.name == own else seated(meeting.opponent, place)
         for meeting in task.meetings
     ]
+    if task.learner.plays_on_device:  # where networks are known as such, and nobody is asked whose code may hang
+        partners = [inner if isinstance(inner := unwatched(who), NetworkPartner) else who for who in partners]
     return Mixture(of=[seat_occupant(partner) for partner in partners], weights=[m.probability for m in task.meetings])

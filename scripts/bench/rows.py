@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from scripts.bench import aec, backends, engine, league_path, league_scale, learning, time_to_score
+from partners.rosters import TRAIN, roster
+from scripts.bench import aec, backends, engine, league_path, league_practice, league_scale, learning, time_to_score
 from scripts.bench.report import Row, Timed, compare, rate
 
 Suite = Callable[[int, float], Iterator[Row]]
@@ -71,6 +73,18 @@ def _aec(repeats: int, seconds: float) -> Iterator[Row]:
             bar,
             (repeats, seconds),
         )
+
+
+def _practice(repeats: int, seconds: float) -> Iterator[Row]:
+    work = league_practice.practicing()
+    work()  # warm up
+    rates = [rate(work, seconds, time.process_time) for _ in range(repeats)]
+    workload = (
+        f"configs/league.yaml's main against the {len(roster(TRAIN))} partners of the roster train, drawn for every "
+        f"game: tasks of {league_practice.DECISIONS:,} own decisions, play and update; "
+        f"{1e6 / max(rates):.1f} to {1e6 / min(rates):.1f} us a decision"
+    )
+    yield Row("practice of the default league", workload, "decisions/s", 1, statistics.median(rates))
 
 
 def _league(repeats: int, seconds: float) -> Iterator[Row]:
@@ -201,6 +215,7 @@ SUITES: dict[str, Suite] = {
     "imports": _imports,
     "league": _league,
     "learning": _learning,
+    "practice": _practice,
     "scale": league_scale.rows,
     "score": _score,
 }
