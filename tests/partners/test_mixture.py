@@ -172,10 +172,10 @@ def test_what_mixes_nothing_is_refused_with_what_was_given(of, weights, told):
 
 
 def test_the_best_response_to_a_mixture_says_whom_of_it_it_faces():
-    player = BestResponse("mixture(of=[heuristic, tough], weights=[3, 1])")
+    player = BestResponse("mixture(of=[ultimatum, tough], weights=[3, 1])")
     first = turn_of(State(Scenario((1, 2, 3), ((1, 3, 1), (2, 1, 2))), Rules()), prior="lewis")
     before = player.beliefs(first)
-    assert before.members == ("heuristic", "tough") and before.who[0].tolist() == [0.75, 0.25]
+    assert before.members == ("ultimatum", "tough") and before.who[0].tolist() == [0.75, 0.25]
     state = apply(State(Scenario((1, 2, 3), ((1, 3, 1), (2, 1, 2))), Rules()), Action(Act.PROPOSE, (1, 2, 3)))
     state = apply(state, only_action(seat_occupant("tough").act(turn_of(state, prior="lewis"))))
     after = player.beliefs(turn_of(state, prior="lewis"))
