@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 NEEDED := $(VENV)/.user
 READY  := $(VENV)/.ready
 
-.PHONY: help setup league test test-slow check format lint types bench docs expert play watch report clean
+.PHONY: help setup league test test-slow check format lint types bench docs expert play watch report lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -74,6 +74,11 @@ docs: $(NEEDED)  ## the documentation as a site, in site/
 expert: $(NEEDED)  ## train the shipped expert again and write its card (minutes)
 	$(BIN)/dond train --config configs/expert.yaml
 	$(BIN)/dond ship expert --run runs/expert
+
+lock: $(NEEDED)  ## requirements.lock from pyproject.toml and constraints.txt: every version with its hashes
+	@$(PIP) uv
+	$(BIN)/uv pip compile pyproject.toml --extra all --constraint constraints.txt --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
 
 clean:  ## remove the virtual environment and caches, never runs/
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
