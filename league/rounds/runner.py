@@ -25,6 +25,7 @@ from league.standings.curves import CurvePoint, learning_curves
 from league.standings.findings import Findings, findings_of
 from league.standings.history import History, history_of
 from league.standings.ladder import Responses, ladder_of
+from league.tasks.devices import check_devices
 from league.tasks.pasts import refuse_league
 from league.tasks.values import MatchResult, Place, Round, TrainResult, block_scenarios, machine, open_source
 from partners.provenance import ProvenanceError
@@ -51,12 +52,16 @@ def run_league(
 
     Without a ``config`` the run's own settings are used; ``backend`` stands for theirs, which changes no row. Raises
     :class:`RunError` or :class:`league.ledger.ledger.LedgerError`, and before anything is written
+    :class:`league.tasks.devices.DeviceError` where a learner's device is missing, and
     :class:`partners.provenance.ProvenanceError` where a learner of a new run would meet the roster test.
     """
-    if config is not None and not directory.ledger.is_file():
-        refuse_league(config)
+    if config is not None:
+        check_devices(config.learners)
+        if not directory.ledger.is_file():
+            refuse_league(config)
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)
+        check_devices(config.learners)
         write_whole(directory.path / "config.yaml", ledger.notes()["config"])
         for key in UNUSED:
             if getattr(config.env, key) != getattr(EnvConfig(), key):

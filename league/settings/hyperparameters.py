@@ -6,7 +6,7 @@ Reading them loads no PyTorch; that is loaded when a network is made.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -59,7 +59,7 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 class Hyperparameters(Section):
     """How a network learns."""
 
-    LATER = ("history", "head", "device", "rollouts")
+    LATER: ClassVar[tuple[str, ...]] = ("history", "head", "device", "rollouts")
     algo: Literal["ppo", "reinforce"] = _LEARNER.algo
     lr: float = Field(default=_LEARNER.lr, gt=0, le=1)
     gamma: float = Field(default=_LEARNER.gamma, ge=0, le=1, description="per own decision")

@@ -77,15 +77,15 @@ class TrainingConfig(Hyperparameters):
     """How the learner learns, for how long, and on what.
 
     ``bc`` learns what people said (:mod:`partners.learning.cloning`): of a league's keys it heeds lr, epochs,
-    minibatch, vf, grad_norm, anneal and hidden, of these patience, balance, seed, threads and device.
+    minibatch, vf, grad_norm, anneal, hidden and device, of these patience, balance, seed and threads.
     """
 
+    LATER = tuple(key for key in Hyperparameters.LATER if key != "device")  # a training has had it from the start
     algo: Literal["ppo", "reinforce", "bc"] = "ppo"  # type: ignore[assignment]  # one more than a league's learners
     num_train_steps: int = Field(default=500_000, ge=1, description="own decisions")
     past_selves: float = Field(default=0.0, ge=0, lt=1, description="share against snapshots")
     seed: int = Field(default=0, ge=0, lt=2**63)
     threads: int = Field(default=1, ge=1, le=256, description="of the arithmetic")
-    device: Literal["cpu", "cuda"] = "cpu"
     patience: int = Field(default=5, ge=1, le=1000, description="epochs without getting better")
     balance: float = Field(default=0.0, ge=0, le=1, description="how much more a rare act counts")
 

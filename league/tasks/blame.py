@@ -150,6 +150,11 @@ def watched(member: str, partner: Partner) -> Partner:
     return partner if _page is None else Within(partial(asking, member), partner)
 
 
+def unwatched(partner: Partner) -> Partner:
+    """The partner itself that :func:`watched` puts on the page; for one whose code is this project's own."""
+    return partner._partner if isinstance(partner, Within) else partner
+
+
 class Within:
     """A partner that answers in a context, which is entered anew for every question."""
 

@@ -84,7 +84,6 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
             experience, score = practice(
                 learner.network,
                 opponents,
-                plan,
                 update=learner.updates,
                 games_before=games,
                 whisper=whisper,

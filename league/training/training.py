@@ -28,12 +28,13 @@ from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import TrainConfig
 from league.standings.best_response_values import NOTHING_KNOWN, References, references
+from league.tasks.devices import Practicing, device_of, practicing
 from league.tasks.hinters import all_failed, schedule_of
 from league.tasks.pasts import past_of_training, refuse_training
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.ancestry import NOBODY, Ancestry, past_in
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, Practice, Score, practice
+from partners.learning.practice import Opponent, Practice, Score
 from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, part_of, save_checkpoint
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
@@ -97,6 +98,11 @@ class Training:
         settings = self.config.training
         return settings.practice(self.config.env, self.source, settings.seed)
 
+    @cached_property
+    def practice(self) -> Practicing:
+        """What gives the experience of an update."""
+        return practicing(self.config.training, self.plan)
+
     @property
     def costly_hints(self) -> bool:
         """Whether hints cost money or minutes."""
@@ -137,10 +143,9 @@ class Training:
     def step(self) -> ProgressRow:
         began = time.perf_counter()
         share = self.config.training.past_selves if self.past else 0.0
-        experience, score = practice(
+        experience, score = self.practice(
             self.learner.network,
             [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)],
-            self.plan,
             update=self.learner.updates,
             games_before=self.games,
             whisper=self.whisper,
@@ -183,7 +188,7 @@ class Training:
         shape, about = weights.network().shape, weights.about  # it is one of this build
         if not {"counters", "past"} <= about.keys():
             raise CheckpointError(f"{path}: its note does not say how far it had come; resume from one as it was saved")
-        device = torch.device(self.config.training.device)
+        device = device_of(self.config.training)
         tensors = {name: value.to(device) for name, value in weights.tensors.items()}
         self.learner.restore(tensors, about["counters"])
         self.met = past_in(about).also(self.met)  # weights that its settings name may have changed since
@@ -201,11 +206,10 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     settings = config.training
     if settings.algo == "bc":
         raise RunError("bc (behaviour cloning) plays no games and is not resumed: it takes a minute, so start it anew")
-    if settings.device == "cuda" and not torch.cuda.is_available():
-        raise RunError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
+    device = device_of(settings)
     torch.set_num_threads(settings.threads)
     start = settings if anew else settings.model_copy(update={"init_from": None})
-    network = start.first_network(config.env, hints=config.hints.mode != "none", seed=settings.seed).to(settings.device)
+    network = start.first_network(config.env, hints=config.hints.mode != "none", seed=settings.seed).to(device)
     learner = Learner(
         network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None
     )

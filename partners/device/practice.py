@@ -63,8 +63,12 @@ class DevicePractice:
         update: int,
         games_before: int,
         whisper: Whisper | None = None,
+        own_turns: float = 0.0,  # noqa: ARG002  # see below
     ) -> tuple[Experience, Score]:
-        """The experience of one update, on the device; arguments and errors are those of the host's ``practice``."""
+        """The experience of one update, on the device; arguments and errors are those of the host's ``practice``.
+
+        Blocks are played one after the other, so that ``own_turns`` changes nothing: here many games are one block.
+        """
         plan, total = self.plan, _Total(self.device)
         here = {id(opponent.partner): self.opposite(opponent.partner) for opponent in opponents}
         self._opposites = here  # whoever is met no more is forgotten

@@ -98,6 +98,7 @@ KINDS = {
     "reinforce against past selves, with expert hints": [
         *("training.algo=reinforce", "training.past_selves=0.7", "hints.mode=expert", "env.partner=random"),
     ],
+    "ppo among games on a device": ["training.rollouts=device", "training.past_selves=0.5", "hints.mode=random"],
 }
 
 

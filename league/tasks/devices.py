@@ -1,0 +1,81 @@
+"""On which device a learner's weights lie and improve, and where it practices: among the host's games or there.
+
+Loading this module loads no PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dond_marl.errors import RunFailure
+from dond_marl.seats import Whisper
+
+if TYPE_CHECKING:
+    import torch
+
+    from league.settings.hyperparameters import Hyperparameters
+    from partners.learning.experience import Experience
+    from partners.learning.practice import Opponent, Practice, Score
+    from partners.network.network import PolicyNetwork
+
+
+class DeviceError(RunFailure):
+    """A device that the settings name and this machine does not have."""
+
+
+class Practicing(Protocol):
+    """What gives a learner the experience of one update after the other."""
+
+    def __call__(
+        self,
+        network: PolicyNetwork,
+        opponents: Sequence[Opponent],
+        *,
+        update: int,
+        games_before: int,
+        whisper: Whisper | None = None,
+        own_turns: float = 0.0,
+    ) -> tuple[Experience, Score]:
+        """See :func:`partners.learning.practice.practice`."""
+        ...
+
+
+def device_of(settings: Hyperparameters) -> torch.device:
+    """Where the weights lie. Raises :class:`DeviceError` where there is no such device."""
+    import torch
+
+    check_devices([settings])
+    return torch.device(settings.device)
+
+
+def check_devices(learners: Iterable[Hyperparameters]) -> None:
+    """Raise :class:`DeviceError` where the settings of a learner name a device that is not there."""
+    if all(settings.device == "cpu" for settings in learners):
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        raise DeviceError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
+
+
+def practicing(settings: Hyperparameters, plan: Practice) -> Practicing:
+    """How a learner of these settings practices."""
+    if not settings.plays_on_device:
+        from partners.learning.practice import practice
+
+        return partial(_on_host, practice, plan)
+    from partners.device.practice import DevicePractice
+
+    return DevicePractice(plan, device_of(settings))
+
+
+def _on_host(
+    practice: Callable[..., tuple[Experience, Score]],
+    plan: Practice,
+    network: PolicyNetwork,
+    opponents: Sequence[Opponent],
+    **more: Any,
+) -> tuple[Experience, Score]:
+    return practice(network, opponents, plan, **more)

@@ -1,0 +1,68 @@
+"""A league's practice on a device: a function of its task there too, and settings without it are the same text."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from league.settings.learner import LearnerConfig
+from league.settings.training import TrainConfig
+from league.tasks.devices import DeviceError, check_devices, practicing
+from league.tasks.practice import train
+from league.tasks.values import Place, TrainTask
+from partners.device.practice import DevicePractice
+from partners.network.checkpoint import unpack
+from tests.league.backends.backend_tasks import network, practice, told
+
+
+@pytest.fixture
+def task(tmp_path) -> TrainTask:
+    """A learner's first round against tables, others, itself and what it was, on a device."""
+    made = practice(Place(tmp_path), ["heuristic", "nice", "versatile"])
+    first = made.meetings[0]
+    itself = first.opponent._replace(member=dataclasses.replace(first.opponent.member, name="main", spec=None))
+    met = (*made.meetings, first._replace(opponent=itself), first._replace(opponent=network(made.state)))
+    learner = made.learner.model_copy(update={"rollouts": "device"})
+    return dataclasses.replace(made, meetings=met, learner=learner)
+
+
+def test_practice_on_a_device_is_a_function_of_its_task(task, tmp_path):
+    place = Place(tmp_path)
+    result = train(task, place)
+    assert result.failed is None and result.content is not None and told(train(task, place)) == told(result)
+    assert 0 < result.points < 10 and 0 < result.deals < 1 and result.acts > result.games > 0
+    assert result.state.decisions >= task.learner.decisions
+    hosts = dataclasses.replace(task, learner=task.learner.model_copy(update={"rollouts": "host"}))
+    other = train(hosts, place)
+    weights = [unpack(each.content, tmp_path / "blob").network().head.weight for each in (result, other)]
+    assert not torch.equal(*weights), "a device draws its own noise"
+    assert result.points == pytest.approx(other.points, abs=1.0)
+
+
+def test_settings_that_name_no_device_are_the_text_that_they_were():
+    assert not {"device", "rollouts"} & LearnerConfig(name="main").model_dump().keys()
+    assert LearnerConfig(name="main", rollouts="device").model_dump()["rollouts"] == "device"
+    training = TrainConfig().model_dump()["training"]
+    assert training["device"] == "cpu" and "rollouts" not in training
+
+
+def test_games_are_played_where_the_settings_say(task):
+    learner = task.learner
+    plan = learner.practice(task.env, task.env.open_source(), 0)
+    for device, rollouts, on_device in (
+        ("cpu", "auto", False), ("cpu", "device", True), ("cpu", "host", False),
+        ("cuda", "auto", True), ("cuda", "device", True), ("cuda", "host", False),
+    ):  # fmt: skip
+        settings = learner.model_copy(update={"device": device, "rollouts": rollouts})
+        assert settings.plays_on_device == on_device
+        if device == "cpu":
+            assert isinstance(practicing(settings, plan), DevicePractice) == on_device
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_a_device_that_is_not_there_is_one_clear_error(task):
+    check_devices([task.learner])
+    with pytest.raises(DeviceError, match=r"finds no CUDA device here; say training.device=cpu"):
+        check_devices([task.learner, task.learner.model_copy(update={"device": "cuda"})])
