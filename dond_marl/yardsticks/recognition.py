@@ -41,8 +41,8 @@ class Guess(NamedTuple):
 class Believes(Protocol):
     """An occupant that says what it believes of its partner."""
 
-    def beliefs(self, turns: Turns) -> Guess:
-        """Beliefs on the rows' turns, before it speaks."""
+    def beliefs(self, turns: Turns) -> Guess | None:
+        """Beliefs on the rows' turns, before it speaks; ``None`` where it has none to tell."""
         ...
 
 

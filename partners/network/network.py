@@ -21,10 +21,11 @@ from torch.nn.functional import embedding_bag, pad
 from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
+from partners.network.beliefs import BeliefHead
 from partners.network.heads import Factored, Joint, Said
 from partners.network.heads import masked as masked
 from partners.network.item_order import ItemOrder, given_back
-from partners.network.layers import Linear, Tanh, product
+from partners.network.layers import Linear, Tanh, product, transposed
 from partners.network.shape import PARTS as PARTS
 from partners.network.shape import NetworkShape as NetworkShape
 
@@ -60,6 +61,7 @@ class PolicyNetwork(nn.Module):
         widths = [int(levels) + len(plain), *shape.hidden]
         self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (Linear(*sizes), Tanh())))
         self.head = nn.Linear(widths[-1], shape.outputs + 1)
+        self.belief = BeliefHead(widths[-1], len(shape.members)) if shape.beliefs else None
         if seed is not None:  # None where weights are loaded next: making them takes long on a busy machine
             self._initialize(seed)
 
@@ -90,13 +92,22 @@ class PolicyNetwork(nn.Module):
         Logits are ``[B, 4, W]`` of a factored head, ``[B, 5 + 2K]`` of a joint one, its splits in the network's own
         order of items: :meth:`said` knows what they mean.
         """
+        return self.spoken(self.hidden(read), read)
+
+    def hidden(self, read: Tensor) -> Tensor:
+        """What the trunk makes of what :meth:`read` made, ``[B, H]``: all that every head knows."""
         first = self._first_layer
         hidden: Tensor = _FirstLayer.apply(self, read, first.weight, first.bias)  # type: ignore[no-untyped-call]
         for layer in islice(self.trunk, 1, None):
             hidden = layer(hidden)
-        out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
+        return hidden
+
+    def spoken(self, hidden: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
+        """:meth:`answer` of what :meth:`hidden` made."""
         if self.shape.head == "joint":
+            out = transposed(self.head, hidden)
             return out[:-1].t(), out[-1]
+        out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
         parts = out[:-1].view(PARTS, self.shape.width, -1)
         return (parts if self._order is None else given_back(parts, _places(read))).permute(2, 0, 1), out[-1]
 
@@ -105,6 +116,18 @@ class PolicyNetwork(nn.Module):
         if self.shape.head == "factored":
             return Factored(logits, mask)
         return Joint(logits, mask, None if self._order is None else _places(read))
+
+    def believed(self, hidden: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of what is believed: of each item's value to the partner ``[3, 11, B]``, of each member ``[M, B]``.
+
+        Items are as the turn has them, whatever the network's own order. Only where the shape has ``beliefs``.
+        """
+        assert self.belief is not None
+        return cast(tuple[Tensor, Tensor], self.belief(hidden, None if self._order is None else _places(read)))
+
+    def in_own_order(self, values: Tensor, read: Tensor) -> Tensor:
+        """Numbers of items ``[3, B]`` as the turn has them, in the network's own order."""
+        return values if self._order is None else torch.empty_like(values).scatter_(0, _places(read), values)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """:meth:`answer` for features ``[B, F]``."""
@@ -141,15 +164,21 @@ class PolicyNetwork(nn.Module):
     def _initialize(self, seed: int) -> None:
         """Orthogonal weights from the seed, small for the head (Andrychowicz et al. 2021, arXiv 2006.05990)."""
         layers = [layer for layer in self.trunk if isinstance(layer, nn.Linear)]
-        for number, layer in enumerate([*layers, self.head]):
-            gain = 0.01 if layer is self.head else math.sqrt(2)
-            large, small = max(layer.weight.shape), min(layer.weight.shape)
-            drawn = generator(seed, "weights", number).standard_normal((large, small))
-            basis, signs = np.linalg.qr(drawn)
-            basis *= np.sign(np.diag(signs))
-            weight = basis if layer.out_features >= layer.in_features else basis.T
-            layer.weight.copy_(torch.from_numpy(gain * weight))
-            layer.bias.zero_()
+        small = [self.head, *([] if self.belief is None else [self.belief.layer])]
+        for number, layer in enumerate([*layers, *small]):
+            first_weights(layer, 0.01 if layer in small else math.sqrt(2), seed, number)
+
+
+@torch.no_grad()
+def first_weights(layer: nn.Linear, gain: float, seed: int, number: int) -> None:
+    """Give a layer orthogonal weights times ``gain``, a function of the seed and the layer's number, and no bias."""
+    large, small = max(layer.weight.shape), min(layer.weight.shape)
+    drawn = generator(seed, "weights", number).standard_normal((large, small))
+    basis, signs = np.linalg.qr(drawn)
+    basis *= np.sign(np.diag(signs))
+    weight = basis if layer.out_features >= layer.in_features else basis.T
+    layer.weight.copy_(torch.from_numpy(gain * weight))
+    layer.bias.zero_()
 
 
 def _places(read: Tensor) -> Tensor:

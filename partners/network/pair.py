@@ -54,9 +54,12 @@ def shape_of(about: Mapping[str, Any], where: str) -> NetworkShape:
     layout = about.get("layout")
     try:
         noted = dict(about["network"])
-        shape = NetworkShape(**{**noted, "hidden": tuple(noted["hidden"])})
-        if not isinstance(shape.sorted_items, bool):
-            raise TypeError(f"sorted_items={shape.sorted_items!r}")
+        lists = {"hidden": tuple(noted["hidden"]), "members": tuple(noted.get("members", ()))}
+        shape = NetworkShape(**{**noted, **lists})
+        if not isinstance(shape.sorted_items, bool) or not isinstance(shape.beliefs, bool):
+            raise TypeError(f"sorted_items={shape.sorted_items!r}, beliefs={shape.beliefs!r}")
+        if not all(isinstance(name, str) for name in shape.members):
+            raise TypeError(f"members={shape.members!r}")
         if shape.history not in get_args(History) or shape.head not in get_args(Head):
             raise TypeError(f"history={shape.history!r}, head={shape.head!r}")
         made = shape.adapter.name

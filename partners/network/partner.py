@@ -13,6 +13,7 @@ from torch import Tensor
 from dond_marl.game import Act, Disagree
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
 from dond_marl.splits import certain
+from dond_marl.yardsticks.recognition import Guess
 from partners.network.heads import Said
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.shape import PARTS
@@ -65,6 +66,19 @@ class NetworkPartner:
         with torch.no_grad(), _threads_for(turns.size):
             said, _ = _said(self.network, *self._read(turns))
             return said.chances(turns.size).numbered(max_count)
+
+    def beliefs(self, turns: Turns) -> Guess | None:
+        """What it believes of its partner's values and of who it is; ``None`` where it has not learned to say."""
+        network = self.network
+        if network.belief is None:
+            return None
+        with torch.no_grad(), _threads_for(turns.size):
+            read = network.read(_padded(self._read(turns)[0].t()).t().to(network.device))
+            values, who = network.believed(network.hidden(read), read)
+        said = torch.softmax(values, dim=1).permute(2, 0, 1)[: turns.size].double().cpu().numpy()  # [B, 3, 11]
+        named = torch.softmax(who, dim=0).t()[: turns.size].double().cpu().numpy()
+        said /= said.sum(axis=2, keepdims=True)
+        return Guess(said, network.shape.members, named)
 
     @torch.no_grad()
     def choose(self, turns: Turns) -> Choices:

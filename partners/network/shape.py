@@ -32,6 +32,8 @@ Head = Literal["factored", "joint"]
 LATER: dict[str, Any] = {
     "history": "none",
     "head": "factored",
+    "beliefs": False,
+    "members": [],
 }  # keys of a shape that the first checkpoints do not have
 
 
@@ -55,10 +57,12 @@ class NetworkShape:
     sorted_items: bool = False  # whether items are read in an order of their own: see partners.network.item_order
     history: History = "none"  # flat: whether what was said before is read, every act of it spelled out
     head: Head = "factored"  # joint: all splits of the pool as one distribution; see partners.network.heads
+    beliefs: bool = False  # whether it says what it believes of the partner's values: see partners.network.beliefs
+    members: tuple[str, ...] = ()  # and who of these it is
 
     def noted(self) -> dict[str, Any]:
         """What a checkpoint notes of it; whoever was made without what came later notes the same as before."""
-        noted = {**asdict(self), "hidden": list(self.hidden)}
+        noted = {**asdict(self), "hidden": list(self.hidden), "members": list(self.members)}
         return {name: value for name, value in noted.items() if name not in LATER or value != LATER[name]}
 
     @property
