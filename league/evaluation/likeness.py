@@ -92,7 +92,7 @@ def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Esti
 def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
     """Compare ``network`` with what people said at ``positions``."""
     seen = examples(positions, network)
-    act_log, oA_log = _said(network, seen).log_probs_of(seen.act, seen.oA)
+    act_log, oA_log, _ = _said(network, seen).taken(seen.act, seen.oA)
     act, oA, confidence = likeliest(network, positions)
     bins = reliability(confidence, act == positions.act)
     return Likeness(
@@ -111,7 +111,7 @@ def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8
     seen = examples(positions, network)
     said = _said(network, seen)
     act, oA, _ = said.choose(None)
-    confidence = said.log_probs_of(act, oA)[0].exp()
+    confidence = said.taken(act, oA).act.exp()
     return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8), _array(confidence)
 
 

@@ -120,8 +120,8 @@ def act_weights(act: Tensor, balance: float) -> Tensor:
 @torch.no_grad()
 def cross_entropies(network: PolicyNetwork, unseen: Examples) -> tuple[float, float]:
     """Nats per position that ``network`` is surprised by what was said: by the act, and by ``oA``."""
-    act, oA = network.said(network.answer(unseen.read)[0], unseen.mask, unseen.read).log_probs_of(unseen.act, unseen.oA)
-    return float(-act.mean()), float(-oA.mean())
+    taken = network.said(network.answer(unseen.read)[0], unseen.mask, unseen.read).taken(unseen.act, unseen.oA)
+    return float(-taken.act.mean()), float(-taken.offer.mean())
 
 
 def _teach(
@@ -129,7 +129,7 @@ def _teach(
 ) -> Tensor:
     """One step; the sums of both cross-entropies over ``part``, ``[2]``."""
     logits, value = network.answer(part.read)
-    act, oA = network.said(logits, part.mask, part.read).log_probs_of(part.act, part.oA)
+    act, oA, _ = network.said(logits, part.mask, part.read).taken(part.act, part.oA)
     known = ~part.share.isnan()
     error = 0.5 * torch.where(known, value - part.share.nan_to_num(), 0.0).square().mean()
     loss = settings.vf * error - (weights[part.act] * act + oA).mean()

@@ -100,10 +100,10 @@ class Learner:
         for read, mask, act, oA, old_log_prob, weight, target, *toward in self._minibatches((*columns, *pull)):
             logits, value = network.answer(read)
             said = network.said(logits, mask, read)
-            of_act, of_offer = said.log_probs_of(act, oA)
-            log_prob = of_act + of_offer
+            taken = said.taken(act, oA)
+            log_prob = taken.log_prob
             surrogate = clipped_surrogate(log_prob, old_log_prob, weight, settings.clip)
-            error, entropy = value_loss(value, target), said.entropy().mean()
+            error, entropy = value_loss(value, target), taken.entropy.mean()
             loss = surrogate + settings.vf * error
             away = error.new_zeros(())
             if toward:
@@ -127,8 +127,8 @@ class Learner:
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
         network, mask, read = self.network, experience.mask, self.network.read(experience.features)
         said = network.said(network.answer(read)[0], mask, read)
-        of_act, of_offer = said.log_probs_of(experience.act, experience.oA)
-        loss, entropy = policy_gradient(of_act + of_offer, weight), said.entropy().mean()
+        taken = said.taken(experience.act, experience.oA)
+        loss, entropy = policy_gradient(taken.log_prob, weight), taken.entropy.mean()
         metrics = {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
         loss = loss - entropy_weight * entropy
         for toward in self._reference_logits(read):

@@ -9,7 +9,7 @@ of a few choices.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -21,15 +21,24 @@ from partners.network.shape import MASKED
 OFFERS = Act.INSIST + 1  # how many acts make an offer: they are the first
 
 
+class Taken(NamedTuple):
+    """What a distribution says of the actions taken, ``[B]`` each, in nats."""
+
+    act: Tensor  # the log-probability of the act
+    offer: Tensor  # given the act, that of the offer; 0 where none was made
+    entropy: Tensor  # of the whole action, exact: that of an offer counts as often as one is made
+
+    @property
+    def log_prob(self) -> Tensor:
+        """The log-probability of the action."""
+        return self.act + self.offer
+
+
 class Said(Protocol):
     """The distribution of B actions. ``act[B]`` and ``oA[B, 3]`` are int64; ``oA`` counts for offers alone."""
 
-    def log_probs_of(self, act: Tensor, oA: Tensor) -> tuple[Tensor, Tensor]:
-        """The log-probabilities of the acts taken ``[B]``, and given them of the offers made ``[B]``, else 0."""
-        ...
-
-    def entropy(self) -> Tensor:
-        """The exact entropy of the whole action, in nats, ``[B]``: that of an offer counts as often as one is made."""
+    def taken(self, act: Tensor, oA: Tensor) -> Taken:
+        """The log-probabilities of the actions taken, and the entropy of the distribution."""
         ...
 
     def divergence(self, reference: Self) -> Tensor:
@@ -63,16 +72,14 @@ class Factored:
     def _log_probs(self) -> Tensor:
         return torch.log_softmax(self._logits, dim=1)
 
-    def log_probs_of(self, act: Tensor, oA: Tensor) -> tuple[Tensor, Tensor]:
+    def taken(self, act: Tensor, oA: Tensor) -> Taken:
         assert act.shape == oA.shape[:1] and oA.shape[1] == 3, (act.shape, oA.shape)
         taken = torch.cat([act[None], oA.t()])[:, None]  # [4, 1, B]
         parts = self._log_probs.gather(1, taken).squeeze(1)  # [4, B]
-        return parts[0], (act <= Act.INSIST) * parts[1:].sum(dim=0)
-
-    def entropy(self) -> Tensor:
         probs = self._log_probs.exp()
         entropies = -(probs * self._log_probs).sum(dim=1)  # [4, B]; zero times MASKED is zero
-        return entropies[0] + probs[0, :OFFERS].sum(dim=0) * entropies[1:].sum(dim=0)
+        entropy = entropies[0] + probs[0, :OFFERS].sum(dim=0) * entropies[1:].sum(dim=0)
+        return Taken(parts[0], (act <= Act.INSIST) * parts[1:].sum(dim=0), entropy)
 
     def divergence(self, reference: Self) -> Tensor:
         own, other = self._log_probs, reference._log_probs
@@ -107,30 +114,20 @@ class Joint:
         within = ((first[:, None] + second)[:, :, None] + third).flatten(0, 2)
         self._offers = columns[len(Act) :].view(OFFERS, splits, -1) + within
 
-    @cached_property
-    def _log_act(self) -> Tensor:
-        return torch.log_softmax(self._act, dim=0)
-
-    @cached_property
-    def _log_offers(self) -> Tensor:
-        return torch.log_softmax(self._offers, dim=1)
-
-    def log_probs_of(self, act: Tensor, oA: Tensor) -> tuple[Tensor, Tensor]:
+    def taken(self, act: Tensor, oA: Tensor) -> Taken:
         book, hat, ball = _placed(oA.t(), self._places)
         side, splits = self.max_count + 1, self._offers.shape[1]
+        made = act <= Act.INSIST
         number = (book * side + hat) * side + ball + (act == Act.INSIST) * splits
-        offer = self._log_offers.flatten(0, 1).gather(0, number[None]).squeeze(0)
-        return self._log_act.gather(0, act[None]).squeeze(0), (act <= Act.INSIST) * offer
-
-    def entropy(self) -> Tensor:
-        act = self._log_act.exp()
-        offers = -(self._log_offers.exp() * self._log_offers).sum(dim=1)  # [2, B]
-        return -(act * self._log_act).sum(dim=0) + (act[:OFFERS] * offers).sum(dim=0)
+        offer, entropies = _Splits.apply(self._offers, number * made)  # type: ignore[no-untyped-call]
+        log_act = torch.log_softmax(self._act, dim=0)
+        probs = torch.softmax(self._act, dim=0)
+        entropy = (probs[:OFFERS] * entropies).sum(dim=0) - (probs * log_act).sum(dim=0)
+        return Taken(log_act.gather(0, act[None]).squeeze(0), made * offer, entropy)
 
     def divergence(self, reference: Self) -> Tensor:
-        act = self._log_act.exp()
-        offers = (self._log_offers.exp() * (self._log_offers - reference._log_offers)).sum(dim=1)
-        return (act * (self._log_act - reference._log_act)).sum(dim=0) + (act[:OFFERS] * offers).sum(dim=0)
+        act, offers = (_divergence(*pair) for pair in ((self._act, reference._act), (self._offers, reference._offers)))
+        return act + (torch.softmax(self._act, dim=0)[:OFFERS] * offers).sum(dim=0)
 
     def choose(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         probs = torch.softmax(self._act, dim=0)
@@ -152,9 +149,40 @@ class Joint:
         return JointChances(act.cpu().numpy(), offers.cpu().numpy(), places.t().cpu().numpy(), self.max_count)
 
 
+class _Splits(torch.autograd.Function):
+    """Of ``logits[2, K, B]``: log-probabilities of those numbered ``[B]`` out of all 2K, and entropies ``[2, B]``.
+
+    The gradient is worked out by hand: PyTorch's own goes over the splits three times as often.
+    """
+
+    @staticmethod
+    def forward(context: Any, logits: Tensor, number: Tensor) -> tuple[Tensor, Tensor]:
+        # Not the exponential of the other: that takes ten times as long where what is masked comes to zero.
+        log_probs, probs = torch.log_softmax(logits, dim=1), torch.softmax(logits, dim=1)
+        entropies = -(probs * log_probs).sum(dim=1)
+        context.save_for_backward(log_probs, probs, entropies, number)
+        return log_probs.flatten(0, 1).gather(0, number[None]).squeeze(0), entropies
+
+    @staticmethod
+    def backward(context: Any, of_taken: Tensor, of_entropies: Tensor) -> tuple[Tensor, None]:
+        # d log p(k) / d logit(j) = [j = k] - p(j); d entropy / d logit(j) = -p(j) (log p(j) + entropy).
+        log_probs, probs, entropies, number = context.saved_tensors
+        act = torch.arange(OFFERS, device=number.device)[:, None] == number // log_probs.shape[1]
+        rest = -of_entropies * entropies - of_taken * act
+        gradient = (log_probs * -of_entropies[:, None]).add_(rest[:, None]).mul_(probs)
+        gradient.flatten(0, 1).scatter_add_(0, number[None], of_taken[None])
+        return gradient, None
+
+
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
     """``logits`` where ``mask`` (bool, the same shape), else ``MASKED`` or so; a sum is faster than a choice."""
     return logits + _penalty(mask, logits)
+
+
+def _divergence(logits: Tensor, reference: Tensor) -> Tensor:
+    """Of choices ``[..., W, B]``, ``[..., B]``; what is masked has probability zero in both."""
+    own, other = torch.log_softmax(logits, dim=-2), torch.log_softmax(reference, dim=-2)
+    return (torch.softmax(logits, dim=-2) * (own - other)).sum(dim=-2)
 
 
 def _penalty(mask: Tensor, logits: Tensor) -> Tensor:

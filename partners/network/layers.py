@@ -36,16 +36,24 @@ class Linear(nn.Linear):
         return cast(Tensor, _Linear.apply(rows, self.weight, self.bias))  # type: ignore[no-untyped-call]
 
 
+def transposed(layer: nn.Linear, rows: Tensor) -> Tensor:
+    """``layer(rows)`` of rows ``[B, in]`` as ``[out, B]``, for wide layers whose outputs are read choice by choice."""
+    out = cast(Tensor, _Linear.apply(layer.weight, rows, None))  # type: ignore[no-untyped-call]
+    return out.add_(layer.bias[:, None])
+
+
 class _Linear(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(context: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         context.save_for_backward(rows, weight)
+        context.has_bias = bias is not None
         return product(rows, weight, bias)
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         rows, weight = context.saved_tensors
-        return product(gradient, weight.t()), product(gradient.t(), rows.t()), gradient.sum(dim=0)
+        of_bias = gradient.sum(dim=0) if context.has_bias else None
+        return product(gradient, weight.t()), product(gradient.t(), rows.t()), of_bias
 
 
 class Tanh(nn.Module):

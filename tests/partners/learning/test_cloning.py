@@ -55,9 +55,9 @@ def divergence(logits: torch.Tensor, reference: torch.Tensor, mask: torch.Tensor
 
 def test_what_is_said_is_the_surprise_at_the_act_and_at_the_split_of_an_offer():
     policy = Factored(*logits_of(PARTS))
-    offer = policy.log_probs_of(torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))
+    offer = policy.taken(torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))[:2]
     assert [-part.item() for part in offer] == pytest.approx([math.log(4), math.log(4 / 3) + math.log(4)], abs=1e-6)
-    end = policy.log_probs_of(torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))
+    end = policy.taken(torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))[:2]
     assert [-part.item() for part in end] == pytest.approx([math.log(8), 0], abs=1e-6)
 
 
@@ -73,7 +73,7 @@ def test_the_divergence_is_the_sum_worked_by_hand_and_the_sum_over_every_action(
         if act > Act.INSIST and any(oA):
             continue  # one action, whatever oA says
         ours, theirs = (
-            sum(Factored(x, mask).log_probs_of(torch.tensor([act]), torch.tensor([oA])))
+            Factored(x, mask).taken(torch.tensor([act]), torch.tensor([oA])).log_prob
             for x in (logits, logits_of(OTHER)[0])
         )
         total += float(ours.exp() * (ours - theirs))

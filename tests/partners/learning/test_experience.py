@@ -112,8 +112,8 @@ def test_the_probabilities_and_values_noted_are_the_networks():
     made = network()
     with torch.no_grad():
         logits, value = made(experience.features)
-    of_act, of_offer = Factored(logits, experience.mask).log_probs_of(experience.act, experience.oA)
-    assert torch.allclose(of_act + of_offer, experience.log_prob, atol=1e-5)
+    taken = Factored(logits, experience.mask).taken(experience.act, experience.oA)
+    assert torch.allclose(taken.log_prob, experience.log_prob, atol=1e-5)
     assert torch.allclose(value, experience.value, atol=1e-5)
 
 

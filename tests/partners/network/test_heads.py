@@ -83,12 +83,12 @@ def test_every_action_has_the_probability_worked_by_hand_and_all_sums_are_over_t
         assert sum(probs.values()) == pytest.approx(1) == numbers[row].sum()
         for (act, oA), probability in probs.items():
             acts, offers = torch.full((SIZE,), int(act)), torch.tensor([oA]).expand(SIZE, 3)
-            found = sum(part[row] for part in said.log_probs_of(acts, offers))
+            found = said.taken(acts, offers).log_prob[row]
             assert found.exp().item() == pytest.approx(probability)
             number = action_index(np.array([act], np.int8), np.array([oA], np.int8), 3)
             assert numbers[row, number].item() == pytest.approx(probability)
         entropy = -sum(p * np.log(p) for p in probs.values())
-        assert said.entropy()[row].item() == pytest.approx(entropy)
+        assert said.taken(acts, offers).entropy[row].item() == pytest.approx(entropy)
         away = sum(p * np.log(p / theirs[row][action]) for action, p in probs.items())
         assert said.divergence(reference)[row].item() == pytest.approx(away)
 
@@ -98,7 +98,8 @@ def test_what_may_not_be_said_gets_no_gradient():
     logits.requires_grad_()
     said = Joint(logits, mask, places)
     act, oA = torch.zeros(SIZE, dtype=torch.int64), torch.zeros((SIZE, 3), dtype=torch.int64)
-    (sum(said.log_probs_of(act, oA)) + said.entropy()).sum().backward()
+    taken = said.taken(act, oA)
+    (taken.log_prob + taken.entropy).sum().backward()
     moved = np.abs(logits.grad.numpy()) > 0
     own = np.empty_like(counts)
     np.put_along_axis(own, places.t().numpy(), counts, axis=1)
@@ -158,3 +159,17 @@ def test_a_reluctant_one_says_all_else_in_the_same_proportions():
     rest = np.delete(before, refusal, axis=1) / (1 - before[:, [refusal]])
     assert (after[:, refusal] < before[:, refusal] / 1000).all()
     assert np.delete(after, refusal, axis=1) / (1 - after[:, [refusal]]) == pytest.approx(rest, abs=1e-6)
+
+
+def test_the_gradient_worked_out_by_hand_is_that_of_pytorchs_own_steps():
+    logits, mask, places, counts = drawn(4)
+    rng = np.random.default_rng(2)
+    act = torch.from_numpy(rng.integers(0, 2, SIZE))
+    oA = torch.from_numpy(np.minimum(rng.integers(0, 3, (SIZE, 3)), counts))
+    weights = torch.from_numpy(rng.normal(size=(2, SIZE)))
+
+    def score(told: torch.Tensor) -> torch.Tensor:
+        taken = Joint(told, mask, places).taken(act, oA)
+        return (weights[0] * taken.log_prob + weights[1] * taken.entropy).sum()
+
+    assert torch.autograd.gradcheck(score, logits.clone().requires_grad_())
