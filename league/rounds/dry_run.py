@@ -13,12 +13,14 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from dond_marl.occupants import seat_occupant
 from league.rounds.curriculum import describe
 from league.rounds.planner import Plan, first_states, members_of, plan_round
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
+from league.tasks.devices import where_practiced
 from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked
 from league.tasks.values import MatchTask, Member, Place, TrainTask, play
 
@@ -49,7 +51,7 @@ def dry_run(console: Console, config: Config) -> Cost:
         f"{config.league.block_size} scenarios a match in both seat orders, from {source.label}",
         config.league.length(learns=bool(config.learners)),
         *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
-        *(_of_learner(task) for task in first.training),
+        *(line for task in first.training for line in _of_learner(task)),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
         f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots",
         f"about {time_needed} on one core of this machine, where nothing else runs"
@@ -161,10 +163,12 @@ def _without_pay(task: TrainTask) -> TrainTask:
     return dataclasses.replace(task, hints=hints, learner=task.learner.model_copy(update={"reward": reward}))
 
 
-def _of_learner(task: TrainTask) -> str:
+def _of_learner(task: TrainTask) -> list[str]:
     learner = task.learner
     met = ", ".join(f"{branch} {share:g}" for branch, share in learner.matchmaking.items())
     paid = "" if learner.reward == "own" else f", paid {learner.reward}"
-    return (
-        f"{learner.name} ({learner.role}, {learner.algo}{paid}): {learner.decisions:,} decisions a round, meets {met}"
-    )
+    fixed = (seat_occupant(seat.member.spec) for seat in task.asked if seat.member.spec is not None)
+    return [
+        f"{learner.name} ({learner.role}, {learner.algo}{paid}): {learner.decisions:,} decisions a round, meets {met}",
+        *where_practiced(learner, fixed, task.env),
+    ]

@@ -10,12 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dond_marl.errors import RunFailure
-from dond_marl.seats import Whisper
+from dond_marl.seats import Partner, Whisper
 
 if TYPE_CHECKING:
     import torch
 
     from league.settings.hyperparameters import Hyperparameters
+    from league.settings.sections import EnvConfig
     from partners.learning.experience import Experience
     from partners.learning.practice import Opponent, Practice, Score
     from partners.network.network import PolicyNetwork
@@ -69,6 +70,24 @@ def practicing(settings: Hyperparameters, plan: Practice) -> Practicing:
     from partners.device.practice import DevicePractice
 
     return DevicePractice(plan, device_of(settings))
+
+
+def where_practiced(settings: Hyperparameters, opponents: Iterable[Partner], env: EnvConfig) -> list[str]:
+    """A line of where games of practice are played, for a dry run; none where that is the host."""
+    if not settings.plays_on_device:
+        return []
+    from partners.device.seats import census_of, views_known
+
+    known = views_known(env.open_source(), env.reveal_partner_utilities)
+    census = [census_of(who, known) for who in opponents]
+    tables, networks, bridged = (sum(kinds) for kinds in zip((0, 0, 0), *census, strict=True))
+    there = f"{tables} opponents answer there from tables, {networks} as networks"
+    asked = (
+        f"{bridged} are asked on the host at every turn, which takes most of the time"
+        if bridged
+        else "none is asked elsewhere"
+    )
+    return [f"games of practice are played on the device ({settings.device}): {there}; {asked}"]
 
 
 def _on_host(

@@ -10,6 +10,7 @@ from dond_marl.seats import costs_to_ask
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms
 from league.settings.training import HintsConfig, TrainConfig
+from league.tasks.devices import where_practiced
 from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked, lasting
 from league.training.final_score import OWN_SHARE
 from league.training.training import Training, begin
@@ -23,6 +24,7 @@ def plan_of(config: TrainConfig) -> list[str]:
     seconds = _seconds(_free(config, training))
     lines = [
         f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} own decisions",
+        *where_practiced(settings, [training.partner], config.env),
         f"about {lasting(seconds)} on one core of this machine, where nothing else runs"
         + (", and on top of that, for those who cost something to ask:" if asked else ""),
         *map(str, asked),

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dond_marl.game import Rules
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from partners.device.bridge import Bridge
 from partners.device.choices import said
@@ -44,6 +45,19 @@ class Census(NamedTuple):
     bridged: int
 
 
+def census_of(partner: Partner, known: bool) -> Census:
+    """How ``partner`` plays on a device where its views are ``known`` or not (:func:`views_known`)."""
+    members = list(_members(partner))
+    networks = sum(isinstance(member, NetworkPartner) for member in members)
+    tables = sum(known and not isinstance(member, NetworkPartner) and tabulates(member) for member in members)
+    return Census(tables, networks, len(members) - tables - networks)
+
+
+def views_known(source: ScenarioSource, revealed: bool) -> bool:
+    """Whether all that a seat may see when it sits down is a short list, so that replies can be tables."""
+    return source.table is not None and not revealed
+
+
 class Opposite:
     """An opponent on a device, whoever it is: made once, seated for every block.
 
@@ -54,12 +68,13 @@ class Opposite:
         self.partner, self._device = partner, deck.device
         tables: list[Partner] = []
         self._networks: list[NetworkPartner] = []
+        known = views_known(deck.source, revealed)
         kinds, numbers = [], []  # of each member: its kind, and its number among the tables
         for member in _members(partner):
             if isinstance(member, NetworkPartner):
                 kinds.append(NETWORKS + len(self._networks))
                 self._networks.append(self._here(member))
-            elif deck.source.table is not None and not revealed and tabulates(member):
+            elif known and tabulates(member):
                 kinds.append(TABLE)
                 tables.append(member)
             else:
@@ -68,7 +83,7 @@ class Opposite:
         self.bridge = Bridge(partner)
         self._tables = ReplyTables(tables, rules, deck) if tables else None
         self._kinds, self._numbers = (torch.tensor(each, device=deck.device) for each in (kinds, numbers))
-        self.census = Census(len(tables), len(self._networks), kinds.count(BRIDGE))
+        self.census = census_of(partner, known)
 
     def seated(self, dealt: Dealt, noise: Uniforms, seat: int) -> Seated:
         """For the games of one block."""

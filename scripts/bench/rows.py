@@ -5,18 +5,30 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from partners.rosters import TRAIN, roster
-from scripts.bench import aec, backends, engine, league_path, league_practice, league_scale, learning, time_to_score
+from scripts.bench import (
+    aec,
+    backends,
+    device,
+    engine,
+    league_path,
+    league_practice,
+    league_scale,
+    learning,
+    time_to_score,
+)
 from scripts.bench.report import Row, Timed, compare, rate
 
 Suite = Callable[[int, float], Iterator[Row]]
 
 
-def measure(names: Sequence[str], repeats: int, seconds: float) -> Iterator[Row]:
-    """Every row of the named suites, as it is measured."""
+def measure(names: Sequence[str], repeats: int, seconds: float, on: str = "cpu") -> Iterator[Row]:
+    """Every row of the named suites, as it is measured; ``on``: the device of the suite of that name."""
+    suites: dict[str, Suite] = {**SUITES, "device": partial(device.rows, on)}
     for name in names:
-        yield from SUITES[name](repeats, seconds)
+        yield from suites[name](repeats, seconds)
 
 
 def _against(

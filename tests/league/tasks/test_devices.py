@@ -7,9 +7,11 @@ import dataclasses
 import pytest
 import torch
 
+from dond_marl.occupants import seat_occupant
 from league.settings.learner import LearnerConfig
+from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
-from league.tasks.devices import DeviceError, check_devices, practicing
+from league.tasks.devices import DeviceError, check_devices, practicing, where_practiced
 from league.tasks.practice import train
 from league.tasks.values import Place, TrainTask
 from partners.device.practice import DevicePractice
@@ -66,3 +68,18 @@ def test_a_device_that_is_not_there_is_one_clear_error(task):
     check_devices([task.learner])
     with pytest.raises(DeviceError, match=r"finds no CUDA device here; say training.device=cpu"):
         check_devices([task.learner, task.learner.model_copy(update={"device": "cuda"})])
+
+
+def test_a_dry_run_says_who_answers_on_the_device_and_who_is_asked_on_the_host():
+    crowd = seat_occupant({"kind": "mixture", "of": ["heuristic", "versatile", "expert", "tough"]})
+    env = EnvConfig(scenarios="lewis", split="train")
+    settings = LearnerConfig(name="main", rollouts="device")
+    assert where_practiced(settings, [crowd], env) == [
+        "games of practice are played on the device (cpu): 2 opponents answer there from tables, 1 as networks; "
+        "1 are asked on the host at every turn, which takes most of the time"
+    ]
+    uniform = EnvConfig(scenarios="uniform")
+    asked = "0 opponents answer there from tables, 1 as networks; 3 are asked"
+    assert asked in where_practiced(settings, [crowd], uniform)[0]
+    assert where_practiced(settings, [], env)[0].endswith("none is asked elsewhere")
+    assert where_practiced(LearnerConfig(name="main"), [crowd], env) == []

@@ -1,0 +1,89 @@
+"""Practice and PPO where games lie on a device, beside the host's games: the same settings, network and opponents.
+
+One unit is one own decision of the learner. On a CPU both sides are timed by their processor time, on a CUDA device on
+the clock: there the host mostly waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from league.settings.training import TrainConfig
+from league.training.training import Training, begin
+from partners.learning.practice import Opponent
+from scripts.bench.learning import torch_threads
+from scripts.bench.report import Row, Timed, compare
+
+GAMES = 65_536
+BAR = 3_000_000  # own decisions a second of PPO on one H100 or H200
+SETTINGS = {"num_envs": GAMES, "rollout": 2, "minibatch": 32_768, "epochs": 4, "lr": 1.5e-3, "ent": 0.01}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "": {},
+    ", whole history, joint head, items in order": {"history": "flat", "head": "joint", "sorted_items": True},
+}
+POOL = {"kind": "mixture", "of": "zoo"}  # some are tables, the others are asked on the host
+
+
+def rows(device: str, repeats: int, seconds: float) -> Iterator[Row]:
+    """Every row, the device beside the host; on CUDA the whole of PPO has a bar."""
+    cuda = device == "cuda"
+    clock = time.perf_counter if cuda else time.process_time
+
+    def row(what: str, how: str, ours: Timed, theirs: Timed, bar: int | None = None) -> Row:
+        mine, hosts, ratio = compare(ours, theirs, repeats, seconds, clock)
+        needed, reached = ("none", None) if bar is None else (f">= {bar:,}", mine >= bar)
+        peer = "the same PPO, games on the host in NumPy"
+        return Row(what, f"{how}; {_WORKLOAD}", "decisions/s", 1, mine, peer, hosts, ratio, needed, reached)
+
+    with torch_threads(1):
+        for name, network in NETWORKS.items():
+            against = f"against the default heuristic, 2x128{name}"
+            ours, theirs = (_begun(device, network, on) for on in ("device", "host"))
+            bar = BAR if cuda and not name else None
+            yield row(f"PPO on {device}", f"play and update, {against}", _stepping(ours), _stepping(theirs), bar)
+            yield row(f"practice on {device}", f"play alone, {against}", _playing(ours), _playing(theirs))
+        ours, theirs = (_begun(device, {}, on, POOL) for on in ("device", "host"))
+        against = "against the roster train, 2x128"
+        yield row(f"practice on {device}", f"play alone, {against}", _playing(ours), _playing(theirs))
+
+
+_WORKLOAD = f"{GAMES:,} games, at least {2 * GAMES:,} decisions an update, minibatches of 32,768, 4 epochs"
+
+
+def _begun(device: str, network: dict[str, Any], rollouts: str, partner: object = "heuristic") -> Training:
+    """A training after its first update."""
+    training = {**SETTINGS, **network, "device": device, "rollouts": rollouts}
+    env = {"scenarios": "lewis", "split": "train", "partner": partner}
+    begun = begin(TrainConfig.model_validate({"env": env, "training": training}))
+    begun.step()
+    return begun
+
+
+def _stepping(training: Training) -> Timed:
+    def work() -> int:
+        before = training.learner.decisions
+        training.step()
+        return training.learner.decisions - before
+
+    return work
+
+
+def _playing(training: Training) -> Timed:
+    def work() -> int:
+        experience, score = training.practice(
+            training.learner.network,
+            [Opponent(training.partner, 1.0)],
+            update=training.learner.updates,
+            games_before=training.games,
+            own_turns=training.own_turns,
+        )
+        training.games += score.games
+        if training.learner.network.device.type == "cuda":
+            torch.cuda.synchronize()
+        return experience.size
+
+    return work
