@@ -20,12 +20,14 @@ from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, lewis_space
-from dond_marl.seats import Partner
+from dond_marl.seats import Doubles, Partner
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
-from dond_marl.yardsticks.automata import personas_of
+from dond_marl.yardsticks.automata import drawn_from, personas_of
 from dond_marl.yardsticks.best_response import SAME
-from dond_marl.yardsticks.contexts import contexts_in
+from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
+from dond_marl.yardsticks.forgetful import forgetful_reply
 from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, gamblers_of, upper_bound
 from league.bench.lines import replace, rows_in
 from league.standings.references import PRIOR, reference_of
 from league.tables.blocks import Figure, Row, Section, Table
@@ -52,6 +54,7 @@ class Crowd(NamedTuple):
     members: tuple[str, ...]  # specs
     left_out: Mapping[str, str]
     with_memory: bool
+    with_gamblers: bool
 
 
 class Reply(NamedTuple):
@@ -61,17 +64,27 @@ class Reply(NamedTuple):
     against: tuple[float, ...]  # what it earns against each member, points of ten
 
 
-def crowd_of(name: str, specs: Iterable[str], *, with_memory: bool = False) -> Crowd:
+def crowd_of(name: str, specs: Iterable[str], *, with_memory: bool = False, with_gamblers: bool = False) -> Crowd:
     """Those of ``specs`` that can be followed: deterministic, or drawn for each game from such as are.
 
-    ``with_memory``: those too that remember what was said; replies to them take longer and may be bounded. Raises
-    :class:`InputError` where nobody is left.
+    ``with_memory``: those too that remember what was said; replies to them take longer and may be bounded.
+    ``with_gamblers``: those too that gamble from act to act, have no memory and know their odds; the reply is bounded.
+    Raises :class:`InputError` for both, and where nobody is left.
     """
+    if with_memory and with_gamblers:
+        raise InputError(
+            "a reply is looked for to members that remember or to those that gamble, not to both at once; leave out "
+            "--with-memory or --with-gamblers"
+        )
     members, left_out = [], {}
     for spec in specs:
-        personas = personas_of(seat_occupant(spec))
-        if personas is None or not has_minds(seat_occupant(spec), RULES):
-            left_out[spec] = GAMBLES
+        partner = seat_occupant(spec)
+        personas = personas_of(partner)
+        if personas is None or not has_minds(partner, RULES):
+            if with_gamblers and gamblers_of(partner, RULES) is not None:
+                members.append(spec)
+            else:
+                left_out[spec] = GAMBLES
         elif not with_memory and not all(each.partner.traits.memoryless for each in personas):
             left_out[spec] = REMEMBERS
         else:
@@ -79,7 +92,7 @@ def crowd_of(name: str, specs: Iterable[str], *, with_memory: bool = False) -> C
     if not members:
         reasons = "; ".join(f"{spec}: {reason}" for spec, reason in left_out.items())
         raise InputError(f"nobody of {name} can be followed ({reasons}); name a partner that is deterministic")
-    return Crowd(name, tuple(members), left_out, with_memory)
+    return Crowd(name, tuple(members), left_out, with_memory, with_gamblers)
 
 
 def best_reply(
@@ -87,25 +100,72 @@ def best_reply(
 ) -> Reply:
     """The best reply of ``seat`` to partners that are equally likely, over the scenarios of ``space``.
 
-    Solved pool by pool, each forgotten before the next. Exact unless a turn of some pool has more beliefs than
-    ``effort``; then ``high`` is a certified upper bound and ``low`` is what the reply that was found earns.
+    Solved pool by pool, each forgotten before the next. Exact unless somebody gambles in a game of more than four
+    turns, or a turn of some pool has more beliefs than ``effort``; then ``high`` is a certified upper bound and ``low``
+    is what the reply that was found earns.
     """
-    crowd = Mixture(partners)
-    personas = [len(personas_of(partner) or ()) for partner in partners]
-    member_of = np.repeat(np.arange(len(partners)), personas)
+    minds = [number for number, partner in enumerate(partners) if personas_of(partner) is not None]
+    gamble = len(minds) < len(partners)
     earned, total, exact = np.zeros(len(partners)), 0.0, True
     for pool in np.unique(space.counts, axis=0):
         rows = np.flatnonzero((space.counts == pool).all(axis=1))
-        contexts = contexts_in(Scenarios(*(array[rows] for array in space)), seat)
-        game = Adaptive(crowd, contexts, seat, rules, PRIOR, effort=effort)
-        value, sure = game.value()
-        solved, share = game.pool(0), len(rows) / space.size
-        total, exact = total + value * share, exact and sure
-        by_mind = contexts.shares @ (solved.earned() * solved.chances) * share
-        np.add.at(earned, member_of, by_mind.reshape(len(member_of), -1).sum(axis=1))
+        contexts, share = contexts_in(Scenarios(*(array[rows] for array in space)), seat), len(rows) / space.size
+        if gamble:
+            value, sure, by_member = _to_gamblers(partners, minds, contexts, seat, rules, effort)
+        else:
+            value, sure, by_member = _to_minds(partners, contexts, seat, rules, effort)
+        total, exact, earned = total + value * share, exact and sure, earned + by_member * share
     low = float(earned.sum())
-    assert not exact or abs(low - total) < SAME
+    assert not exact or gamble or abs(low - total) < SAME
     return Reply(Between(total if exact else min(low, total), total), tuple((earned * len(partners)).tolist()))
+
+
+def _to_minds(
+    partners: Sequence[Partner], contexts: Contexts, seat: int, rules: Rules, effort: int
+) -> tuple[float, bool, Doubles]:
+    """Over one pool: the value, whether it is exact, and what the reply earns by member, all adding up to it."""
+    game = Adaptive(Mixture(partners), contexts, seat, rules, PRIOR, effort=effort)
+    value, sure = game.value()
+    solved = game.pool(0)
+    by_mind = contexts.shares @ (solved.earned() * solved.chances)
+    by_persona = by_mind.reshape(len(game.personas), -1).sum(axis=1)
+    return value, sure, _by_member(by_persona, partners)
+
+
+def _to_gamblers(
+    partners: Sequence[Partner], minds: Sequence[int], contexts: Contexts, seat: int, rules: Rules, effort: int
+) -> tuple[float, bool, Doubles]:
+    """The same where somebody gambles.
+
+    Above: who is told who sits opposite after its first act gets no less, nor does who is told beforehand whether that
+    one gambles, and then replies to those who do not as to a crowd of their own.
+    """
+    odds = Odds(Mixture(partners), contexts, rules, PRIOR)
+    member_of = _members(partners)
+    by_type = contexts.shares @ (forgetful_reply(odds, seat, member_of) * odds.contexts.weights)
+    by_member = _by_member(by_type.reshape(len(member_of), -1).sum(axis=1), partners)
+    if rules.max_turns <= EXACT_TURNS:
+        return exact_value(odds, seat), True, by_member
+    high = upper_bound(odds, seat)
+    if minds:
+        views = odds.contexts.types.shape[1] // len(member_of)
+        gambling = np.repeat(~np.isin(member_of, minds), views)
+        share = len(minds) / len(partners)
+        value, _, _ = _to_minds([partners[number] for number in minds], contexts, seat, rules, effort)
+        high = min(high, value * share + upper_bound(odds, seat, np.tile(gambling, (contexts.size, 1))))
+    return high, False, by_member
+
+
+def _members(partners: Sequence[Partner]) -> Index:
+    """Whose each persona of all of them together is, ``[P]``."""
+    return np.repeat(np.arange(len(partners)), [len(drawn_from(partner)) for partner in partners])
+
+
+def _by_member(by_persona: Doubles, partners: Sequence[Partner]) -> Doubles:
+    """Sums over the personas of each member."""
+    total = np.zeros(len(partners))
+    np.add.at(total, _members(partners), by_persona)
+    return total
 
 
 def known_value(spec: str, seat: int) -> Between:
@@ -141,6 +201,7 @@ def measured(crowd: Crowd, *, effort: int = EFFORT, tell: Callable[[str], None] 
     return {
         "crowd": crowd.name,
         "with_memory": crowd.with_memory,
+        "with_gamblers": crowd.with_gamblers,
         "left_out": dict(crowd.left_out),
         "seats": seats,
         "cells": cells,
@@ -160,7 +221,12 @@ def keep(path: Path, row: Mapping[str, Any]) -> None:
 
 
 def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["crowd"], row["with_memory"], *(cell["partner"] for cell in row["cells"])
+    return (
+        row["crowd"],
+        row["with_memory"],
+        row.get("with_gamblers", False),
+        *(cell["partner"] for cell in row["cells"]),
+    )
 
 
 def section(row: Mapping[str, Any]) -> Section:
@@ -177,6 +243,8 @@ def section(row: Mapping[str, Any]) -> Section:
     ]
     split = tuple(f"{seat}, {what}" for seat in heads for what in ("told", "reply"))
     notes: tuple[str, ...] = ("Points of ten over all scenarios of lewis; an interval holds the value for certain.",)
+    if row.get("with_gamblers", False):
+        notes += ("Against each member: what the reply earns that was found, the lower end of the interval.",)
     if row["left_out"]:
         notes += (f"Left out: {'; '.join(f'{name} ({why})' for name, why in row['left_out'].items())}.",)
     tables = (

@@ -174,16 +174,18 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
 @command.command(cls=Command, interrupted="nothing is written")
 @click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
 @click.option("--with-memory", is_flag=True, help="those too that remember what was said: half an hour and bounds")
+@click.option("--with-gamblers", is_flag=True, help="those too that gamble and know their odds: minutes and bounds")
 @click.option("--results", type=FILE, default=CROWDS, metavar="FILE", help=f"to keep it in ({CROWDS})")
-def crowd(words: tuple[str, ...], with_memory: bool, results: Path) -> None:
+def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, results: Path) -> None:
     """Compute the best reply to a crowd, and the price of not knowing whom of it one faces.
 
     Every member is equally likely. The reply knows their programs, but neither which of them sits opposite nor its
-    values. Members that gamble from act to act are left out.
+    values. Members that remember, or gamble from act to act, are left out if they are not asked for.
 
     examples:
       dond bench crowd --of train
       dond bench crowd --of dev --with-memory --results docs/results/crowd.jsonl
+      dond bench crowd --of dev --with-gamblers
       dond bench crowd --of heuristic --of boulware --of "linear(floor=0.6)"
     """
     opponents = opponents_of(words, "--of")
@@ -191,7 +193,10 @@ def crowd(words: tuple[str, ...], with_memory: bool, results: Path) -> None:
     read_crowds(results)
     console = console_for_people()
     with console.status("") as status:  # shown on a terminal only
-        row = measured(crowd_of(opponents.name, opponents.partners, with_memory=with_memory), tell=status.update)
+        row = measured(
+            crowd_of(opponents.name, opponents.partners, with_memory=with_memory, with_gamblers=with_gamblers),
+            tell=status.update,
+        )
     keep(results, row)
     print_section(console, section(row))
     say(f"written: {results}")

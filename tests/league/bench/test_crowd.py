@@ -12,12 +12,16 @@ from dond_marl.game import Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import Scenarios, lewis_space, pack
+from dond_marl.seats import Traits
+from dond_marl.splits import certain
 from dond_marl.yardsticks.contexts import contexts_in
 from dond_marl.yardsticks.metrics import points_of_ten
 from league.bench.crowd import GAMBLES, REMEMBERS, best_reply, crowd_of, keep, known_value, measured, read, section
 from partners.best_response import BestResponse
 from tests.command import in_process as dond
 from tests.dond_marl.yardsticks.test_adaptive import by_brute_force
+from tests.dond_marl.yardsticks.test_odds import Moody
+from tests.dond_marl.yardsticks.test_odds import by_brute_force as gambled
 
 FEW = ("heuristic", "tough", "linear(floor=0.35)", "naive_tit_for_tat", "pushover")
 TINY = [
@@ -26,6 +30,22 @@ TINY = [
     Scenario((1, 1, 1), ((3, 3, 4), (0, 0, 10))),
     Scenario((2, 1, 0), ((5, 0, 0), (3, 4, 0))),
 ]
+
+
+class Sure:
+    """A partner that does not gamble, and does not say so: it says its odds, each 0 or 1."""
+
+    traits = Traits(memoryless=True)
+
+    def __init__(self, of):
+        self.of = of
+
+    def act(self, turns):
+        return self.of.act(turns)
+
+    def probs(self, turns, max_count):
+        decisions = self.of.act(turns)
+        return certain(decisions.act_type, decisions.oA, max_count)
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -55,6 +75,44 @@ def test_played_as_a_partner_it_earns_against_each_member_what_was_said(seat):
     assert np.mean(reply.against) == pytest.approx(reply.value.high, abs=1e-9)
 
 
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("turns", [2, 3])
+def test_members_that_gamble_are_replied_to_as_by_brute_force(turns, seat):
+    """The plain rules and every chance; what is found without remembering much earns no more."""
+    members = [Moody(1), seat_occupant("heuristic"), Moody(2)]
+    table = TINY[:3] if seat == 0 else [scenario.swapped() for scenario in TINY[:3]]
+    expected = gambled(members, table, seat, Rules(turns))
+    found = best_reply(members, seat, pack(table), rules=Rules(turns))
+    assert found.value == pytest.approx((expected, expected), abs=1e-9)
+    assert 0.9 * expected < np.mean(found.against) <= expected + 1e-9
+    if turns == 2:  # nothing to remember yet
+        assert np.mean(found.against) == pytest.approx(expected, abs=1e-9)
+
+
+def test_in_long_games_bounds_hold_what_no_gambler_makes_uncertain():
+    """The same crowd, followed as one that gambles for certain, and as one that does not gamble at all."""
+    members = [seat_occupant(name) for name in FEW[:3]]
+    table = pack(TINY)
+    for seat in (0, 1):
+        truth = best_reply(members, seat, table, rules=Rules(6)).value
+        bounds = best_reply([*members[:2], Sure(members[2])], seat, table, rules=Rules(6))
+        assert bounds.value.low - 1e-9 <= truth.low == truth.high <= bounds.value.high + 1e-9
+        assert np.mean(bounds.against) == pytest.approx(bounds.value.low, abs=1e-9)
+        assert bounds.value.high - bounds.value.low < 1.0
+
+
+def test_what_a_reply_to_gamblers_is_said_to_earn_it_could_not_earn_more_of():
+    """Against each member it earns at most what the best response to that member alone does."""
+    space = lewis_space()
+    rows = np.flatnonzero((space.counts == space.counts[700]).all(axis=1))
+    table = Scenarios(*(array[rows] for array in space))
+    members = [seat_occupant(name) for name in ("random", "nice", "tough")]
+    reply = best_reply(members, 1, table)
+    for member, earned in zip(members, reply.against, strict=True):
+        assert 0 < earned <= best_reply([member], 1, table).value.high + 1e-9
+    assert reply.value.low == pytest.approx(np.mean(reply.against)) and reply.value.low <= reply.value.high
+
+
 def test_with_little_effort_it_says_between_what_the_truth_lies():
     members = [seat_occupant(name) for name in ("heuristic", "hybrid", "versatile")]
     table = pack(TINY)
@@ -71,6 +129,14 @@ def test_who_remembers_or_gambles_is_left_out_in_words():
     assert crowd_of("mine", ["versatile"], with_memory=True).members == ("versatile",)
     with pytest.raises(InputError, match=r"nobody of mine can be followed \(random: it gambles"):
         crowd_of("mine", ["random"])
+
+
+def test_who_gambles_and_knows_its_odds_is_taken_in_where_that_is_asked_for():
+    crowd = crowd_of("mine", ["linear", "random", "versatile", "micro"], with_gamblers=True)
+    assert crowd.members == ("linear", "random")
+    assert crowd.left_out == {"versatile": REMEMBERS, "micro": GAMBLES}
+    with pytest.raises(InputError, match="leave out --with-memory or --with-gamblers"):
+        crowd_of("mine", ["linear"], with_memory=True, with_gamblers=True)
 
 
 def test_a_crowd_of_one_costs_nothing_and_another_is_kept_in_its_place(tmp_path):
