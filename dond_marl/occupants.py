@@ -3,27 +3,39 @@
 Names resolve through the entry-point group ``dond_marl.partners``. An entry is either a dict of factories, as the
 built-in catalogue of the package ``partners`` is, or one factory under its own name. Without an installation the
 built-in catalogue is found by its module name. A factory takes its parameters by keyword and returns a partner.
+
+``"my_file.py:Melting(rate=2)"`` names a factory in a file, a class or a function, without any installation; relative
+paths begin in the current directory. The file is run when it is first named. :func:`pinned` adds the digest of the file
+as ``sha256=...``: whoever is written so is refused once the file has changed.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
+import hashlib
 import importlib
 import inspect
 import keyword
+import re
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import PurePath
-from typing import Any
+from pathlib import Path, PurePath
+from types import ModuleType
+from typing import Any, cast
 
 from dond_marl.errors import InputError, MissingLibrary, lacks, shown
 from dond_marl.rollout import one_line
 from dond_marl.seats import Partner, Traits
 
 FEW = 12  # names that a message lists
+IN_FILE = re.compile(r"(?P<file>[^()'\"]+\.py):(?P<name>[A-Za-z_]\w*)(?P<given>\(.*\))?", re.DOTALL)
+DIGEST = "sha256"  # the parameter that pins a file; 16 of the 64 digits
+MOST_CODE = 2**20  # bytes of such a file
 GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
 Factory = Callable[..., Partner]
@@ -69,6 +81,8 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
         )
     kind, parameters = parse_spec(spec)
     factory = check_spec(spec)
+    if in_file(kind):
+        parameters.pop(DIGEST, None)
     if one_game and "one_game" in inspect.signature(factory).parameters:
         parameters = {"one_game": True, **parameters}
     try:
@@ -89,9 +103,110 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
 def check_spec(spec: Spec) -> Factory:
     """The factory that ``spec`` names, once it is known to take the parameters; nothing is made, no weights are read.
 
-    Raises :class:`OccupantNameError`.
+    Of a file the code is run. Raises :class:`OccupantNameError`.
     """
-    return check_parameters("occupant", catalogue(), *parse_spec(spec))
+    return check_named("occupant", catalogue(), *parse_spec(spec))
+
+
+def check_named(
+    what: str, known: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """As :func:`check_parameters`, but ``kind`` may also name a factory in a file, as it was when it was pinned."""
+    if not in_file(kind):
+        return check_parameters(what, known, kind, parameters)
+    given = {name: value for name, value in parameters.items() if name != DIGEST}
+    return check_parameters(what, {kind: _of_file(what, kind, parameters.get(DIGEST))}, kind, given)
+
+
+def in_file(kind: str) -> bool:
+    """Whether a kind names a factory in a file: ``my_file.py:Melting``."""
+    found = IN_FILE.fullmatch(kind)
+    return found is not None and found["given"] is None
+
+
+def pinned(spec: Spec) -> str:
+    """The one way to write ``spec``, with the digest of each file that it names. Raises :class:`OccupantNameError`."""
+    kind, parameters = parse_spec(spec)
+    parameters = {name: _pinned_value(value) for name, value in parameters.items()}
+    if in_file(kind):
+        parameters.setdefault(DIGEST, _digest(_read_code("occupant", kind)))
+    return spec_name({"kind": kind, **parameters})
+
+
+def unpinned(spec: str) -> str:
+    """``spec`` without the digest of the file that it names itself: what such an occupant is called."""
+    kind, parameters = parse_spec(spec)
+    return spec_name({"kind": kind, **{k: v for k, v in parameters.items() if not (in_file(kind) and k == DIGEST)}})
+
+
+def _pinned_value(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_pinned_value(part) for part in value]
+    named = isinstance(value, Mapping) or (isinstance(value, str) and ".py:" in value)
+    return pinned(value) if named else value  # type: ignore[arg-type]  # a text or a mapping
+
+
+@contextmanager
+def no_files(advice: str) -> Iterator[None]:
+    """Meanwhile no code of a file is run in this process, whoever names it; the message ends with ``advice``."""
+    _CLOSED.append(advice)
+    try:
+        yield
+    finally:
+        _CLOSED.remove(advice)
+
+
+_CLOSED: list[str] = []
+
+
+def _read_code(what: str, kind: str) -> bytes:
+    path = Path(kind.rpartition(":")[0]).expanduser()
+    if _CLOSED:
+        raise OccupantNameError(f"the {what} {shown(kind)} is code in a file, which is not run here: {_CLOSED[-1]}")
+    try:
+        with path.open("rb") as file:
+            code = file.read(MOST_CODE + 1)
+    except OSError as error:
+        raise OccupantNameError(
+            f"the {what} {shown(kind)}: {error.strerror or error}; paths begin in {Path.cwd()}"
+        ) from None
+    if len(code) > MOST_CODE:
+        raise OccupantNameError(f"the {what} {shown(kind)}: the file is larger than {MOST_CODE >> 20} MiB")
+    return code
+
+
+def _digest(code: bytes) -> str:
+    return hashlib.sha256(code).hexdigest()[:16]
+
+
+def _of_file(what: str, kind: str, digest: object) -> Callable[..., Any]:
+    """The factory that a file holds. Raises :class:`OccupantNameError`, also where the file is not the pinned one."""
+    code, (place, _, name) = _read_code(what, kind), kind.rpartition(":")
+    if digest is not None and digest != _digest(code):
+        raise OccupantNameError(
+            f"{place} has changed since {name} was taken from it (SHA-256 {shown(digest)}, now {_digest(code)}): bring "
+            "the former file back to go on, or begin a new run with this one"
+        )
+    found = _names_of(str(Path(place).expanduser().resolve()), code).get(name)
+    if not callable(found):
+        raise OccupantNameError(f"{place} holds no class or function {name}, which the {what} {shown(kind)} needs")
+    return cast("Callable[..., Any]", found)
+
+
+@lru_cache(maxsize=64)
+def _names_of(path: str, code: bytes) -> dict[str, Any]:
+    """What a file's names mean, once it is run as a module of its own. Raises :class:`OccupantNameError`."""
+    module = ModuleType(f"dond_file_{_digest(code)}_{PurePath(path).stem}")
+    module.__file__ = path
+    sys.modules[module.__name__] = module  # dataclasses and pickle look there
+    try:
+        exec(compile(code, path, "exec"), vars(module))  # noqa: S102  # what its user asked for by name
+    except Exception as error:
+        del sys.modules[module.__name__]
+        if isinstance(error, ModuleNotFoundError) and (missing := lacks(error, path)):
+            raise missing from error
+        raise OccupantNameError(f"{path} cannot be run: {one_line(error)}") from error
+    return vars(module)
 
 
 def check_parameters(
@@ -142,12 +257,14 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
             )
         return kind, parameters
     try:
-        node = ast.parse(spec.strip(), mode="eval").body
-        return _call(node)
+        own = IN_FILE.fullmatch(spec.strip())
+        node = ast.parse(own["name"] + (own["given"] or "") if own else spec.strip(), mode="eval").body
+        kind, parameters = _call(node)
+        return f"{own['file']}:{kind}" if own else kind, parameters
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise OccupantNameError(
             f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}. "
-            "Paths and other texts go in quotes, as in checkpoint(path='FILE.json')"
+            "Paths and other texts go in quotes, as in checkpoint(path='FILE.json'); your own is my_file.py:Name"
         ) from None
 
 

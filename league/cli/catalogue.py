@@ -24,7 +24,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.occupants import Factory, catalogue, check_spec
+from dond_marl.occupants import Factory, OccupantNameError, catalogue, check_spec
 from dond_marl.seats import Traits
 from league.cli.shell import Command, console_for_people
 
@@ -116,6 +116,7 @@ def command(names: tuple[str, ...], as_json: bool, no_color: bool) -> None:
     for name in names:
         if name not in known:
             check_spec(name)  # says who is near
+            raise OccupantNameError(f"{name} is in no catalogue; name one of its entries, without parameters")
     chosen = [known[name] for name in dict.fromkeys(names or known)]
     if as_json:
         click.echo(json.dumps([_document(entry) for entry in chosen], indent=2))

@@ -13,11 +13,13 @@ import secrets
 import socket
 import threading
 import webbrowser
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from dond_marl.errors import InputError
+from dond_marl.occupants import no_files
 from league.cli.shell import FILE, Command, Number, say, whole
 from league.cli.stops import STOPS
 from league.display.session import RECORDS
@@ -37,7 +39,11 @@ PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds i
 @click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
 @click.option("--host", default=HOST, metavar="ADDRESS", help=f"to be reached at ({HOST}: from this machine alone)")
 @click.option("--key", "keyed", is_flag=True, help="let in only who has the printed address, on this machine too")
-@click.option("--open-paths", is_flag=True, help="let whoever uses the page name any file, address or service")
+@click.option(
+    "--open-paths",
+    is_flag=True,
+    help="let whoever uses the page name any file, address or service, and run code in files",
+)
 @click.option("--pause", type=PAUSE, default=0.7, metavar="S", help="seconds that a partner thinks (0.7)")
 @click.option("--no-browser", is_flag=True, help="do not open a browser")
 def command(
@@ -54,7 +60,7 @@ def command(
 ) -> None:
     """Serve the pages to this machine's own browser until stopped."""
     from league.web import pages  # NiceGUI is needed from here on
-    from league.web.allowed import Allowed
+    from league.web.allowed import OPEN, Allowed
     from league.web.door import KEY
     from league.web.frame import Desk
     from league.web.league.follower import Leagues
@@ -82,4 +88,5 @@ def command(
     if not no_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     STOPS.within = CLOSING
-    serve(host, port)
+    with nullcontext() if open_paths else no_files(OPEN):
+        serve(host, port)

@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from dond_marl.errors import Notice
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
-from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant, spec_name
+from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, pinned, seat_occupant, spec_name, unpinned
 from dond_marl.scenarios.sources import (
     DATASETS,
     LEWIS_MAX_COUNT,
@@ -54,7 +54,7 @@ def _occupant(value: object) -> object:
     if not isinstance(value, str | Mapping) or len(str(value)) > MAX_TEXT:
         raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {shown(value)}")
     try:
-        spec = spec_name(value)
+        spec = pinned(value)
         if parse_spec(spec)[0] in UNSCRIPTED:
             check_spec(spec)  # made when the league begins: reading settings reads no weights
         else:
@@ -228,11 +228,12 @@ class MemberConfig(Section):
             if value.keys() == {"name", "spec"}:
                 return value
             spec = _occupant({key: value for key, value in value.items() if key != "name"})
-            name = value.get("name", spec)
         else:
-            name = spec = _occupant(value)
+            spec = _occupant(value)
+        usual = unpinned(str(spec))
+        name = value.get("name", usual) if isinstance(value, Mapping) else usual
         if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name.strip()) == len(name) <= MAX_NAME:
-            advice = "" if name is not spec else "; give it one with {kind: ..., name: ...}"
+            advice = "" if name is not usual else "; give it one with {kind: ..., name: ...}"
             raise wrong(f"a member's name is 1..{MAX_NAME} printable characters; got {shown(name)}{advice}")
         return {"name": name, "spec": spec}
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant
+from dond_marl.occupants import OccupantNameError, catalogue, in_file, parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Bools, Int8s, Partner, costs_to_ask
@@ -342,7 +342,7 @@ def seated(who: Seated, place: Place, greedy: bool = False) -> Partner:
         if who.blob is not None:
             return watched(who.name, _network(who.blob, place, greedy))
         assert who.member.spec is not None
-        if kinds_in(who.member.spec) & (catalogue().keys() - PARTNERS.keys()):
+        if _of_others(kinds_in(who.member.spec)):
             with contained(who.name):
                 return watched(who.name, Within(partial(contained, who.name), _occupant(who.member.spec)))
         return watched(who.name, _occupant(who.member.spec))
@@ -372,11 +372,16 @@ def kinds_in(spec: str) -> frozenset[str]:
     return frozenset((kind,)).union(*(kinds_in(item) for item in inside if isinstance(item, str)))
 
 
+def _of_others(kinds: frozenset[str]) -> bool:
+    """Whether one of them is code of somebody else's: of another package, or of a file."""
+    return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(in_file, kinds))
+
+
 @lru_cache(maxsize=4096)
 def _costs(spec: str) -> bool:
     """By name, so that a report needs no key, model or file of whoever played; for other packages' by their traits."""
     kinds = kinds_in(spec)
-    if kinds & COSTLY or not kinds & (catalogue().keys() - PARTNERS.keys()):
+    if kinds & COSTLY or not _of_others(kinds):
         return bool(kinds & COSTLY)
     try:
         return costs_to_ask(seat_occupant(spec).traits)

@@ -30,6 +30,8 @@ class Allowed(NamedTuple):
         """Raises :class:`~dond_marl.occupants.OccupantNameError` where a spec names what it may not, or nobody."""
         if len(spec) > LONGEST_SPEC:
             raise OccupantNameError(f"an occupant is written in at most {LONGEST_SPEC} characters; got {len(spec):,}")
+        if not self.anything and ".py:" in spec:  # before anything is looked up: looking up runs the file
+            raise OccupantNameError(f"code in a file is not run here: {OPEN}")
         check_spec(spec)
         if not self.anything:
             self._check(spec)

@@ -2,7 +2,8 @@
 
 A reward is a pure function of finished games, in points of ten. It pays *learners* only: games, payoffs, ratings and
 every reported score stay own points. Rewards are named as occupants are: ``own``, ``svo(angle=45)``, in short
-``svo(45)``; whatever was learned under another than ``own`` is reported with the dial's name beside it.
+``svo(45)``, or ``my_file.py:FairBonus``; whatever was learned under another than ``own`` is reported with the dial's
+name beside it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.errors import InputError
-from dond_marl.occupants import OccupantNameError, check_parameters, parse_spec, spec_name
+from dond_marl.occupants import DIGEST, OccupantNameError, check_named, in_file, parse_spec, pinned, spec_name
 from dond_marl.scenarios.sources import Scenarios
 from partners.judges.language_model import llm_judge
 from partners.judges.rules import local_judge
@@ -150,8 +151,14 @@ def reward_of(spec: str) -> Reward:
 @lru_cache(maxsize=256)  # one judge, with its connection and its budget, for all who name it in this process
 def _made(name: str) -> Reward:
     kind, parameters = parse_spec(name)
+    factory = check_named("reward", REWARDS, kind, parameters)
+    if in_file(kind):
+        parameters.pop(DIGEST, None)
     try:
-        return REWARDS[kind](**parameters)
+        made = factory(**parameters)
+        if not callable(made):
+            raise RewardError(f"the reward {kind} made no function of (games, earned, scenarios), but {made!r:.100}")
+        return cast("Reward", made)
     except ValueError as error:
         raise RewardError(f"the reward {kind} cannot be made: {error}") from None
 
@@ -167,10 +174,10 @@ def reward_name(spec: str) -> str:
     except OccupantNameError:
         raise RewardError(message) from None
     try:
-        check_parameters("reward", REWARDS, kind, parameters)
+        check_named("reward", REWARDS, kind, parameters)
+        return pinned(spec) if in_file(kind) else spec_name(spec)
     except OccupantNameError as error:
         raise RewardError(str(error)) from None
-    return spec_name(spec)
 
 
 def _spelled(spec: str) -> str:

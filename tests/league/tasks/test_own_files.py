@@ -1,0 +1,139 @@
+"""Code in a file, without packaging: partners, hinters and rewards by ``my_file.py:Name``, pinned by a run."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import OccupantNameError, no_files, parse_spec, pinned, seat_occupant, spec_name, unpinned
+from league.web.allowed import Allowed
+from partners.learning.rewards import RewardError, reward_name, reward_of
+from tests.command import in_process
+from tests.league.backends.test_league import kept
+
+MINE = """
+from dataclasses import dataclass
+from typing import ClassVar
+import numpy as np
+from dond_marl.game import Act
+from dond_marl.seats import Traits, decide, worth
+
+@dataclass(frozen=True)
+class Melting:
+    share: float = 0.5
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns):
+        offered = worth(turns.my_utilities, turns.last_partner_offer_for_me)
+        agree = (offered >= self.share * worth(turns.my_utilities, turns.counts)) & turns.act_mask[:, Act.AGREE]
+        return decide(np.where(agree, Act.AGREE, Act.PROPOSE), turns.counts)
+
+@dataclass(frozen=True)
+class FairBonus:
+    weight: float = 0.5
+
+    def __call__(self, games, earned, scenarios):
+        return earned - self.weight * np.abs(earned - earned[:, ::-1])
+
+NUMBER = 3
+def nobody():
+    return 3
+"""
+LEAGUE = """
+env: {scenarios: lewis, split: train, max_turns: 2}
+league: {seed: 3, rounds: 2, block_size: 8, evaluate: false}
+members: [heuristic, "my_file.py:Melting", {kind: "my_file.py:Melting", share: 0.3, name: greedy}]
+learners:
+  - {name: main, hidden: [8], rollout: 2, num_envs: 16, minibatch: 64, epochs: 1, decisions: 40,
+     reward: "my_file.py:FairBonus(weight=0.2)"}
+stages: [{name: only, hints: {mode: expert, expert: "my_file.py:Melting"}}]
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "my_file.py").write_text(MINE)
+    (tmp_path / "league.yaml").write_text(LEAGUE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_spec_names_a_class_in_a_file_and_is_written_in_one_way():
+    for spec in ("my_file.py:Melting(share=0.3)", {"kind": "my_file.py:Melting", "share": 0.3}):
+        assert spec_name(spec) == "my_file.py:Melting(share=0.3)"
+    assert parse_spec("../a b/my_file.py:Melting") == ("../a b/my_file.py:Melting", {})
+
+
+def test_it_sits_wherever_a_partner_sits_and_travels_to_other_processes(here):
+    one = seat_occupant("my_file.py:Melting(share=0.3)")
+    assert one.share == 0.3 and pickle.loads(pickle.dumps(one)) == one
+    inside = seat_occupant("trembling(of='my_file.py:Melting')")
+    assert inside.traits
+    for words in (
+        ("evaluate", "--member", "my_file.py:Melting", "--against", "heuristic", "--sample", 4, "--max-turns", 2),
+        ("bench", "my_file.py:Melting", "--against", "boulware", "--sample", 4, "--results", "x.jsonl"),
+    ):
+        done = in_process(*words)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("none.py:Melting", "No such file"),
+        ("my_file.py:Frozen", "holds no class or function Frozen"),
+        ("my_file.py:NUMBER", "holds no class or function NUMBER"),
+        ("my_file.py:nobody", "made no partner but int"),
+        ("my_file.py:Melting(rate=2)", "does not take 'rate'; it takes share"),
+        ("wrong.py:Melting", "cannot be run: ZeroDivisionError"),
+        ("lacking.py:Melting", "cannot be run: ModuleNotFoundError"),
+    ],
+)
+def test_a_mistake_is_said_in_a_sentence(here, spec, said):
+    (here / "wrong.py").write_text("1 / 0")
+    (here / "lacking.py").write_text("import no_such_library")
+    with pytest.raises(OccupantNameError, match=said):
+        seat_occupant(spec)
+    assert in_process("play", "--partner", spec).returncode == 2
+
+
+def test_who_is_pinned_is_refused_once_the_file_has_changed(here):
+    spec = pinned("trembling(of='my_file.py:Melting')")
+    own = pinned("my_file.py:Melting")
+    assert spec.count("sha256=") == own.count("sha256=") == 1 and unpinned(own) == "my_file.py:Melting"
+    assert seat_occupant(own) == seat_occupant("my_file.py:Melting") and seat_occupant(spec).traits
+    reward = reward_name("my_file.py:FairBonus(weight=0.2)")
+    assert reward_of(reward).weight == 0.2
+    (here / "my_file.py").write_text(MINE + "# another\n")
+    for name in (own, spec):
+        with pytest.raises(OccupantNameError, match="has changed since Melting was taken from it"):
+            seat_occupant(name)
+    with pytest.raises(RewardError, match="bring the former file back"):
+        reward_of(reward)
+    assert seat_occupant("my_file.py:Melting")
+
+
+def test_a_league_with_a_file_is_the_same_with_workers_and_goes_on_with_the_same_file_alone(here):
+    for workers in (1, 2):
+        done = in_process("league", "--config", "league.yaml", "--workers", workers, "--quiet")
+        assert done.returncode == 0, done.stderr
+    alone, two = (kept(folder) for folder in sorted((here / "runs" / "league").iterdir()))
+    assert alone == two and "my_file.py:Melting" in done.stdout
+    (here / "my_file.py").write_text(MINE + "# another\n")
+    done = in_process("league", "--resume", "runs/league/0001")
+    assert done.returncode == 2 and "bring the former file back to go on, or begin a new run" in done.stderr
+    (here / "my_file.py").write_text(MINE)
+    assert in_process("league", "--resume", "runs/league/0001", "--quiet").returncode == 0
+
+
+def test_the_web_page_runs_no_file_unless_it_was_started_so(here):
+    (here / "trap.py").write_text("from pathlib import Path; Path('sprung').touch()\ndef Melting(): ...\n")
+    for spec in ("trap.py:Melting", "mixture(of=['trap.py:Melting'])", "trembling(of='trap.py:Melting')"):
+        with pytest.raises(InputError, match="--open-paths"):
+            Allowed().check(spec)
+    with no_files("not here"), pytest.raises(OccupantNameError, match="which is not run here: not here"):
+        seat_occupant("trap.py:Melting")
+    assert not (here / "sprung").exists()
+    Allowed(anything=True).check("my_file.py:Melting")
