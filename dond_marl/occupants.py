@@ -130,13 +130,13 @@ def pinned(spec: Spec) -> str:
     parameters = {name: _pinned_value(value) for name, value in parameters.items()}
     if in_file(kind):
         parameters.setdefault(DIGEST, _digest(_read_code("occupant", kind)))
-    return spec_name({"kind": kind, **parameters})
+    return _spelled(kind, parameters)
 
 
 def unpinned(spec: str) -> str:
     """``spec`` without the digest of the file that it names itself: what such an occupant is called."""
     kind, parameters = parse_spec(spec)
-    return spec_name({"kind": kind, **{k: v for k, v in parameters.items() if not (in_file(kind) and k == DIGEST)}})
+    return _spelled(kind, {k: v for k, v in parameters.items() if not (in_file(kind) and k == DIGEST)})
 
 
 def _pinned_value(value: object) -> object:
@@ -270,7 +270,10 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
 
 def spec_name(spec: Spec) -> str:
     """The one way to write a spec: ``boulware(exponent=4)``, parameters sorted."""
-    kind, parameters = parse_spec(spec)
+    return _spelled(*parse_spec(spec))
+
+
+def _spelled(kind: str, parameters: Mapping[str, Any]) -> str:
     inside = ", ".join(f"{name}={_written(value)}" for name, value in sorted(parameters.items()))
     return f"{kind}({inside})" if inside else kind
 

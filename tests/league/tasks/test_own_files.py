@@ -63,6 +63,7 @@ def here(tmp_path, monkeypatch):
 def test_a_spec_names_a_class_in_a_file_and_is_written_in_one_way():
     for spec in ("my_file.py:Melting(share=0.3)", {"kind": "my_file.py:Melting", "share": 0.3}):
         assert spec_name(spec) == "my_file.py:Melting(share=0.3)"
+    assert pinned("expert(kind=supervised)") == unpinned("expert(kind=supervised)") == "expert(kind=supervised)"
     assert parse_spec("../a b/my_file.py:Melting") == ("../a b/my_file.py:Melting", {})
 
 
