@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -86,15 +87,24 @@ def table_for(rules: Rules, temperature: float = SMALL) -> Equilibrium:
 def check_game(occupants: Iterable[object], rules: Rules, source: ScenarioSource) -> None:
     """Raise :class:`~dond_marl.errors.InputError` if one of them is an equilibrium and no table knows the game.
 
-    Said before the first game what it would say in it.
+    Said before the first game what it would say in it, of those too whom one of them draws for a game or is made of.
     """
-    for occupant in occupants:
+    for occupant in chain.from_iterable(map(_parts, occupants)):
         if isinstance(occupant, EquilibriumPartner):
             known = source.table is not None and _knows(table_for(rules, occupant.temperature), source.table)
             if not known:
                 raise InputError(
                     f"an equilibrium knows scenarios of 'lewis' alone; got {source.label}: take scenarios='lewis'"
                 )
+
+
+def _parts(occupant: object) -> Iterator[object]:
+    """The occupant and everybody in it: whom it draws (``partners``), whom it follows (``of``) or answers (``to``)."""
+    yield occupant
+    inside = [getattr(occupant, "of", None), getattr(occupant, "to", None)]
+    for part in (*getattr(occupant, "partners", ()), *inside):
+        if part is not None and not isinstance(part, str):
+            yield from _parts(part)
 
 
 def is_known(rules: Rules, scenarios: Scenarios) -> bool:

@@ -33,8 +33,10 @@ from league.tasks.hinters import all_failed, schedule_of
 from league.tasks.pasts import past_of_training, refuse_training
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.ancestry import NOBODY, Ancestry, past_in
+from partners.equilibrium import check_game
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, Score
+from partners.learning.told import members_of
 from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, part_of, save_checkpoint
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
@@ -208,13 +210,17 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
         raise RunError("bc (behaviour cloning) plays no games and is not resumed: it takes a minute, so start it anew")
     device = device_of(settings)
     torch.set_num_threads(settings.threads)
+    partner = seat_occupant(config.env.partner)
     start = settings if anew else settings.model_copy(update={"init_from": None})
-    network = start.first_network(config.env, hints=config.hints.mode != "none", seed=settings.seed).to(device)
+    network = start.first_network(
+        config.env, hints=config.hints.mode != "none", seed=settings.seed, members=members_of(partner)
+    ).to(device)
     learner = Learner(
         network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None
     )
     env = config.env
-    source, partner, met = env.open_source(), seat_occupant(env.partner), past_of_training(config)
+    source, met = env.open_source(), past_of_training(config)
+    check_game([partner], env.rules(), source)
     if anew:
         refuse_past(met)
     readings = references(env.partner, source, env.rules(), env.reveal_partner_utilities)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from league.ledger.run_directory import RunDirectory, RunError, new_run
 from league.settings.read import load_config
@@ -228,6 +229,19 @@ def test_every_checkpoint_can_sit_in_a_seat(tmp_path):
 
 
 # -- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "partner", ["equilibrium", "mixture(of=[heuristic, equilibrium])", "mixture(of=[trembling(of=equilibrium)])"]
+)
+@pytest.mark.parametrize(
+    ("override", "words"), [("env.scenarios=uniform", "'lewis' alone; got uniform"), ("env.max_turns=11", "turns=11")]
+)
+def test_an_equilibrium_in_a_game_without_a_table_is_refused_at_the_door(tmp_path, partner, override, words):
+    config = settings(tmp_path, f"env.partner={partner}", "env.split=null", override)
+    with pytest.raises(InputError, match=words):
+        begin(config)
+    assert begin(settings(tmp_path, f"env.partner={partner}", "env.disagree=rejects")).partner is not None
 
 
 def test_other_settings_on_resume_are_refused_with_the_difference(tmp_path):
