@@ -17,13 +17,20 @@ WHO = -1  # the last of a game's eight uniforms says who plays; the others are l
 class Mixture:
     """Draws one of several partners for each game and stays it to the end.
 
-    ``of``: occupants (names, mappings or partners); ``weights``: how often each, by default equally.
+    ``of``: occupants (names, mappings or partners); ``weights``: how often each, by default equally; ``names``: how
+    each is called, by default by its spec.
     """
 
-    def __init__(self, of: Sequence[Spec | Partner], weights: Sequence[float] | None = None) -> None:
+    def __init__(
+        self,
+        of: Sequence[Spec | Partner],
+        weights: Sequence[float] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
         if isinstance(of, str) or not isinstance(of, Sequence) or not of:
             raise ValueError(f"of must be a list of occupants, or zoo; got {shown(of)}")
         self.specs = tuple(of)
+        self._names = None if names is None else tuple(names)
         self.partners: tuple[Partner, ...] = tuple(seat_occupant(spec) for spec in of)
         shares = np.ones(len(of)) if weights is None else np.asarray(weights)
         numbers = shares.dtype.kind in "iuf" and shares.shape == (len(of),) and np.isfinite(shares).all()
@@ -49,7 +56,9 @@ class Mixture:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """How each partner is called: by its spec, or, where it was handed in itself, by its ``repr``."""
+        """How each partner is called: by its spec, by its ``repr`` where it was handed in itself, or as was said."""
+        if self._names is not None:
+            return self._names
         return tuple(spec_name(spec) if isinstance(spec, str | Mapping) else repr(spec) for spec in self.specs)
 
     def personas(self) -> list[tuple[float, Partner]]:

@@ -59,7 +59,7 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 class Hyperparameters(Section):
     """How a network learns."""
 
-    LATER: ClassVar[tuple[str, ...]] = ("history", "head", "device", "rollouts")
+    LATER: ClassVar[tuple[str, ...]] = ("history", "head", "belief", "critic", "device", "rollouts")
     algo: Literal["ppo", "reinforce"] = _LEARNER.algo
     lr: float = Field(default=_LEARNER.lr, gt=0, le=1)
     gamma: float = Field(default=_LEARNER.gamma, ge=0, le=1, description="per own decision")
@@ -80,7 +80,8 @@ class Hyperparameters(Section):
     reward: RewardName = Field(default=OWN, description="a reward, such as own or svo(angle=45)")
     init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
     kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="the pull toward init_from")
-
+    belief: float = Field(default=_LEARNER.belief, ge=0, le=1000, description="weight of learning what the partner is")
+    critic: Literal["own", "both"] = Field(default="own", description="both: in training it sees both seats' values")
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where the weights lie and improve")
     rollouts: Literal["auto", "host", "device"] = Field(default="auto", description="auto: device with cuda, else host")
 
@@ -95,26 +96,53 @@ class Hyperparameters(Section):
             raise wrong("pulls toward the weights that it starts with, so it needs init_from", "kl")
         return self
 
+    @property
+    def told(self) -> bool:
+        """Whether learning is told what no seat sees: the partner's values, and who it is."""
+        return self.belief > 0 or self.critic == "both"
+
+    @model_validator(mode="after")
+    def _told_on_the_host(self) -> Hyperparameters:
+        if self.told and self.plays_on_device:
+            key = "belief" if self.belief else "critic"
+            raise wrong("learning is told of the partner where games are played on the host: say rollouts: host", key)
+        if self.critic == "both" and self.algo != "ppo":
+            raise wrong("reinforce and bc have no critic: leave critic out, or say algo: ppo", "critic")
+        return self
+
     def learner(self, total_decisions: int) -> LearnerSettings:
         """The settings of a learner that makes ``total_decisions`` own decisions in all."""
         own = {field.name: getattr(self, field.name) for field in fields(_LEARNER) if field.name != "total_decisions"}
         return LearnerSettings(**own, total_decisions=total_decisions)
 
-    def shape(self, env: EnvConfig, hints: bool) -> NetworkShape:
-        """The network that this game needs; ``hints``: whether it is told any."""
+    def shape(self, env: EnvConfig, hints: bool, members: tuple[str, ...] = ()) -> NetworkShape:
+        """The network that this game needs; ``hints``: whether it is told any; ``members``: who its partner may be.
+
+        Members count where it learns what it believes alone.
+        """
         from partners.network.network import NetworkShape
 
         revealed = env.reveal_partner_utilities
         return NetworkShape(
-            env.max_count, env.max_turns, revealed, hints, self.hidden, self.sorted_items, self.history, self.head
+            env.max_count,
+            env.max_turns,
+            revealed,
+            hints,
+            self.hidden,
+            self.sorted_items,
+            self.history,
+            self.head,
+            self.belief > 0,
+            members if self.belief else (),
         )
 
-    def first_network(self, env: EnvConfig, *, hints: bool, seed: int) -> PolicyNetwork:
+    def first_network(self, env: EnvConfig, *, hints: bool, seed: int, members: tuple[str, ...] = ()) -> PolicyNetwork:
         """The network that a learner of this game starts with, its weights drawn from ``seed`` or from ``init_from``.
 
-        Raises :class:`partners.learning.first_weights.FirstWeightsError`.
+        ``members``: who its partner may be, as far as they have names. Raises
+        :class:`partners.learning.first_weights.FirstWeightsError`.
         """
-        return first_network(self.shape(env, hints), self.init_from, disagree=env.disagree, seed=seed)
+        return first_network(self.shape(env, hints, members), self.init_from, disagree=env.disagree, seed=seed)
 
     def practice(
         self, env: EnvConfig, source: ScenarioSource, seed: int, unreached: float = UNREACHED_BOUND
@@ -135,4 +163,5 @@ class Hyperparameters(Section):
             reveal_partner_utilities=env.reveal_partner_utilities,
             reward=reward_of(self.reward),
             unreached=unreached,
+            told=self.told,
         )

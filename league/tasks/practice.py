@@ -33,22 +33,28 @@ from partners.network.partner import NetworkPartner
 def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[tuple[str, LearnerState, bytes]]:
     """Name, first state and blob of each of these ``learners`` of a league. Raises as :func:`first_state` does."""
     pasts = pasts_of_league(config)
+    members = tuple(sorted(member.name for member in config.members))
     for learner in learners:
         past = pasts[learner.name]
-        yield learner.name, *first_state(learner, config.layout, config.hinted, config.league.seed, past)
+        yield learner.name, *first_state(learner, config.layout, config.hinted, config.league.seed, past, members)
 
 
 def first_state(
-    learner: LearnerConfig, layout: EnvConfig, hinted: bool, seed: int, past: Ancestry = NOBODY
+    learner: LearnerConfig,
+    layout: EnvConfig,
+    hinted: bool,
+    seed: int,
+    past: Ancestry = NOBODY,
+    members: tuple[str, ...] = (),
 ) -> tuple[LearnerState, bytes]:
     """A learner before its first round, and the content of its blob; its features hold whatever any stage shows.
 
     ``layout``: the widest environment of all stages; ``hinted``: whether any of them gives hints; ``past``: everybody
-    whom it will have met, which the blob notes. The blob holds also the reference that the learner is pulled toward, so
-    that nothing is read from outside the run again. Raises
+    whom it will have met, which the blob notes; ``members``: whom it may come to know. The blob holds
+    also the reference that the learner is pulled toward, so that nothing is read from outside the run again. Raises
     :class:`partners.learning.first_weights.FirstWeightsError`.
     """
-    network = learner.first_network(layout, hints=hinted, seed=learner_seed(seed, learner.name))
+    network = learner.first_network(layout, hints=hinted, seed=learner_seed(seed, learner.name), members=members)
     made = Learner(network, learner.learner(1), 0, copy_of(network) if learner.kl else None)
     content = pack(made.state()[0], {**describe(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
@@ -116,4 +122,6 @@ def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:
     ]
     if task.learner.plays_on_device:  # where networks are known as such, and nobody is asked whose code may hang
         partners = [inner if isinstance(inner := unwatched(who), NetworkPartner) else who for who in partners]
-    return Mixture(of=[seat_occupant(partner) for partner in partners], weights=[m.probability for m in task.meetings])
+    names = [meeting.opponent.name for meeting in task.meetings]
+    seats = [seat_occupant(partner) for partner in partners]
+    return Mixture(of=seats, weights=[m.probability for m in task.meetings], names=names)

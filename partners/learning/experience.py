@@ -31,13 +31,14 @@ class Experience(NamedTuple):
     place: Tensor  # [M] where each lies in a flat [T, N]
     reward: Tensor  # [T, N] share of the seat's whole, at its own last decision
     seat: Tensor  # [N] which seat each game's learner had
+    told: Tensor | None = None  # [M, 4] int64: the partner's values and who it was, for learning alone
 
     @property
     def size(self) -> int:
         return len(self.act)
 
     def to(self, device: torch.device) -> Experience:
-        return Experience(*(tensor.to(device) for tensor in self))
+        return Experience(*(None if tensor is None else tensor.to(device) for tensor in self))  # type: ignore[arg-type]
 
     @property
     def played(self) -> Tensor:
@@ -72,11 +73,13 @@ class LearningSeat:
             constant(Cause.FREE, np.int8, turns.size),
         )
 
-    def experience(self, games: Games, rewards: NDArray[np.float64]) -> Experience | None:
+    def experience(
+        self, games: Games, rewards: NDArray[np.float64], told: NDArray[np.int64] | None = None
+    ) -> Experience | None:
         """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned.
 
-        Of a game that counts for nobody (:attr:`dond_marl.batch.Games.counted`) nothing is learned, as of one in which
-        it never acted.
+        ``told[N, 4]``: what learning alone is told of each game (:mod:`partners.learning.told`). Of a game that counts
+        for nobody (:attr:`dond_marl.batch.Games.counted`) nothing is learned, as of one in which it never acted.
         """
         if not games.counted.all():
             self._choices = self._of(games)
@@ -100,6 +103,7 @@ class LearningSeat:
             place=torch.from_numpy(np.concatenate(places)),
             reward=torch.from_numpy(reward),
             seat=torch.full((games.size,), seat),
+            told=None if told is None else torch.from_numpy(told[np.concatenate(live)]),
         )
 
     def apart(self, blocks: Sequence[Games]) -> list[LearningSeat]:
@@ -137,4 +141,5 @@ def joined(parts: Sequence[Experience]) -> Experience:
         name: torch.cat([getattr(part, name) for part in parts])
         for name in ("features", "mask", "act", "oA", "log_prob", "value", "seat")
     }
-    return Experience(place=torch.cat(places), reward=reward, **rows)
+    told = [part.told for part in parts if part.told is not None]
+    return Experience(place=torch.cat(places), reward=reward, told=torch.cat(told) if told else None, **rows)

@@ -47,6 +47,7 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
 
     Weights that were taught without hints or without the history get room for them where ``shape`` has it: none of the
     new inputs counts yet.
+    What it believes it learns anew, unless the weights believe of the same members.
     Weights that were taught by people hardly ever walk away where DISAGREE ends the game
     (:func:`partners.network.partner.reluctant`). ``seed`` draws the weights where ``init_from`` is ``None``. Raises
     :class:`FirstWeightsError`.
@@ -68,6 +69,8 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
         network = with_room_for_hints(network)
     if shape.history == "flat" and not network.shape.remembers:
         network = with_room_for_history(network)
+    if (shape.beliefs, shape.members) != (network.shape.beliefs, network.shape.members):
+        network = with_beliefs_of(shape, network, seed)
     _check(network.shape, shape, init_from)
     return reluctant(network) if disagree == "ends" and refusals_refuse(weights.about) else network
 
@@ -110,6 +113,16 @@ def with_room_for_history(network: PolicyNetwork) -> PolicyNetwork:
     room = known.new_zeros(len(known), after - before)
     weights[first] = torch.cat([known[:, :before], room, known[:, before:]], dim=1)
     return with_weights(wide, weights, network.device)
+
+
+def with_beliefs_of(shape: NetworkShape, network: PolicyNetwork, seed: int) -> PolicyNetwork:
+    """The same policy with the head for beliefs that ``shape`` has, or without one; new weights are drawn."""
+    from partners.network.network import PolicyNetwork
+
+    made = PolicyNetwork(replace(network.shape, beliefs=shape.beliefs, members=shape.members), seed=seed)
+    kept = {name: value for name, value in network.state_dict().items() if not name.startswith("belief.")}
+    made.load_state_dict(kept, strict=False)
+    return made.to(network.device)
 
 
 def _occupant(init_from: str) -> tuple[str, dict[str, Any]] | None:

@@ -13,8 +13,10 @@ from torch import Tensor
 
 from dond_marl.randomness import generator
 from partners.learning.adam import Adam
+from partners.learning.critic import Critic
 from partners.learning.experience import Experience
 from partners.learning.losses import (
+    belief_loss,
     clipped_surrogate,
     discounted_returns,
     generalized_advantages,
@@ -27,7 +29,7 @@ from partners.network.network import PolicyNetwork, with_weights
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
 ROUNDING = 1e-5  # share of a whole: advantages that spread less are rounding, and must not be scaled up to a full step
-REFERENCE = "reference."  # before the names of its tensors
+REFERENCE, CRITIC = "reference.", "critic."  # before the names of their tensors
 
 
 class Learner:
@@ -38,8 +40,9 @@ class Learner:
     ) -> None:
         self.network, self.settings, self.seed = network, settings, seed
         self.reference = reference if settings.kl else None
+        self.critic = Critic(network, seed).to(network.device) if settings.critic == "both" else None
         self.updates = self.decisions = 0
-        self.optimizer = Adam(network.parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
+        self.optimizer = Adam(self._parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
 
     def update(self, experience: Experience) -> dict[str, float]:
         """Improve the network once; metrics are means over the decisions."""
@@ -59,7 +62,9 @@ class Learner:
     def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
         """Everything that the next update depends on: tensors by name, and counters."""
         tensors = {f"{NETWORK}{name}": value for name, value in self.network.state_dict().items()}
-        for number, parameter in enumerate(self.network.parameters()):
+        if self.critic is not None:
+            tensors |= {f"{CRITIC}{name}": value for name, value in self.critic.state_dict().items()}
+        for number, parameter in enumerate(self._parameters()):
             for name, value in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"optimizer.{number}.{name}"] = value
         if self.reference is not None:
@@ -68,7 +73,9 @@ class Learner:
 
     def restore(self, tensors: dict[str, Tensor], counters: dict[str, int]) -> None:
         self.network.load_state_dict(part_of(tensors, NETWORK))
-        parameters = list(self.network.parameters())
+        parameters = self._parameters()
+        if self.critic is not None:
+            self.critic.load_state_dict(part_of(tensors, CRITIC))
         self.optimizer.state.clear()
         for name, value in tensors.items():
             kind, number, *rest = name.split(".")
@@ -79,6 +86,10 @@ class Learner:
             self.reference = with_weights(self.network.shape, pull, self.network.device)
         self.updates, self.decisions = counters["updates"], counters["decisions"]
 
+    def _parameters(self) -> list[torch.nn.Parameter]:
+        """All that is improved: the network's, then those of a critic that no seat has."""
+        return [*self.network.parameters(), *([] if self.critic is None else self.critic.parameters())]
+
     def _share_left(self) -> float:
         if not self.settings.anneal:
             return 1.0
@@ -87,18 +98,23 @@ class Learner:
     def _ppo(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
         """Schulman et al. 2017 (arXiv 1707.06347), algorithm 1."""
         settings, network = self.settings, self.network
+        read, told = network.read(experience.features), self._told(experience)
+        worth = experience.value if self.critic is None else self._worth_of(read, *told)
         advantage, returns = generalized_advantages(
-            experience.reward, experience.dense(experience.value), experience.played, settings.gamma, settings.lam
+            experience.reward, experience.dense(worth), experience.played, settings.gamma, settings.lam
         )
         place = experience.place
         advantages, targets = standardized(advantage.view(-1)[place]), returns.view(-1)[place]
         seen = experience
-        read = network.read(seen.features)
         columns = (read, seen.mask, seen.act, seen.oA, seen.log_prob, advantages, targets)
         pull = self._reference_logits(read)
-        totals = torch.zeros(5, device=self.network.device)
-        for read, mask, act, oA, old_log_prob, weight, target, *toward in self._minibatches((*columns, *pull)):
-            logits, value = network.answer(read)
+        totals = torch.zeros(6, device=self.network.device)
+        for read, mask, act, oA, old_log_prob, weight, target, *more in self._minibatches((*columns, *pull, *told)):
+            toward, truth = more[: len(pull)], more[len(pull) :]
+            hidden = network.hidden(read)
+            logits, value = network.spoken(hidden, read)
+            if self.critic is not None:
+                value = self.critic(hidden, network.in_own_order(truth[0][:, :3].t(), read))
             said = network.said(logits, mask, read)
             taken = said.taken(act, oA)
             log_prob = taken.log_prob
@@ -109,13 +125,17 @@ class Learner:
             if toward:
                 away = said.divergence(network.said(toward[0], mask, read)).mean()
                 loss = loss + settings.kl * away
+            surprise = self._surprise(hidden, read, *truth)
+            if settings.belief:
+                loss = loss + settings.belief * surprise
             self._descend(loss - entropy_weight * entropy if entropy_weight else loss, settings.grad_norm)
             with torch.no_grad():
                 drift = (old_log_prob - log_prob).mean()
-                totals += len(act) * torch.stack([surrogate, error, entropy, drift, away])
+                totals += len(act) * torch.stack([surrogate, error, entropy, drift, away, surprise])
         means = (totals / (experience.size * settings.epochs)).tolist()
-        names = ("policy_loss", "value_loss", "entropy", "kl", *(["reference_kl"] if pull else []))
-        return dict(zip(names, means, strict=False))
+        names = ("policy_loss", "value_loss", "entropy", "kl", "reference_kl", "belief_loss")
+        left_out = {*([] if pull else ["reference_kl"]), *([] if settings.belief else ["belief_loss"])}
+        return {name: mean for name, mean in zip(names, means, strict=True) if name not in left_out}
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
         """Williams 1992; the baseline is the mean return of the seat, so that the seats' advantages do not mix."""
@@ -126,7 +146,8 @@ class Learner:
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
         network, mask, read = self.network, experience.mask, self.network.read(experience.features)
-        said = network.said(network.answer(read)[0], mask, read)
+        hidden = network.hidden(read)
+        said = network.said(network.spoken(hidden, read)[0], mask, read)
         taken = said.taken(experience.act, experience.oA)
         loss, entropy = policy_gradient(taken.log_prob, weight), taken.entropy.mean()
         metrics = {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
@@ -135,8 +156,35 @@ class Learner:
             away = said.divergence(network.said(toward, mask, read)).mean()
             metrics["reference_kl"] = float(away.detach())
             loss = loss + self.settings.kl * away
+        if self.settings.belief:
+            surprise = self._surprise(hidden, read, *self._told(experience))
+            metrics["belief_loss"] = float(surprise.detach())
+            loss = loss + self.settings.belief * surprise
         self._descend(loss, None)
         return metrics
+
+    def _told(self, experience: Experience) -> tuple[Tensor, ...]:
+        """What learning alone is told, one ``[M, 4]``; none where nothing learns by it."""
+        if self.critic is None and not self.settings.belief:
+            return ()
+        if experience.told is None:
+            raise ValueError(
+                "beliefs and a critic of both values are taught by what an experience was told; it was not"
+            )
+        return (experience.told,)
+
+    @torch.no_grad()
+    def _worth_of(self, read: Tensor, told: Tensor) -> Tensor:
+        """What a critic that sees both values thinks of every decision, ``[M]``."""
+        assert self.critic is not None
+        worth: Tensor = self.critic(self.network.hidden(read), self.network.in_own_order(told[:, :3].t(), read))
+        return worth
+
+    def _surprise(self, hidden: Tensor, read: Tensor, *told: Tensor) -> Tensor:
+        """How much the network's beliefs are surprised; zero where it learns none."""
+        if not self.settings.belief:
+            return hidden.new_zeros(())
+        return belief_loss(*self.network.believed(hidden, read), *told)
 
     @torch.no_grad()
     def _reference_logits(self, read: Tensor) -> tuple[Tensor, ...]:
@@ -160,7 +208,7 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # PyTorch's own
         if grad_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), grad_norm)
+            torch.nn.utils.clip_grad_norm_(self._parameters(), grad_norm)
         self.optimizer.step()
 
 

@@ -51,6 +51,24 @@ def value_loss(value: Tensor, returns: Tensor) -> Tensor:
     return 0.5 * (value - returns).square().mean()
 
 
+def belief_loss(values: Tensor, who: Tensor, told: Tensor) -> Tensor:
+    """How much beliefs are surprised by what is true, in nats per decision, a scalar.
+
+    ``values[3, 11, B]`` and ``who[M, B]``: logits; ``told[B, 4]`` int64: the partner's values, and its number among the
+    members, of which nothing is learned where it is below 0. The logarithmic score is proper: nothing but the truth's
+    own probabilities minimizes it (Gneiting and Raftery 2007, section 4.1). Predicting the other agent from one's own
+    history as a second task: Papoudakis, Christianos, Albrecht 2021 (arXiv 2006.09447).
+    """
+    assert values.shape[::2] == (3, len(told)) and who.shape[1] == len(told) == told.numel() // 4, told.shape
+    log_probs = torch.log_softmax(values, dim=1).gather(1, told[:, :3].t()[:, None])
+    total = -log_probs.sum()
+    if len(who):
+        known = told[:, 3] >= 0
+        named = torch.log_softmax(who, dim=0).gather(0, told[:, 3].clamp(min=0)[None]).squeeze(0)
+        total = total - (named * known).sum()
+    return total / len(told)
+
+
 def policy_gradient(log_prob: Tensor, weight: Tensor) -> Tensor:
     """REINFORCE's loss; ``weight[B]`` is return less baseline (Williams 1992, Machine Learning 8, section 4)."""
     assert log_prob.ndim == 1 and log_prob.shape == weight.shape

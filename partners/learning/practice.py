@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.errors import RunFailure
 from dond_marl.game import Rules
 from dond_marl.randomness import generator
-from dond_marl.rollout import Block, rollout_blocks
+from dond_marl.rollout import Block, Noise, rollout_blocks
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner, Whisper, costs_to_ask
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from partners.learning.experience import Experience, LearningSeat, joined
 from partners.learning.rewards import Own, Reward, for_seat
+from partners.learning.told import told
 from partners.network.network import PolicyNetwork
 
 SPARE = 0.25  # of a block: how much of the last one must seem to be needed before it is played beside the others
@@ -37,6 +39,7 @@ class Practice:
     seed: int
     reveal_partner_utilities: bool = False
     reward: Reward = field(default_factory=Own)
+    told: bool = False  # whether learning is told the partner's values and who it was
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
 
 
@@ -104,7 +107,7 @@ def practice(
             games = leg.games
             earned = points_of_ten(games.scores, games.scenarios.wholes)
             rewards = for_seat(plan.reward, leg.seat)(games, earned, games.scenarios)
-            part = leg.learner.experience(games, rewards / TEN)
+            part = leg.learner.experience(games, rewards / TEN, _told(network, partner, plan, update, leg))
             if part is not None:
                 parts.append(part)
                 decisions += part.size
@@ -124,6 +127,7 @@ def practice(
 class _Leg(NamedTuple):
     """The games of a block in which the learner has one of the seats."""
 
+    block: int
     seat: int
     games: Games
     learner: LearningSeat
@@ -157,11 +161,19 @@ def _legs(
             reveal_partner_utilities=plan.reveal_partner_utilities,
             whispers=(whisper, None) if seat == 0 else (None, whisper),
         )
-        apart = zip(games, learner.apart(games), strict=True)
-        of_seat.append([_Leg(seat, some, own) for some, own in apart])
+        apart = zip(blocks, games, learner.apart(games), strict=False)  # no games where a seat has none
+        of_seat.append([_Leg(block, seat, some, own) for block, some, own in apart])
     if not sizes[1]:
         return iter(of_seat[0])
     return (leg for legs in zip(*of_seat, strict=True) for leg in legs)
+
+
+def _told(network: PolicyNetwork, partner: Partner, plan: Practice, update: int, leg: _Leg) -> NDArray[np.int64] | None:
+    """What learning alone is told of a leg's games, ``[N, 4]``; None where the plan says nothing of that."""
+    if not plan.told:
+        return None
+    noise = Noise(plan.seed, (update, leg.block, leg.seat), leg.games.size).of_game(1 - leg.seat)
+    return told(partner, network.shape.members, leg.games.scenarios.utilities[:, 1 - leg.seat], noise)
 
 
 def refuse_unreached(games: int, counted: int, plan: Practice) -> None:

@@ -1,0 +1,205 @@
+"""What learning alone is told: it is true, it teaches beliefs and a critic, and no seat plays by it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import permutations
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.batch import Table
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import Noise, rollout
+from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.space import Scenarios
+from dond_marl.seats import Traits, decide
+from league.settings.hyperparameters import Hyperparameters
+from partners.learning.experience import Experience, LearningSeat
+from partners.learning.first_weights import first_network
+from partners.learning.learners import Learner
+from partners.learning.losses import belief_loss
+from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.settings import LearnerSettings
+from partners.learning.told import NOBODY, members_of, told
+from partners.mixture import Mixture
+from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
+from partners.network.plain import PlainPartner, read_plain
+
+torch.set_num_threads(1)
+LEWIS = open_source("lewis", split="train")
+CROWD = Mixture(["tough", Mixture(["ultimatum", "level_k"], [1, 2])], [1, 3])
+MEMBERS = ("level_k", "tough", "ultimatum")
+SHAPE = NetworkShape(hidden=(32,), history="flat", sorted_items=True, beliefs=True, members=MEMBERS)
+SETTINGS = LearnerSettings(lr=3e-3, epochs=2, minibatch=256, belief=0.5, critic="both")
+
+
+@dataclass(frozen=True)
+class Wants:
+    """Asks for all but one item, whatever it is worth to it, and agrees to nothing."""
+
+    traits: ClassVar[Traits] = Traits(deterministic=True)
+
+    def act(self, turns):
+        kept = turns.counts.copy()
+        kept[:, 0] -= 1
+        return decide(np.full(turns.size, Act.PROPOSE), kept)
+
+
+def practiced(network: PolicyNetwork, update: int = 0, partner: object = CROWD, size: int = 400) -> Experience:
+    plan = Practice(LEWIS, Rules(), size, 100, 5, told=True)
+    opponents = [Opponent(partner, 1.0)]  # type: ignore[arg-type]
+    return practice(network, opponents, plan, update=update, games_before=1000 * update)[0]
+
+
+def test_who_it_was_is_who_played_and_its_values_are_the_partners():
+    scenarios = LEWIS.block(3, 0, 200)
+    player = NetworkPartner(PolicyNetwork(SHAPE), greedy=True)
+    assert members_of(CROWD) == MEMBERS and members_of(seat_occupant("tough")) == ()
+    games = rollout((player, CROWD), scenarios, seed=7, index=(1, 2), prior="lewis")
+    heard = told(CROWD, MEMBERS, scenarios.utilities[:, 1], Noise(7, (1, 2), 200).of_game(1))
+    assert (heard[:, :3] == scenarios.utilities[:, 1]).all()
+    assert np.bincount(heard[:, 3]).min() > 20
+    for number, name in enumerate(MEMBERS):
+        alone = rollout((player, seat_occupant(name)), scenarios, seed=7, prior="lewis")
+        same = (alone.act == games.act).all(axis=1) & (alone.oA == games.oA).all(axis=(1, 2))
+        assert same[heard[:, 3] == number].all() and not same[heard[:, 3] != number].all()
+    assert (told(CROWD, ("tough",), scenarios.utilities[:, 1], np.full((200, 8), 0.9))[:, 3] == NOBODY).all()
+
+
+def test_every_decision_is_told_of_its_own_game_in_both_seats():
+    """In this source every pool is worth 10 to both: the pool that was seen, times the values that were told."""
+    found = practiced(PolicyNetwork(SHAPE))
+    assert found.told is not None and found.told.shape == (found.size, 4)
+    counts = (found.features[:, :3] * SHAPE.max_count).round().long()
+    assert ((counts * found.told[:, :3]).sum(dim=1) == 10).all()
+    games = found.place % found.reward.shape[1]
+    assert len(torch.unique(torch.stack([games, found.told[:, 3]]), dim=1)[0]) == len(torch.unique(games))
+    assert (
+        practice(
+            PolicyNetwork(SHAPE), [Opponent(CROWD, 1.0)], Practice(LEWIS, Rules(), 50, 20, 5), update=0, games_before=0
+        )[0].told
+        is None
+    )
+
+
+def test_how_surprised_beliefs_are():
+    values, who = torch.zeros(3, 11, 2), torch.zeros(4, 2)
+    values[0, 7, 0] = math.log(10)  # 10 of 20 parts
+    told_of = torch.tensor([[7, 0, 1, 2], [0, 0, 0, NOBODY]])
+    first = math.log(2) + 2 * math.log(11) + math.log(4)
+    assert float(belief_loss(values, who, told_of)) == pytest.approx((first + 3 * math.log(11)) / 2)
+    assert float(belief_loss(values, who[:0], told_of)) == pytest.approx((first - math.log(4) + 3 * math.log(11)) / 2)
+
+
+def test_no_seat_plays_by_what_learning_is_told():
+    """Other values of a partner that ignores them: the same play to the bit, another lesson for beliefs and critic."""
+    scenarios = LEWIS.block(3, 0, 300)
+    rows = {tuple(counts): [] for counts in scenarios.counts.tolist()}
+    for number, counts in enumerate(scenarios.counts.tolist()):
+        rows[tuple(counts)].append(number)
+    swapped = scenarios.utilities.copy()
+    for same_pool in rows.values():  # the partners of one pool change places
+        swapped[same_pool, 1] = scenarios.utilities[np.roll(same_pool, 1), 1]
+    assert (swapped != scenarios.utilities).any()
+    lessons, learners = [], []
+    for utilities in (scenarios.utilities, swapped):
+        learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
+        seat = LearningSeat(learner.network)
+        games = rollout((seat, Wants()), Scenarios(scenarios.counts, utilities), seed=4, prior="lewis")
+        facts = np.column_stack([utilities[:, 1].astype(np.int64), np.zeros(games.size, dtype=np.int64)])
+        lesson = seat.experience(games, np.random.default_rng(0).random((games.size, 2)), facts)
+        assert lesson is not None
+        lessons.append(lesson)
+        learners.append((learner, learner.update(lesson)))
+    for name in Experience._fields:
+        one, other = (getattr(lesson, name) for lesson in lessons)
+        assert torch.equal(one, other) == (name != "told"), name
+    (_, first), (_, second) = learners
+    assert first["value_loss"] != second["value_loss"] and first["belief_loss"] != second["belief_loss"]
+
+
+def test_a_saved_checkpoint_plays_without_what_learning_was_told(tmp_path):
+    learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
+    learner.update(practiced(learner.network))
+    tensors, _ = learner.state()
+    assert any(name.startswith("critic.") for name in tensors)
+    save_checkpoint(tmp_path / "all.json", tensors, describe(learner.network))
+    bare = {name: value for name, value in tensors.items() if name.startswith("network.")}
+    save_checkpoint(tmp_path / "bare.json", bare, describe(learner.network))
+    scenarios = LEWIS.block(9, 0, 64)
+    turns = Table(scenarios, prior="lewis").turns()
+    known = NetworkPartner(learner.network)
+    for name in ("all", "bare"):
+        again = NetworkPartner(load_checkpoint(tmp_path / f"{name}.json").network())
+        assert np.array_equal(again.probs(turns, 4), known.probs(turns, 4))
+        assert np.array_equal(again.beliefs(turns).values, known.beliefs(turns).values)
+        plain = PlainPartner(read_plain(tmp_path / f"{name}.json")[0])
+        assert np.abs(plain.probs(turns, 4) - known.probs(turns, 4)).max() < 2e-5
+
+
+def test_a_learner_that_is_told_goes_on_to_the_same_bits():
+    through = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
+    through.update(practiced(through.network))
+    tensors, counters = through.state()
+    held = {name: value.clone() for name, value in tensors.items()}
+    again = Learner(PolicyNetwork(SHAPE, seed=9), SETTINGS, seed=2)
+    again.restore(held, counters)
+    for learner in (through, again):
+        learner.update(practiced(learner.network, update=1))
+    ends = [learner.state()[0] for learner in (through, again)]
+    assert ends[0].keys() == ends[1].keys() and all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
+
+
+def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
+    learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
+    surprise = [learner.update(practiced(learner.network, update, size=1000))["belief_loss"] for update in range(6)]
+    assert surprise[-1] < 0.85 * surprise[0]
+    seen = LEWIS.block(9, 0, 200)
+    kinds = seen.counts.astype(int) * 11 + seen.utilities[:, 0]
+    apart = np.array([len(set(kind)) == 3 for kind in kinds.tolist()])  # items that are alike have no order
+    scenarios, partner = seen.rows(np.flatnonzero(apart)), NetworkPartner(learner.network)
+    first = partner.beliefs(Table(scenarios, prior="lewis").turns())
+    assert first is not None and first.members == MEMBERS
+    assert np.allclose(first.values.sum(axis=2), 1) and np.allclose(first.who.sum(axis=1), 1)
+    for order in map(list, permutations(range(3))):
+        renamed = Scenarios(scenarios.counts[:, order], scenarios.utilities[:, :, order])
+        found = partner.beliefs(Table(renamed, prior="lewis").turns())
+        assert np.array_equal(found.values, first.values[:, order]) and np.array_equal(found.who, first.who)
+    assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(Table(scenarios).turns()) is None
+
+
+def test_who_learns_from_what_it_was_not_told_hears_of_it():
+    learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
+    with pytest.raises(ValueError, match="it was not"):
+        learner.update(practiced(learner.network)._replace(told=None))
+
+
+def test_weights_get_a_head_for_beliefs_or_lose_it(tmp_path):
+    plain = PolicyNetwork(NetworkShape(hidden=(8,)), seed=4)
+    path = tmp_path / "plain.json"
+    save_checkpoint(path, {f"network.{name}": value for name, value in plain.state_dict().items()}, describe(plain))
+    assert "beliefs" not in describe(plain)["network"] and "members" not in describe(plain)["network"]
+    wanted = NetworkShape(hidden=(8,), beliefs=True, members=MEMBERS)
+    made = first_network(wanted, str(path), disagree="ends", seed=1)
+    assert made.shape == wanted and torch.equal(made.head.weight, plain.head.weight)
+    assert made.belief is not None and made.belief.layer.weight.abs().sum() > 0
+    save_checkpoint(path, {f"network.{name}": value for name, value in made.state_dict().items()}, describe(made))
+    assert load_checkpoint(path).network().shape == wanted
+    assert first_network(NetworkShape(hidden=(8,)), str(path), disagree="ends", seed=1).belief is None
+
+
+def test_settings_that_say_what_cannot_be_are_refused_in_words():
+    for wrong, words in (
+        ({"critic": "both", "algo": "reinforce"}, "reinforce and bc have no critic"),
+        ({"belief": 0.1, "rollouts": "device"}, "say rollouts: host"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Hyperparameters(**wrong)
+    assert Hyperparameters(belief=0.1).told and not Hyperparameters().told
