@@ -39,7 +39,7 @@ class HintAdapter:
 
     @property
     def width(self) -> int:
-        return sum(width for _, width in self.pieces)
+        return self.base.width + self.hints * HINT_WIDTH
 
     @property
     def name(self) -> str:

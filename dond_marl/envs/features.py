@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,10 @@ class BaseLayout:
 
     @property
     def pieces(self) -> tuple[tuple[str, int], ...]:
+        return _pieces(self)
+
+    @property
+    def _named(self) -> tuple[tuple[str, int], ...]:
         optional = (("partner_utilities", 3),) if self.partner_utilities else ()
         return (
             ("counts", 3),
@@ -84,7 +89,7 @@ class BaseLayout:
 
     @property
     def width(self) -> int:
-        return sum(width for _, width in self.pieces)
+        return _width(self)
 
     @property
     def name(self) -> str:
@@ -92,6 +97,16 @@ class BaseLayout:
         revealed = "+partner" if self.partner_utilities else ""
         history = f"+history-v{HISTORY_VERSION}" if self.history else ""
         return f"base-v{VERSION}{revealed}{history}(max_count={self.max_count}, max_turns={self.max_turns})"
+
+
+@lru_cache(maxsize=64)
+def _pieces(layout: BaseLayout) -> tuple[tuple[str, int], ...]:
+    return layout._named
+
+
+@lru_cache(maxsize=64)
+def _width(layout: BaseLayout) -> int:
+    return sum(width for _, width in layout.pieces)
 
 
 def encode(turns: Turns, layout: BaseLayout) -> Floats:
@@ -125,11 +140,12 @@ def _codes(turns: Turns) -> tuple[Int8s, Int8s]:
     claim = np.zeros((len(ITEMS), turns.size), dtype=np.int8)
     if not taken:
         return claim, said
+    offers = np.int8(Act.INSIST)  # and what comes before it
     acts, keeps = turns.history.act.T, turns.history.oA.transpose(1, 2, 0)
     for turn in range(taken):
         theirs = turn % 2 != seat
         code = said[turn if seat else turn ^ 1]  # who opened has said its first act before the partner's first
-        offer = acts[turn] <= Act.INSIST
+        offer = acts[turn] <= offers
         np.add(acts[turn], 1, out=code[0])
         np.add(turns.counts.T - keeps[turn] if theirs else keeps[turn], 1, out=code[1:])
         code[1:] *= offer

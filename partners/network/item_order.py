@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from dond_marl.game import ITEMS
 from partners.network.shape import AT_ONCE, CODES, STEP, item_columns
 
 
@@ -23,8 +24,10 @@ class ItemOrder:
     """
 
     def __init__(self, pieces: Sequence[tuple[str, int]], code: int = 1) -> None:
-        self._items, self._said = item_columns(pieces)
+        self._items, said = item_columns(pieces)
         self._code = code
+        self._rows = torch.tensor([row for items in (*self._items, *said) for row in range(items.start, items.stop)])
+        self._said = self._rows[len(ITEMS) * len(self._items) :]
 
     def places(self, columns: Tensor) -> Tensor:
         """Where each item of features ``[F, B]`` comes to stand, ``[3, B]`` int64."""
@@ -32,20 +35,24 @@ class ItemOrder:
         rank = columns[first].double()
         for items in rest:
             rank = torch.add(columns[items], rank, alpha=STEP)
-        for start in range(0, len(self._said), AT_ONCE):
-            rank = _smaller(rank)
-            for items in self._said[start : start + AT_ONCE]:
-                rank = torch.add((columns[items] * self._code).round_(), rank, alpha=CODES)
+        if len(self._said):
+            codes = columns.index_select(0, self._said.to(columns.device)).mul_(self._code).round_().double()
+            for some in torch.split(
+                codes.view(-1, *rank.shape), AT_ONCE
+            ):  # whole numbers, exact in any order of summing
+                weights = CODES ** torch.arange(len(some) - 1, -1, -1, dtype=codes.dtype, device=codes.device)
+                one_number = (weights[None] @ some.flatten(1)).view_as(rank)
+                rank = one_number.add_(_smaller(rank), alpha=CODES ** len(some))
         book, hat, ball = rank
         book_hat, book_ball, hat_ball = (book <= hat).long(), (book <= ball).long(), (hat <= ball).long()
         return torch.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball])
 
     def ordered(self, columns: Tensor, places: Tensor) -> Tensor:
         """Features ``[F, B]`` with every item at its place."""
-        arranged = columns.clone()
-        for items in (*self._items, *self._said):
-            arranged[items].scatter_(0, places, columns[items])
-        return arranged
+        rows = self._rows.to(columns.device)
+        items = columns.index_select(0, rows).view(-1, *places.shape)
+        moved = torch.empty_like(items).scatter_(1, places.expand_as(items), items)
+        return columns.index_copy(0, rows, moved.flatten(0, 1))
 
 
 def _smaller(rank: Tensor) -> Tensor:
