@@ -73,12 +73,13 @@ def built(tmp_path_factory):
 def installed(built, tmp_path_factory):
     """A virtual environment with the wheel and, through a path, everything that it needs; nothing of the repository."""
     place = tmp_path_factory.mktemp("installed")
-    run(sys.executable, "-m", "venv", place, cwd=place)
+    run(sys.executable, "-m", "venv", "--without-pip", place, cwd=place)
     site = Path(
         run(place / "bin" / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
     )
     (site / "what_it_needs.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    run(place / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", built[0], cwd=place)
+    words = ("--quiet", "--no-deps", "--no-index", "--no-compile", built[0])
+    run(sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", *words, cwd=place)
     return place / "bin"
 
 

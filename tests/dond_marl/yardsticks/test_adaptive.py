@@ -131,8 +131,17 @@ def test_with_little_effort_it_is_an_upper_bound_that_shrinks_to_the_truth(table
     assert not sure or bound == pytest.approx(truth)
 
 
-@pytest.mark.parametrize("spec", ["concession_rule", "versatile", "punisher", "heuristic", "personas", "ultimatum"])
-@pytest.mark.parametrize("seat", [0, 1])
+PLAYED = ["concession_rule", "versatile", "punisher", "heuristic", "personas", "ultimatum"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "seat"),
+    [
+        pytest.param(spec, seat, marks=[pytest.mark.slow] * ((spec, seat) == ("personas", 0)))
+        for spec in PLAYED
+        for seat in (0, 1)
+    ],
+)
 def test_played_it_earns_exactly_what_was_computed(spec, seat):
     """By the engine, and by its own account of every scenario, on some pools of the legal space."""
     partner, space = seat_occupant(spec), lewis_space()

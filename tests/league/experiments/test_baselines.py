@@ -150,7 +150,8 @@ def test_what_is_done_is_not_done_again_and_a_killed_run_comes_to_the_same(tmp_p
 
 
 def test_results_are_appended_once_each_and_a_second_roster_costs_its_games_alone(tmp_path):
-    jobs, path = small_jobs(tmp_path), tmp_path / "results.jsonl"
+    pool = {"name": "pool", "config": written(tmp_path, "training.yaml", TRAINING)}
+    jobs, path = small_jobs(tmp_path, arms=[pool, {"name": "nobody", "occupant": "random"}]), tmp_path / "results.jsonl"
     said: list[str] = []
     some = perform(jobs, against(["heuristic"]), path, 1, said.append)
     next(some)
@@ -158,16 +159,16 @@ def test_results_are_appended_once_each_and_a_second_roster_costs_its_games_alon
     assert len(read([path])) == 1
     done = list(perform(jobs, against(["heuristic"]), path, 1, said.append))
     assert [(row["submission"]["name"], row["submission"]["seed"]) for row in read([path])] == [
-        ("pool", 1), ("pool", 2), ("league", 1), ("league", 2), ("nobody", None),
+        ("pool", 1), ("pool", 2), ("nobody", None),
     ]  # fmt: skip
-    assert said.count("1 of 5 are done and measured already") == 1
+    assert said.count("1 of 3 are done and measured already") == 1
     again = list(perform(jobs, against(["heuristic"]), path, 1, said.append))
-    assert again == done and len(read([path])) == 5
+    assert again == done and len(read([path])) == 3
     older = [{**row, "benchmark": {**row["benchmark"], "version": 0}} for row in read([path])]
     assert measured(older, jobs[0], against(["heuristic"])) is None  # of an older protocol: to be measured anew
     trained = [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
     list(perform(jobs, against(["conceder"]), path, 1, said.append))
-    assert len(read([path])) == 10 and trained == [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
+    assert len(read([path])) == 6 and trained == [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
     assert read([path])[0]["submission"]["acts"] == done[0].run.acts
     (table,) = acts_section(done, 30_000).blocks
     by_arm = {row.label: row.cells for row in table.rows}

@@ -26,8 +26,8 @@ league: {seed: 3, rounds: ROUNDS, block_size: 8, evaluate: false}
 members: [heuristic, random, pushover]
 learners:
   - {name: main, matchmaking: regret, hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 2, lr: 3.0e-3,
-     decisions: 300, snapshot_every: 4}
-  - {name: other, algo: reinforce, hidden: [16], rollout: 2, num_envs: 32, decisions: 200, snapshot_every: 0}
+     decisions: 100, snapshot_every: 4}
+  - {name: other, algo: reinforce, hidden: [16], rollout: 2, num_envs: 32, decisions: 100, snapshot_every: 0}
 logging: {output_dir: "FOLDER"}
 """
 
@@ -57,7 +57,7 @@ def killed_to_the_same_weights(tmp_path: Path, kills: int, rounds: int) -> None:
 
 
 def test_a_kill_at_random_leaves_the_same_ledger_and_weights_as_none(tmp_path):
-    killed_to_the_same_weights(tmp_path, kills=1, rounds=6)
+    killed_to_the_same_weights(tmp_path, kills=1, rounds=5)
 
 
 @pytest.mark.slow
@@ -126,11 +126,18 @@ def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, 
     assert final(folder) == uninterrupted
 
 
-def test_learners_learn_snapshots_join_and_every_decision_is_on_record(tmp_path):
-    done = run("--config", write_settings(tmp_path, 10))
+@pytest.fixture(scope="module")
+def ten_rounds(tmp_path_factory) -> tuple[str, Path]:
+    """What a league of ten rounds said, and the folder of its run."""
+    folder = tmp_path_factory.mktemp("ten_rounds")
+    done = run("--config", write_settings(folder, 10))
     assert done.returncode == 0, done.stderr
-    assert "Points of ten against heuristic" in done.stdout and "main@4" in done.stdout
-    folder = tmp_path / "runs" / "0001"
+    return done.stdout, folder / "runs" / "0001"
+
+
+def test_learners_learn_snapshots_join_and_every_decision_is_on_record(ten_rounds):
+    said, folder = ten_rounds
+    assert "Points of ten against heuristic" in said and "main@4" in said
     assert (folder / "learning.csv").read_text().count("\n") == 1 + 2 * 11  # ten rounds of practice, and after the last
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = {member.name: member for member in ledger.members()}
@@ -138,7 +145,7 @@ def test_learners_learn_snapshots_join_and_every_decision_is_on_record(tmp_path)
         snapshot = members["main@4"]
         assert (snapshot.role, snapshot.parent, snapshot.born) == ("snapshot", "main", 4)
         assert snapshot.blob == ledger.states(3)["main"].blob != ledger.states()["main"].blob
-        assert ledger.states()["main"].decisions >= 10 * 300
+        assert ledger.states()["main"].decisions >= 10 * 100
         # A snapshot plays from the round it is born for, with the weights that it was born with.
         seats = [{name for leg in ledger.legs(number) for name in leg.seats} for number in range(11)]
         assert "main@4" not in seats[3] and "main@4" in seats[4] and "main@8" in seats[9]
@@ -154,15 +161,14 @@ def test_learners_learn_snapshots_join_and_every_decision_is_on_record(tmp_path)
         ] == 5  # all others, the snapshot too
 
 
-def test_a_live_update_never_changes_a_snapshot(tmp_path):
-    assert run("--config", write_settings(tmp_path, 5)).returncode == 0
-    folder = tmp_path / "runs" / "0001"
+def test_a_live_update_never_changes_a_snapshot(ten_rounds):
+    _, folder = ten_rounds
     with Ledger(folder / "ledger.sqlite") as ledger:
         named = {member.blob for member in ledger.members() if member.blob}
-        named |= {state.blob for number in range(-1, 5) for state in ledger.states(number).values()}
+        named |= {state.blob for number in range(-1, 10) for state in ledger.states(number).values()}
     for name in named:
         assert name_of((folder / "blobs" / f"{name}.safetensors").read_bytes()) == name
-    assert len(named) == 2 * 6
+    assert len(named) == 2 * 11
 
 
 def test_blobs_are_named_by_their_content_and_every_damage_shows(tmp_path):

@@ -66,7 +66,10 @@ def uninterrupted(tmp_path_factory) -> str:
     return fingerprint(folder / "runs" / "0001")
 
 
-@pytest.mark.parametrize("moment", ["first match", "mid round", "after the last match", "after a commit"])
+@pytest.mark.parametrize(
+    "moment",
+    ["first match", "mid round", pytest.param("after the last match", marks=pytest.mark.slow), "after a commit"],
+)
 def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_path, moment, uninterrupted):
     config = write_settings(tmp_path, 3, "killed")
     script = tmp_path / "kill.py"

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "scripts" / "train.py"
 CLOCK = {"seconds", "decisions_per_second"}
 SETTINGS = """
-env: {scenarios: lewis, split: train, max_turns: 4}
+env: {scenarios: lewis, split: train, max_turns: 3}
 training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 2, hidden: [8], num_train_steps: STEPS, seed: 3}
 logging: {output_dir: "FOLDER", tensorboard: false, save_every: 100}
 """
@@ -103,7 +103,10 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+ALONE = ("ppo", "reinforce")  # what they keep, the others keep too
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in ALONE)) for kind in KINDS])
 def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_path, kind):
     config = settings(tmp_path, *KINDS[kind])
     whole = tmp_path / "whole"
@@ -417,8 +420,9 @@ def test_every_game_can_be_learned(tmp_path, capsys, env):
 
 def test_runs_are_numbered_and_the_newest_is_resumed(tmp_path, capsys):
     path = write_settings(tmp_path, 80)
-    assert train_command(path, [], None) == train_command(path, [], None) == 0
-    assert train_command(path, [], Path()) == 0
+    short = ["env.max_turns=2"]
+    assert train_command(path, short, None) == train_command(path, short, None) == 0
+    assert train_command(path, short, Path()) == 0
     *_, run, command = capsys.readouterr().out.splitlines()
     assert f"run folder {tmp_path / 'runs' / '0002'}" in run and "evaluate --member" in command
     with new_run(tmp_path / "runs"):

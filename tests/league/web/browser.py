@@ -37,7 +37,8 @@ members:
 LEARNERS
 logging: {output_dir: runs/league}
 """
-LEARNER = """learners:
+LEARNER = """heldout: [boulware]
+learners:
   - {name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100, snapshot_every: 2}
 """
 
