@@ -18,8 +18,8 @@ from dond_marl.yardsticks.equilibria.table import TEMPERATURES, file_name, pack,
 from dond_marl.yardsticks.equilibria.tree import Policy, Tree
 
 STORED = Path(__file__).with_name("tables")
-ENOUGH = dict.fromkeys(TEMPERATURES, 0.04) | {10: 0.03}  # points of ten of a pool's games: tried no further
-TRIES = dict.fromkeys(TEMPERATURES, 4) | {10: 32}  # of leaving the coldest policy of each horizon, a pool
+ENOUGH = dict.fromkeys(TEMPERATURES, 0.005) | dict.fromkeys(range(1, 5), 0.04)  # points of a pool's games: no further
+STEPS = 30  # of leaving the coldest policy of each horizon, a pool
 LADDER = (1.0, 0.7, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015)  # points of ten
 
 
@@ -64,7 +64,7 @@ def solved(pool: Pool, turns: int, temperatures: Sequence[float]) -> list[Solved
     """One pool at each temperature, from the hottest to the coldest."""
     tree, ladder = Tree(pool, turns), [temperature for temperature in LADDER if temperature >= min(temperatures)]
     stages = anneal(tree, ladder)
-    stages[-1] = escape(tree, stages[-1], ladder, TRIES[turns], ENOUGH[turns])
+    stages[-1] = escape(tree, stages[-1], STEPS, ENOUGH[turns])
     found = []
     for stage in stages:
         if stage.temperature in temperatures:

@@ -148,9 +148,9 @@ def test_a_cold_equilibrium_is_one_under_both_rules():
     ("turns", "temperature"), [(turns, heat) for turns, some in TEMPERATURES.items() for heat in some]
 )
 def test_shipped_tables_lose_next_to_nothing(turns, temperature):
-    """The rule adds a few thousandths of a point to what may be gained, and nothing in games of up to four turns."""
+    """The rule adds less than a hundredth of a point to what may be gained, and nothing in games of up to four turns."""
     ends, rejects = (Equilibrium.load(turns, temperature, rule) for rule in ("ends", "rejects"))
-    assert max(rejects.more.most) < (1e-6 if turns <= 4 else 0.005)
+    assert max(rejects.more.most) < (1e-6 if turns <= 4 else 0.01)
     np.testing.assert_allclose(rejects.values, ends.values, atol=1e-4)
     for one, other, more in zip(ends.gains, rejects.gains, rejects.more.most, strict=True):
         assert other[1] <= one[1] + more + 1e-12
