@@ -4,6 +4,12 @@ AlphaStar's gate asks for a win rate of 70 % (Vinyals et al. 2019, supplement). 
 deals by breaking more of them is no better, so the gate asks for own points: more of them against the gate's pool,
 and clearly fewer against nobody. The learner and its last snapshot play the same scenarios against the same opponents
 in both seats, so that the scenarios' luck cancels. J = opponents, K = scenarios of the block.
+
+A learner that is refused is looked at again in every round until it passes, on new scenarios. So that all its looks
+together let one that is no better pass with probability 1 - ``confidence`` at most, the n-th of them may use up
+(1 - ``confidence``) / (n (n + 1)) of that: alpha spending (Lan & DeMets 1983, *Discrete sequential boundaries for
+clinical trials*), whose shares add up to the whole however many looks there are. Nothing is carried from look to look:
+the learner has gone on learning in between, and what it was says nothing of what it is.
 """
 
 from __future__ import annotations
@@ -26,31 +32,42 @@ class Verdict(NamedTuple):
 
     passed: bool
     reason: str
-    gain: Estimate  # points of ten, or the least share of games won; its interval is two-sided at 2 * confidence - 1
+    gain: Estimate  # points of ten, with the look's two-sided interval, or the least share of games won
 
 
-def judge(gate: Gate, own: Points, theirs: Points, before: Points, groups: NDArray[np.int64], rounds: int) -> Verdict:
-    """Judge a learner ``rounds`` after its last snapshot.
+def judge(
+    gate: Gate, own: Points, theirs: Points, before: Points, groups: NDArray[np.int64], rounds: int, look: int = 1
+) -> Verdict:
+    """Judge a learner ``rounds`` after its last snapshot, for the ``look``-th time, 1 for the first.
 
     ``own[J, 2, K]`` is what it scores against each opponent in each seat on each scenario, points of ten,
     ``theirs[J, 2, K]`` what the opponent got, ``before[J, 2, K]`` what its last snapshot scored in its place, and
     ``groups[K]`` the groups of the scenarios. ``nan`` where a game counts for nobody.
     """
     assert own.shape == theirs.shape == before.shape and own.shape[1:] == (2, len(groups)), "blocks are not paired"
-    verdict = _by_points(gate, own - before, groups) if gate.kind == "points" else _by_wins(gate, own, theirs, groups)
+    verdict = (
+        _by_points(gate, own - before, groups, look) if gate.kind == "points" else _by_wins(gate, own, theirs, groups)
+    )
     if not verdict.passed and rounds >= gate.timeout:
         return verdict._replace(passed=True, reason=f"time-out after {rounds} rounds; {verdict.reason}")
     return verdict
 
 
-def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64]) -> Verdict:
+def spent(confidence: float, look: int) -> float:
+    """The probability of a false pass that the ``look``-th look, 1 for the first, may use up."""
+    return (1 - confidence) / (look * (look + 1))
+
+
+def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64], look: int) -> Verdict:
     """``more[J, 2, K]``: what the learner scores more than its snapshot, scenario by scenario."""
-    two_sided = 2 * gate.confidence - 1
+    risk = spent(gate.confidence, look)
     even = np.full(len(more), 1 / len(more))  # opponents count alike
-    gain = _mean(np.einsum("j,jsk->k", even, more) / 2, groups, two_sided)
-    against = [_mean(cells.mean(axis=0), groups, two_sided) for cells in more]
+    gain = _mean(np.einsum("j,jsk->k", even, more) / 2, groups, 1 - 2 * risk)
+    # So many opponents are asked at once that one of them would often be lost by chance.
+    each = 1 - 2 * (1 - gate.confidence) / len(more)
+    against = [_mean(cells.mean(axis=0), groups, each) for cells in more]
     regressed = [change.mean for change in against if change.high < -gate.forgetting]  # where it lost too much
-    text = f"{gain.mean:+.2f} points of ten, at least {gain.low:+.2f} at {gate.confidence:.0%}"
+    text = f"{gain.mean:+.2f} points of ten, at least {gain.low:+.2f} at {1 - risk:.1%}, look {look}"
     if not gain.low > 0:  # also where there are too few scenarios to tell
         return Verdict(False, f"not surely better: {text}", gain)
     if gain.mean < gate.delta:

@@ -10,7 +10,7 @@ round, those first that are expected to tell most for what they cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from league.standings.cells import Payoffs
 from league.standings.history import History
 from league.standings.payoffs import POPOVICIU, STRENGTH
 from league.tasks.values import Member
+from partners.rosters import TRAIN, roster
+from partners.rosters.plain import plain_name
 
 Pair = tuple[str, str, str]  # two members and the reason
 
@@ -39,7 +41,7 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
         return new
 
     live = [i for i, member in enumerate(members) if member.live]
-    pool = [i for i in gate_pool(members) if i not in costly]
+    pool = [i for i in gate_pool(config, members) if i not in costly]
     gated = {learner.name for learner in config.learners if learner.gate is not None}
     for i in live:
         for j in pool if members[i].name in gated else ():
@@ -64,11 +66,18 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     return [(members[i].name, members[j].name, reason) for (i, j), reason in chosen.items()]
 
 
-def gate_pool(members: Iterable[Member]) -> list[int]:
-    """Against whom a learner is judged: the split ``gate``, or, where that is empty, all members that never learn."""
-    listed = list(enumerate(members))
-    pool = [i for i, member in listed if member.split == "gate"]
-    return pool or [i for i, member in listed if member.role == "fixed" and member.split == "train"]
+def gate_pool(config: Config, members: Sequence[Member]) -> list[int]:
+    """Against whom a learner is judged: whom ``gate`` lists, practised against or not.
+
+    Where it lists nobody, the league's members of the roster train, or else all that never learn.
+    """
+    if config.gate:
+        specs = {member.spec for member in config.gate}
+        return [i for i, member in enumerate(members) if member.spec in specs]
+    still = [(i, m.spec) for i, m in enumerate(members) if m.role == "fixed" and m.split == "train"]
+    train = set(roster(TRAIN))
+    listed = [i for i, spec in still if spec is not None and plain_name(spec) in train]
+    return listed or [i for i, _ in still]
 
 
 def _worth_their_cost(payoffs: Payoffs, costly: list[int], games: int) -> list[tuple[int, int, str]]:

@@ -33,7 +33,8 @@ def members_of(config: Config) -> tuple[Member, ...]:
     """The members that a config names: who learns, then everybody else, in its order."""
     learners = tuple(Member(learner.name, None, learner.role) for learner in config.learners)
     fixed = tuple(Member(member.name, member.spec) for member in config.members)
-    gate = tuple(Member(member.name, member.spec, split="gate") for member in config.gate)
+    met = {member.spec for member in config.members}  # of whom the gate may ask some too
+    gate = tuple(Member(m.name, m.spec, split="gate") for m in config.gate if m.spec not in met)
     return learners + fixed + gate + tuple(Member(m.name, m.spec, split="heldout") for m in config.heldout)
 
 

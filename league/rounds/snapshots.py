@@ -55,7 +55,7 @@ def births(
             continue
         blob = after[learner.name].blob
         if learner.gate is not None and last is not None:
-            verdict = _judged(learner, last, history, scenarios, legs, age)
+            verdict = _judged(config, learner, last, history, scenarios, legs, age)
             decisions.append(Decision("snapshot", learner.name, verdict.passed, verdict.reason))
             if not verdict.passed:
                 continue
@@ -74,7 +74,13 @@ def births(
 
 
 def _judged(
-    learner: LearnerConfig, last: Member, history: History, scenarios: Scenarios, legs: Sequence[Leg], age: int
+    config: Config,
+    learner: LearnerConfig,
+    last: Member,
+    history: History,
+    scenarios: Scenarios,
+    legs: Sequence[Leg],
+    age: int,
 ) -> Verdict:
     assert learner.gate is not None
     points = points_of(scenarios, legs)
@@ -85,7 +91,7 @@ def _judged(
         return None if opens is None or answers is None else np.stack([opens.T, answers.T[::-1]], axis=1)
 
     own, before = [], []
-    for place in gate_pool(history.members):
+    for place in gate_pool(config, history.members):
         opponent = history.members[place].name
         pair = scored(learner.name, opponent), scored(last.name, opponent)
         if pair[0] is not None and pair[1] is not None:  # a match that failed says nothing of either
@@ -96,4 +102,5 @@ def _judged(
         reason = "its gate's matches failed"
         return Verdict(passed, f"time-out after {age} rounds; {reason}" if passed else reason, NOTHING)
     both = np.stack(own)
-    return judge(learner.gate, both[:, 0], both[:, 1], np.stack(before), scenario_groups(scenarios), age)
+    look = age - learner.snapshot_every + 1
+    return judge(learner.gate, both[:, 0], both[:, 1], np.stack(before), scenario_groups(scenarios), age, look)

@@ -70,8 +70,9 @@ class Gate(Section):
     """The test that a learner must pass to leave a snapshot."""
 
     kind: Literal["points", "win_rate"] = "points"
-    # How much more than its last snapshot the learner must score, and the one-sided confidence that it is more at all.
-    delta: float = Field(default=0.25, ge=0, le=10, description="points of ten")
+    # How much more than its last snapshot the learner must score, and how sure it must be that it is more at all:
+    # one-sided, over all looks at it together.
+    delta: float = Field(default=0.0, ge=0, le=10, description="points of ten")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
     # How much less it may score against any one opponent, at the same confidence.
     forgetting: float = Field(default=0.5, ge=0, le=10, description="points of ten")

@@ -1,8 +1,9 @@
 """Who takes part: three lists of occupants, those that a league is played among, its gate's pool and the held-out ones.
 
 A list may name a roster (:mod:`partners.rosters`) in place of occupants, or among them: ``train``, also called ``zoo``,
-``dev``, also called ``standard``, and ``test``. A roster stands for those of its members that no list names. The roster
-test is met at the end alone: in ``members`` and ``gate`` nobody of it is taken.
+``dev``, also called ``standard``, and ``test``. A roster stands for those of its members that no list names; in
+``gate``, which may list whom ``members`` lists, also for those that ``members`` names. The roster test is met at the
+end alone: in ``members`` and ``gate`` nobody of it is taken.
 """
 
 from __future__ import annotations
@@ -30,10 +31,16 @@ def written_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The three lists with the rosters that they name expanded; a value that is no list stays, to be refused."""
     lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in LISTS if key in settings}
     lists = {key: [items] if isinstance(items, str) and items in NAMES else items for key, items in lists.items()}
-    items = [item for items in lists.values() if isinstance(items, list | tuple) for item in items]
-    named = {_spec(item) for item in items if not _is_roster(item)}
+    named = {
+        key: {_spec(item) for item in items if not _is_roster(item)}
+        for key, items in lists.items()
+        if isinstance(items, list | tuple)
+    }
+    taken = {
+        key: set().union(*(named[other] for other in named if (key, other) != ("gate", "members"))) for key in LISTS
+    }
     return {
-        key: [member for item in items for member in (_members(item, named) if _is_roster(item) else [item])]
+        key: [member for item in items for member in (_members(item, taken[key]) if _is_roster(item) else [item])]
         if isinstance(items, list | tuple)
         else items
         for key, items in lists.items()
@@ -44,8 +51,12 @@ def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
     """Path and text of a complaint about each name that occurs twice, and each spec twice without a name."""
     names: dict[str, Path] = {}
     specs: dict[str | None, Path] = {}
+    met = {(item.name, item.spec) for item in lists["members"]}
     for path, item in [((key, place), item) for key, items in lists.items() for place, item in enumerate(items)]:
         spec = getattr(item, "spec", None)  # a learner has none
+        if path[0] == "gate" and (item.name, spec) in met:
+            met.remove((item.name, spec))
+            continue  # practised against, and judged by
         if item.name in names:
             yield path, f"the name {shown(item.name)} is taken by {dotted(names[item.name])}; give it another"
         elif item.name == spec and spec in specs:

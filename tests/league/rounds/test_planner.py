@@ -20,6 +20,7 @@ from league.rounds.planner import members_of, plan_round
 from league.settings.read import Config, ConfigError, load_config, parse
 from league.standings.history import History, history_of
 from league.tasks.values import FACTS, LearnerState, Leg, Member, Seated
+from partners.rosters import TRAIN, roster
 from tests.killing import run
 from tests.loopback import Service, completion
 
@@ -254,7 +255,20 @@ def test_nobody_meets_twice_in_a_round_and_the_budget_holds(size, seed):
     assert sum(reason.startswith("coverage") for *_, reason in pairs) <= 11
     assert sum("main" in pair[:2] and pair[2].startswith("a learner") for pair in pairs) <= 2 * 7
     met = {name for pair in pairs for name in pair[:2] if "main" in pair[:2]}
-    assert {history.members[place].name for place in gate_pool(history.members)} <= met
+    assert {history.members[place].name for place in gate_pool(config, history.members)} <= met
+
+
+def test_a_gate_asks_whom_it_lists_practised_against_or_not_and_else_the_roster_train():
+    def asked(text: str) -> tuple[list[str], int]:
+        config = league_of(text + "\nlearners: [{name: main, gate: {}}]")
+        members = members_of(config)
+        return [members[place].name for place in gate_pool(config, members)], len(members)
+
+    assert asked("members: [heuristic, tough, expert]\ngate: [tough, boulware]") == (["tough", "boulware"], 5)
+    assert asked("members: [heuristic, tough, expert]") == (["heuristic", "tough"], 4)
+    assert asked("members: [expert, 'linear(floor=0.9)']") == (["expert", "linear(floor=0.9)"], 3)
+    whole = asked("members: [heuristic, expert]\ngate: zoo")
+    assert whole[0] == ["heuristic", *(name for name in roster(TRAIN) if name != "heuristic")] and whole[1] == 26
 
 
 def test_members_that_never_change_meet_those_first_that_they_have_met_least():
@@ -328,7 +342,8 @@ def test_practice_is_by_the_stages_rules_and_matches_by_the_leagues():
         ("stages: [{name: a, until: {at_least: 5, member: ann}}]", "until is about a learner, ann is none"),
         ("stages: [{name: a, until: {at_least: 5, against: ann}}]", "all or a member's name; got 'ann'"),
         ("stages: [{name: a, env: {scenarios: uniform, split: train}}]", "split"),
-        ("gate: [heuristic]", "heuristic"),
+        ("gate: [heuristic, heuristic]", "heuristic"),
+        ("gate: [micro, micro]", "micro"),
         ("heldout: [main]", "main"),
         ("heldout: [{kind: tough, name: main}]", "the name 'main' is taken"),
     ],
