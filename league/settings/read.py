@@ -32,7 +32,7 @@ Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a 
 
 
 class Config(Section):
-    """All settings of a league. Whom ``gate`` alone lists, nobody practices against; the held-out are met at the end."""
+    """All settings of a league. Nobody practices against whom ``gate`` alone lists; ``heldout`` is met at the end."""
 
     env: EnvConfig = Field(default_factory=EnvConfig)
     league: LeagueConfig = Field(default_factory=LeagueConfig)
