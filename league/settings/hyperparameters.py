@@ -102,10 +102,7 @@ class Hyperparameters(Section):
         return self.belief > 0 or self.critic == "both"
 
     @model_validator(mode="after")
-    def _told_on_the_host(self) -> Hyperparameters:
-        if self.told and self.plays_on_device:
-            key = "belief" if self.belief else "critic"
-            raise wrong("learning is told of the partner where games are played on the host: say rollouts: host", key)
+    def _critic_of_ppo(self) -> Hyperparameters:
         if self.critic == "both" and self.algo != "ppo":
             raise wrong("reinforce and bc have no critic: leave critic out, or say algo: ppo", "critic")
         return self

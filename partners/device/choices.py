@@ -44,8 +44,10 @@ class LearningChoices:
         self._choices.append((seen.taken, seen.live, choices))
         return *_spoken(choices), None
 
-    def experience(self, finished: Finished, pay: Tensor) -> Experience | None:
+    def experience(self, finished: Finished, pay: Tensor, told: Tensor | None = None) -> Experience | None:
         """What it said, ``None`` where it never spoke; ``pay[N]`` float64: what it earned, as a share of the whole.
+
+        ``told[N, 4]``: what learning alone is told of each game.
 
         As of the host's :class:`partners.learning.experience.LearningSeat`: of a game that counts for nobody nothing is
         learned.
@@ -65,8 +67,10 @@ class LearningChoices:
             name: torch.cat([getattr(choices, name) for _, _, choices in self._choices])
             for name in ("features", "mask", "act", "oA", "log_prob", "value")
         }
+        of_told = None if told is None else torch.cat([told[live] for _, live, _ in self._choices])
         place = torch.cat([taken // 2 * size + live for taken, live, _ in self._choices])
-        return Experience(**rows, place=place, reward=reward, seat=torch.full((size,), seat, device=device))
+        seats = torch.full((size,), seat, device=device)
+        return Experience(**rows, place=place, reward=reward, seat=seats, told=of_told)
 
 
 def _counting(counted: Tensor, taken: int, live: Tensor, choices: Choices) -> tuple[int, Tensor, Choices]:

@@ -66,9 +66,8 @@ def _write_history(seen: Seen, layout: BaseLayout, columns: Tensor) -> None:
     own = torch.arange(seen.taken, device=acts.device) % 2 == seen.seat
     left = torch.where(own[:, None, None], keeps, seen.counts - keeps)
     # Who opened has said its first act before the partner's first, which comes first all the same.
-    order = [turn if seen.seat else turn ^ 1 for turn in range(seen.taken)]
     slots = said.view(layout.max_turns - 1, 1 + len(ITEMS), seen.size)[: seen.taken]
-    places = torch.tensor(order, device=acts.device)
+    places = torch.arange(seen.taken, device=acts.device) ^ (1 - seen.seat)
     slots[:, 0] = ((acts + 1) * _share(len(Act))).index_select(0, places)
     slots[:, 1:] = ((left + 1) * offers * _share(layout.max_count + 1)).index_select(0, places)
 

@@ -6,7 +6,8 @@ and the turns of opponents who are neither tables nor networks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ from partners.device.table import DeviceTable, Finished
 from partners.learning.experience import Experience, joined
 from partners.learning.practice import Opponent, Practice, Score, refuse_unreached
 from partners.learning.rewards import Own, for_seat
+from partners.learning.told import told
 from partners.network.network import PolicyNetwork
 
 NoiseOf = Callable[[torch.device, int, tuple[int, ...], int], Uniforms]  # device, seed, index and games
@@ -42,11 +44,12 @@ class DevicePractice:
         self._opposites: dict[int, Opposite] = {}
 
     def opposite(self, partner: Partner) -> Opposite:
-        """Who ``partner`` is on the device."""
+        """Who ``partner`` is on the device. Raises :class:`dond_marl.rollout.OccupantError`."""
         found = self._opposites.get(id(partner))
         if found is None:
             plan = self.plan
-            found = Opposite(partner, self._deck, plan.rules, revealed=plan.reveal_partner_utilities)
+            with _blaming(lambda: 1):  # the seat that it would have first
+                found = Opposite(partner, self._deck, plan.rules, revealed=plan.reveal_partner_utilities)
             self._opposites[id(partner)] = found
         return found
 
@@ -87,7 +90,7 @@ class DevicePractice:
                 finished = self._played(learner, opposite, dealt, noise, seat, whisper)
                 earned = points(finished.scores, dealt.wholes)
                 paid = self._paid(finished, earned, dealt, seat)
-                part = learner.experience(finished, paid / TEN)
+                part = learner.experience(finished, paid / TEN, self._told(network, opposite, dealt, noise, seat))
                 if part is not None:
                     parts.append(part)
                     decisions += part.size
@@ -114,19 +117,15 @@ class DevicePractice:
             prior=plan.source.prior,
             reveal_partner_utilities=plan.reveal_partner_utilities,
         )
-        try:
+        with _blaming(lambda: table.seat):
             other: Seated = opposite.seated(dealt, noise, 1 - seat)
             while table.open:
                 seen = table.see()
                 if table.seat != seat:
-                    table.step(*other.say(seen, noise))
+                    table.step(*other.say(seen, noise), legal=opposite.legal)
                     continue
-                told = None if whisper is None else hints_of(whisper, seen, noise, table.partner_utilities())
-                table.step(*learner.say(seen, noise, told))
-        except (MemoryError, KeyboardInterrupt):
-            raise  # the machine's doing, or the user's, not the occupant's
-        except BaseException as error:  # whatever an occupant may raise
-            raise OccupantError(table.seat, error) from error
+                hints = None if whisper is None else hints_of(whisper, seen, noise, table.partner_utilities())
+                table.step(*learner.say(seen, noise, hints), legal=True)
         return table.finished()
 
     def _paid(self, finished: Finished, earned: Tensor, dealt: Dealt, seat: int) -> Tensor:
@@ -138,10 +137,31 @@ class DevicePractice:
         rewards = for_seat(self.plan.reward, seat)(games, points_of_ten(games.scores, scenarios.wholes), scenarios)
         return torch.from_numpy(np.ascontiguousarray(rewards[:, seat])).to(self.device)
 
+    def _told(
+        self, network: PolicyNetwork, opposite: Opposite, dealt: Dealt, noise: Uniforms, seat: int
+    ) -> Tensor | None:
+        """What learning alone is told of each game, ``[N, 4]`` (:mod:`partners.learning.told`), or None."""
+        if not self.plan.told:
+            return None
+        utilities, drawn = dealt.utilities[:, 1 - seat].cpu().numpy(), noise.of_game(1 - seat).cpu().numpy()
+        known = told(opposite.partner, network.shape.members, utilities, drawn.T)
+        return torch.from_numpy(known).to(self.device)
+
 
 def points(scores: Tensor, wholes: Tensor) -> Tensor:
     """:func:`dond_marl.yardsticks.metrics.points_of_ten` on a device, ``[2, N]`` float64."""
     return scores * (TEN / wholes.clamp(min=1).double())
+
+
+@contextmanager
+def _blaming(seat: Callable[[], int]) -> Iterator[None]:
+    """A context in which whatever is raised is the doing of whoever has ``seat()``."""
+    try:
+        yield
+    except (MemoryError, KeyboardInterrupt):
+        raise  # the machine's doing, or the user's, not the occupant's
+    except BaseException as error:  # whatever an occupant may raise
+        raise OccupantError(seat(), error) from error
 
 
 class _Total:

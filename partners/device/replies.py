@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.game import Act, Rules
-from dond_marl.seats import Partner, costs_to_ask
-from dond_marl.splits import grid, grid_size
+from dond_marl.seats import NO_ACT_YET, Partner, costs_to_ask
+from dond_marl.splits import action_at, action_count, grid_size
 from dond_marl.yardsticks.contexts import Views
 from dond_marl.yardsticks.replies import Replies
 from partners.device.scenarios import Deck
@@ -35,36 +35,44 @@ class ReplyTables:
     """The replies of several partners to every view that a deck deals, on its device."""
 
     def __init__(self, partners: Sequence[Partner], rules: Rules, deck: Deck) -> None:
-        self.max_count, self._views = deck.max_count, deck.views.size
-        prior = deck.source.prior
+        self._ear, self._views = Ear(deck.max_count, deck.device), deck.views.size
+        prior, device = deck.source.prior, deck.device
         tables = [said_to_everything(partner, rules, deck.views, prior, deck.max_count) for partner in partners]
-        self._table = torch.from_numpy(np.stack(tables)).to(deck.device).flatten()
+        self._table = torch.from_numpy(np.stack(tables)).to(device).flatten()
         self._turns, _, self._hearable = tables[0].shape
-        self._offers = torch.tensor(grid(self.max_count).T.copy(), device=deck.device)  # [3, K]
+        act, oA = action_at(np.arange(action_count(deck.max_count)), deck.max_count)
+        self._acts, self._offers = torch.from_numpy(act).to(device), torch.tensor(oA.T.copy(), device=device)
 
     def say(self, seen: Seen, who: Tensor | int, views: Tensor) -> tuple[Tensor, Tensor]:
         """What partner ``who[B]`` with view ``views[B]`` says: the act ``[B]`` and what it would keep ``[3, B]``."""
-        size = grid_size(self.max_count)
         row = (who * self._turns + (seen.turns_remaining - 1)) * self._views + views
-        number = self._table[row * self._hearable + heard(seen, self.max_count)].long()
-        offers = number < 2 * size
-        act = torch.where(offers, number // size, number - 2 * size + Act.AGREE).to(torch.int8)
-        oA = self._offers.index_select(1, torch.where(offers, number % size, 0))
-        return act, oA * offers
+        number = self._table[row * self._hearable + self._ear.heard(seen)].int()
+        return self._acts[number], self._offers.index_select(1, number)
 
 
-def heard(seen: Seen, max_count: int) -> Tensor:
-    """The number of what the seat to move has heard, ``[B]`` int64."""
-    size, width = grid_size(max_count), max_count + 1
-    last, claim = seen.last_partner_act.long(), seen.claim.long()
-    place = (claim[0] * width + claim[1]) * width + claim[2]
-    refused = 2 * size + 1 + torch.where(seen.claimed, place, size)
-    number = torch.where(last == Act.DISAGREE, refused, last * size + place)
-    return torch.where(last == Act.END, 2 * size, number)
+class Ear:
+    """Numbers what is heard in games whose pools hold up to ``max_count`` items of one type."""
+
+    def __init__(self, max_count: int, device: torch.device) -> None:
+        self._size = grid_size(max_count)
+        base = max_count + 1
+        self._weights = torch.tensor([[base * base], [base], [1]], device=device)
+        first = {Act.PROPOSE: 0, Act.INSIST: self._size, Act.DISAGREE: 2 * self._size + 1, NO_ACT_YET: 2 * self._size}
+        self._first = torch.tensor([first.get(act, -1) for act in Act], device=device)  # nobody hears AGREE
+
+    def heard(self, seen: Seen) -> Tensor:
+        """The number of what the seat to move has heard, ``[B]`` int64."""
+        number = self._first[seen.last_partner_act.int()] + (seen.claim * self._weights).sum(dim=0)
+        if seen.rules.disagree == "rejects":  # a refusal by one that has claimed nothing is heard as a claim beyond all
+            number += self._size * ((seen.last_partner_act == Act.DISAGREE) & ~seen.claimed)
+        return number
 
 
 def said_to_everything(partner: Partner, rules: Rules, views: Views, prior: str, max_count: int) -> NDArray[np.int16]:
-    """What a partner says, ``[T, V, 3K + 2]``, with 1 to T turns left; -1 to what cannot be heard then."""
+    """What a partner says, ``[T, V, 3K + 2]``, with 1 to T turns left; -1 to what cannot be heard then.
+
+    Raises ``ValueError`` where it says what may not be said.
+    """
     replies, size = Replies(partner, rules, views, prior), grid_size(max_count)
     base = max_count + 1
     place = replies.splits.oA.astype(np.int64) @ np.array([base * base, base, 1])  # [V, n]
@@ -76,6 +84,8 @@ def said_to_everything(partner: Partner, rules: Rules, views: Views, prior: str,
     table = np.full((rules.max_turns, views.size, 3 * size + 2), -1, dtype=np.int16)
     for left in range(1, rules.max_turns + 1):
         codes = replies.codes(left)
+        if (codes[:, 2 * replies.width :] == 2 * replies.width).any():
+            raise ValueError(f"{partner!r} agrees where nothing is offered")
         view, number = np.nonzero(codes >= 0)
         table[left - 1, view, hears[view, number]] = said[view, codes[view, number]]
     return table

@@ -85,6 +85,11 @@ class Opposite:
         self._kinds, self._numbers = (torch.tensor(each, device=deck.device) for each in (kinds, numbers))
         self.census = census_of(partner, known)
 
+    @property
+    def legal(self) -> bool:
+        """Whether nobody can say what may not be said: tables were checked when they were made, networks are masked."""
+        return not self.census.bridged
+
     def seated(self, dealt: Dealt, noise: Uniforms, seat: int) -> Seated:
         """For the games of one block."""
         if len(self._kinds) == 1:

@@ -1,8 +1,8 @@
 """The engine of :mod:`dond_marl.batch` in PyTorch: games in lock-step whose state never leaves their device.
 
 Tests hold the two equal turn by turn. Arrays lie with the games last, as there. Inside a turn the shapes are fixed and
-nothing is read back: every open game is written as if it ended now, and the last writing stands. Between turns two
-numbers are: whether an act was illegal, and how many games go on.
+nothing is read back: every open game is written as if it ended now, and the last writing stands. Between turns one
+number is, how many games go on, and of acts that may be illegal, whether they are.
 """
 
 from __future__ import annotations
@@ -156,6 +156,11 @@ class DeviceTable:
         # What every game said and how it ended, one column per game, from first to last.
         self._acts, self._offers = filled(-1, length, size), filled(0, length, 3, size)
         self._causes: Tensor | None = None
+        endings = {Act.AGREE: Ending.AGREE, Act.END: Ending.END}
+        if rules.disagree == "ends":
+            endings[Act.DISAGREE] = Ending.DISAGREE
+        by_act = [int(endings.get(said, Ending.TURN_LIMIT)) for said in Act]
+        self._ending_of = torch.tensor(by_act, dtype=torch.int8, device=device)  # whose act was the last
         self._turns, self._ending = filled(0, size), filled(0, size)
         self._allocation = filled(0, 2, 3, size)
         # The open games only, one column each, in the order of ``live``.
@@ -200,13 +205,15 @@ class DeviceTable:
         """What the other seat of each open game values, ``[3, open]``: for whoever is allowed to know it."""
         return self._values[1 - self.seat]
 
-    def step(self, act: Tensor, oA: Tensor, cause: Tensor | None = None) -> None:
+    def step(self, act: Tensor, oA: Tensor, cause: Tensor | None = None, *, legal: bool = False) -> None:
         """Every open game's seat to move says ``act[open]`` and, with an offer, would keep ``oA[3, open]``; both int8.
 
-        ``cause``: why each was played, None for free choices. Raises :class:`IllegalAct` before anything changes.
+        ``cause``: why each was played, None for free choices. ``legal``: whether they are known to be, as what a masked
+        network says is; otherwise raises :class:`IllegalAct` before anything changes.
         """
         offers = act <= Act.INSIST
-        self._refuse_illegal(act, oA, offers)
+        if not legal:
+            self._refuse_illegal(act, oA, offers)
         oA = oA * offers
         turn, seat, live = self.taken, self.seat, self.live
         self._acts[turn].index_copy_(0, live, act)
@@ -249,20 +256,15 @@ class DeviceTable:
         """How each open game ends if it ends now; of those that go on it is written again on the next turn."""
         seat, live = (self.taken - 1) % 2, self.live
         first, second = self._claims
-        agreed, refused = act == Act.AGREE, act == Act.DISAGREE
+        agreed = act == Act.AGREE
         selected = ((first + second) == self._counts).all(dim=0) & self._claimed[0] & self._claimed[1]
         if self.rules.disagree == "ends":
-            selected &= ~refused
-        ending = torch.full_like(act, Ending.TURN_LIMIT)
-        ending = torch.where(act == Act.END, Ending.END, ending)
-        ending = torch.where(agreed, Ending.AGREE, ending)
-        if self.rules.disagree == "ends":
-            ending = torch.where(refused, Ending.DISAGREE, ending)
+            selected &= act != Act.DISAGREE
         deal = agreed | selected
         # AGREE closes at the partner's claim; a final selection at claims that add up to the pool, so either will do.
         share = torch.where(agreed, first if seat == 1 else self._counts - second, first) * deal
         self._turns.index_fill_(0, live, self.taken)
-        self._ending.index_copy_(0, live, ending.to(torch.int8))
+        self._ending.index_copy_(0, live, self._ending_of[act.int()])
         self._allocation[0].index_copy_(1, live, share)
         self._allocation[1].index_copy_(1, live, (self._counts - share) * deal)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -19,8 +18,10 @@ from hints import HintSchedule, RandomHinter
 from partners.device.noise import DeviceNoise
 from partners.device.practice import DevicePractice
 from partners.learning.experience import Experience
+from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.learning.rewards import reward_of
+from partners.learning.settings import LearnerSettings
 from partners.mixture import Mixture
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
@@ -71,7 +72,8 @@ def played_on_both(opponents: list[Opponent], plan: Practice, learner: PolicyNet
 
 def assert_same(ours: Experience, theirs: Experience) -> None:
     for name, tensor, other in zip(Experience._fields, ours, theirs, strict=True):
-        assert tensor.dtype == other.dtype and torch.equal(tensor, other), name
+        assert (tensor is None) == (other is None), name
+        assert tensor is None or (tensor.dtype == other.dtype and torch.equal(tensor, other)), name
 
 
 MEMBERS = ("heuristic", "tough", "nice", "versatile", {"kind": "mixture", "of": ["stubborn", "random"]})
@@ -114,6 +116,9 @@ def test_a_source_without_a_table_and_hints_are_as_on_the_host():
     assert on_device.opposite(opponents[0].partner).census == (0, 0, 1)
 
 
+TABLE, NOTHING_DECLARED = Traits(deterministic=True, memoryless=True), Traits()
+
+
 @dataclass(frozen=True)
 class Says:
     """Says one and the same thing, with a cause in every third game of a block."""
@@ -121,7 +126,7 @@ class Says:
     act_type: int
     claim: int = 0
     cause: Cause = Cause.FREE
-    traits: ClassVar[Traits] = Traits(memoryless=False)
+    traits: Traits = NOTHING_DECLARED
 
     def act(self, turns) -> Decisions:
         said = decide(np.full(turns.size, self.act_type), np.full((turns.size, 3), self.claim))
@@ -142,6 +147,9 @@ def test_of_games_in_which_the_opponent_was_out_of_reach_nothing_is_learned():
     [
         (Says(Act.PROPOSE, claim=9), r"IllegalAct: illegal in \d+ of \d+ games; first in game 0: PROPOSE of"),
         (Says(9), "ValueError: act_type must be"),
+        (Says(Act.AGREE), "IllegalAct: illegal in"),
+        (Says(Act.AGREE, traits=TABLE), "ValueError: .* agrees where nothing is offered"),
+        (Says(Act.PROPOSE, claim=4, traits=TABLE), "ValueError: .* claims what its pool does not hold"),
     ],
 )
 def test_what_an_opponent_may_not_say_names_its_seat(opponent, words):
@@ -171,3 +179,29 @@ def test_whoever_is_met_no_more_is_forgotten():
     assert on_device.opposite(first) is kept
     on_device(learner, [Opponent(second, 1.0)], update=2, games_before=0)
     assert on_device.opposite(first) is not kept
+
+
+def test_learning_is_told_of_the_partner_as_on_the_host():
+    crowd = Mixture(of=["heuristic", "nice", {"kind": "mixture", "of": ["stubborn", "random"]}])
+    learner = network(beliefs=True, members=("heuristic", "random"))
+    on_device = played_on_both([Opponent(crowd, 1.0)], plan(told=True), learner)
+    experience, _ = on_device(learner, [Opponent(crowd, 1.0)], update=0, games_before=0)
+    assert experience.told.shape == (experience.size, 4) and set(experience.told[:, 3].tolist()) == {-1, 0, 1}
+
+
+MOST = {"history": "flat", "head": "joint", "sorted_items": True, "beliefs": True, "members": ("heuristic",)}
+
+
+@pytest.mark.parametrize(
+    ("shape", "settings"),
+    [({}, {"kl": 0.1}), ({}, {"algo": "reinforce"}), (MOST, {"belief": 0.1, "critic": "both"})],
+    ids=str,
+)
+def test_nothing_of_practice_or_update_is_made_anywhere_but_on_the_device(shape, settings):
+    learner = Learner(network(**shape), LearnerSettings(**settings), 3, network(**shape))
+    opponents = [Opponent(Mixture(of=[*MEMBERS, NetworkPartner(network(seed=4, **shape))]), 1.0)]
+    on_device = DevicePractice(plan(told=shape == MOST), CPU)
+    with torch.device("meta"):  # what names no device is made there, and cannot be used with what does
+        experience, _ = on_device(learner.network, opponents, update=0, games_before=0)
+        learner.update(experience)
+    assert all(tensor is None or tensor.device == CPU for tensor in experience)

@@ -196,10 +196,6 @@ def test_weights_get_a_head_for_beliefs_or_lose_it(tmp_path):
 
 
 def test_settings_that_say_what_cannot_be_are_refused_in_words():
-    for wrong, words in (
-        ({"critic": "both", "algo": "reinforce"}, "reinforce and bc have no critic"),
-        ({"belief": 0.1, "rollouts": "device"}, "say rollouts: host"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            Hyperparameters(**wrong)
+    with pytest.raises(ValueError, match="reinforce and bc have no critic"):
+        Hyperparameters(critic="both", algo="reinforce")
     assert Hyperparameters(belief=0.1).told and not Hyperparameters().told
