@@ -29,6 +29,7 @@ MADE_BY = {
     ),
     "annotator.json": "dond data humans --data-dir data --json docs/results/annotator.json",
     "crowd.jsonl": "dond bench crowd --of train --results docs/results/crowd.jsonl",
+    "recognition.jsonl": "dond bench beliefs expert --of train --results docs/results/recognition.jsonl",
     "double_oracle.jsonl": "dond experiment double-oracle --turns 4 --results docs/results/double_oracle.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",

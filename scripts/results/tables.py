@@ -11,7 +11,7 @@ from league.experiments.hints.findings import markdown
 from league.experiments.short_games.experiment import parsed
 from league.experiments.short_games.findings import markdown as short_games
 from league.report.as_markdown import section_text
-from scripts.results import equilibria
+from scripts.results import equilibria, recognition
 from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows
 from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
@@ -216,6 +216,10 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "humanlike": ("humanlike.json", humanlike_table),
     "speed": ("speed.json", speed_table),
     "crowd": ("crowd.jsonl", crowd_table),
+    "who_is_it": (recognition.FILE, recognition.WHO),
+    "what_it_wants": (recognition.FILE, recognition.WANT),
+    "calibration": (recognition.FILE, recognition.CALIBRATION),
+    "lost_by_turn": (recognition.FILE, recognition.LOST),
     "double_oracle": ("double_oracle.jsonl", oracle_table),
     "short_games": ("short_games.jsonl", short_games_table),
     "lengths": (equilibria.FILE, lengths_table),

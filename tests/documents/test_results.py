@@ -62,7 +62,7 @@ def test_every_file_says_by_which_command_it_is_made_and_every_block_has_a_file(
 def test_the_commands_that_make_the_files_have_every_option_that_is_named(command, capsys):
     words = command.split()[1:]
     names = [word for word in words if not word.startswith("-")][
-        : 2 if words[0] in ("experiment", "data") or words[1] == "crowd" else 1
+        : 2 if words[0] in ("experiment", "data") or words[1] in ("crowd", "beliefs") else 1
     ]
     assert dond(*(["bench", "run"] if names == ["bench"] else names), "--help") == 0
     shown = capsys.readouterr().out
