@@ -48,6 +48,7 @@ from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import Config, ConfigError, load_config
 from league.settings.sections import BackendConfig, BackendName, LoggingConfig
+from league.tasks.devices import check_devices
 from league.tasks.pasts import refuse_league
 from partners.network.pair import CheckpointError
 
@@ -95,6 +96,7 @@ def command(
         config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
         for member in (*config.members, *config.gate, *config.heldout):
             seat_occupant(member.spec)
+        check_devices(config.learners)
         if resume is None:
             refuse_league(config)  # before a folder is made
         if dry_run:

@@ -170,5 +170,5 @@ def _of_learner(task: TrainTask) -> list[str]:
     fixed = (seat_occupant(seat.member.spec) for seat in task.asked if seat.member.spec is not None)
     return [
         f"{learner.name} ({learner.role}, {learner.algo}{paid}): {learner.decisions:,} decisions a round, meets {met}",
-        *where_practiced(learner, fixed, task.env),
+        *where_practiced(learner, fixed, task.env, sum(seat.member.spec is None for seat in task.asked)),
     ]

@@ -72,22 +72,24 @@ def practicing(settings: Hyperparameters, plan: Practice) -> Practicing:
     return DevicePractice(plan, device_of(settings))
 
 
-def where_practiced(settings: Hyperparameters, opponents: Iterable[Partner], env: EnvConfig) -> list[str]:
-    """A line of where games of practice are played, for a dry run; none where that is the host."""
+def where_practiced(
+    settings: Hyperparameters, opponents: Iterable[Partner], env: EnvConfig, networks: int = 0
+) -> list[str]:
+    """A line of where games of practice are played, for a dry run; none where that is the host.
+
+    ``networks``: how many opponents there are beside ``opponents`` that are networks still to come.
+    """
     if not settings.plays_on_device:
         return []
     from partners.device.seats import census_of, views_known
 
     known = views_known(env.open_source(), env.reveal_partner_utilities)
     census = [census_of(who, known) for who in opponents]
-    tables, networks, bridged = (sum(kinds) for kinds in zip((0, 0, 0), *census, strict=True))
-    there = f"{tables} opponents answer there from tables, {networks} as networks"
-    asked = (
-        f"{bridged} are asked on the host at every turn, which takes most of the time"
-        if bridged
-        else "none is asked elsewhere"
-    )
-    return [f"games of practice are played on the device ({settings.device}): {there}; {asked}"]
+    tables, learned, bridged = (sum(kinds) for kinds in zip((0, networks, 0), *census, strict=True))
+    return [
+        f"games of practice are played on the device ({settings.device}): {tables} opponents answer there from tables, "
+        f"{learned} as networks, {bridged} are asked on the host at every turn"
+    ]
 
 
 def _on_host(
