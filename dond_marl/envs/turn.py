@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dond_marl.game import Act, Action, State, Triple, may_agree, rest
-from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Turns, no_hints, no_noise
+from dond_marl.rollout import Noise
+from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Partner, Turns, no_hints, no_noise
 
 DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for messages about who returns something else
 _NO_HINTS, _NO_NOISE = no_hints(1), no_noise(1)  # read-only, so one of each is enough
@@ -53,6 +54,19 @@ def only_action(decisions: Decisions) -> Action:
         raise ValueError(f"decisions must be whole numbers; got {act.dtype} and {oA.dtype}")
     a, b, c = oA[0].tolist()
     return Action(Act(int(act[0])), (a, b, c))
+
+
+def ask(partner: Partner, state: State, *, seed: int, prior: str) -> Action:
+    """What ``partner``, to move in ``state``, says; raises whatever it raises."""
+    taken, noise = len(state.history), Noise(seed, (), 1)
+    free = not partner.traits.deterministic
+    turn = turn_of(
+        state,
+        prior=prior,
+        noise=noise.of_turn(taken) if free else None,
+        game_noise=noise.of_game(state.mover) if free else None,
+    )
+    return only_action(partner.act(turn))
 
 
 def _row(triple: Triple) -> Int8s:

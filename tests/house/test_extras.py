@@ -38,7 +38,8 @@ DISTRIBUTION = {
     "tokenizers": "transformers",
     "yaml": "pyyaml",
 }
-ELSEWHERE = {"pyspiel"}  # in no extra of ours: who plays in OpenSpiel has it
+# In no extra of ours: who plays there has it.
+ELSEWHERE = {"inspect_ai", "openenv", "pyspiel", "textarena", "verifiers"}
 OURS = 2  # distributions of our own choice beside the ecosystem's three
 LIGHT = ("play", "catalogue", "data", "ship", "rosters")  # commands that answer --help at least with nothing more
 

@@ -15,8 +15,8 @@ import numpy as np
 import pyspiel
 
 from dond_marl.envs.features import BaseLayout, ObservationEncoder
-from dond_marl.envs.openspiel.seat import ask
 from dond_marl.envs.spaces import observe
+from dond_marl.envs.turn import ask
 from dond_marl.game import SEATS, Act, Action, Rules, State, Triple, apply, may_agree
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, open_source

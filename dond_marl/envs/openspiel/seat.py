@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.envs.turn import ask
 from dond_marl.game import SEATS, Act, Action, Rules, Scenario, State, Triple, apply
-from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 
 MOST = 7  # items of all types that one offer can name
@@ -48,16 +47,3 @@ def say(
     if action.act_type is Act.AGREE:
         return AGREE
     return OFFERS.index(action.oA if action.act_type in (Act.PROPOSE, Act.INSIST) else counts)
-
-
-def ask(partner: Partner, state: State, *, seed: int, prior: str) -> Action:
-    """What ``partner``, to move in ``state``, says; raises whatever it raises."""
-    taken, noise = len(state.history), Noise(seed, (), 1)
-    free = not partner.traits.deterministic
-    turn = turn_of(
-        state,
-        prior=prior,
-        noise=noise.of_turn(taken) if free else None,
-        game_noise=noise.of_game(state.mover) if free else None,
-    )
-    return only_action(partner.act(turn))

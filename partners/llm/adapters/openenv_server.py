@@ -1,0 +1,86 @@
+"""The game behind an OpenEnv server: one model's seat a session, any occupant of ours in the other.
+
+``DOND_OPPONENT=expert uvicorn --factory partners.llm.adapters.openenv_server:app`` serves it; :func:`server` takes
+anything that can sit in a seat, a member of a league by its checkpoint too. Tested with openenv-core 0.3.0 and openenv
+0.10.0; in no extra of ours: ``pip install openenv``.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+from openenv.core.env_server import Action, Environment, Observation, State, create_app
+from pydantic import Field
+
+from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.seats import Partner
+from partners.llm.adapters.spoken import AS_SHIPPED, Manner, SpokenGame, rows
+
+OPPONENT = "DOND_OPPONENT"  # the environment variable
+
+
+class Reply(Action):  # type: ignore[misc]  # OpenEnv ships no types
+    """What the model says: one JSON object with act_type, oA and confidence."""
+
+    reply: str = Field(max_length=100_000)
+
+
+class Asked(Observation):  # type: ignore[misc]
+    """What the model is asked next. ``reward`` is 0 until the game ends, then its own points."""
+
+    prompt: str = ""  # empty once the game is over
+    seat: int = 0
+    refused: str | None = None  # why the last reply was not played, if it was not
+
+
+class NegotiationServer(Environment[Reply, Asked, State]):  # type: ignore[misc]
+    """Games against ``opponent`` in the given :class:`Manner`."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self, opponent: Spec | Partner = "heuristic", manner: Manner = AS_SHIPPED) -> None:
+        super().__init__()
+        self._opponent, self._manner = seat_occupant(opponent, one_game=True), manner
+        self._game: SpokenGame | None = None
+        self._state = State()
+
+    def reset(self, seed: int | None = None, episode_id: str | None = None, **row: Any) -> Asked:
+        """Begin the game of ``row``, by default number ``seed`` of the training scenarios."""
+        dealt = {"seed": seed or 0, **row} if "counts" in row else rows(1, start=seed or 0)[0]
+        self._game = SpokenGame(dealt, self._manner, self._opponent)
+        self._state = State(episode_id=episode_id, step_count=0)
+        return self._asked()
+
+    def step(self, action: Reply, timeout_s: float | None = None, **_: Any) -> Asked:  # noqa: ARG002  # OpenEnv's
+        """Play the reply; one that is refused may be said again, as often as the manner says."""
+        if self._game is None or self._game.over:
+            raise RuntimeError("there is no game to step: call reset first")
+        refused = self._game.read(action.reply)
+        self._state.step_count += 1
+        return self._asked(None if refused is None else refused.value)
+
+    @property
+    def state(self) -> State:
+        """The episode's name and how many replies it has had; nothing that a seat does not see."""
+        return self._state
+
+    def _asked(self, refused: str | None = None) -> Asked:
+        game = self._game
+        assert game is not None
+        prompt = "" if game.over else game.prompt
+        reward = game.points[game.seat]
+        return Asked(prompt=prompt, seat=game.seat, refused=refused, done=game.over, reward=reward)
+
+
+def server(opponent: Spec | Partner = "heuristic", manner: Manner = AS_SHIPPED, sessions: int = 64) -> Any:
+    """The FastAPI application, with at most so many ``sessions`` at a time. Raises what making the opponent raises."""
+    seated = seat_occupant(opponent, one_game=True)
+    make = partial(NegotiationServer, seated, manner)
+    return create_app(make, Reply, Asked, env_name="deal_or_no_dialog", max_concurrent_envs=sessions)
+
+
+def app() -> Any:
+    """The application of :func:`server` against whoever ``$DOND_OPPONENT`` names, by default ``heuristic``."""
+    return server(os.environ.get(OPPONENT, "heuristic"))

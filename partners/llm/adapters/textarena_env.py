@@ -1,0 +1,82 @@
+"""The game as an environment of TextArena: import this module, then ``textarena.make("DealOrNoDeal-v0")``.
+
+Both seats are asked with the shipped prompt and answer with one JSON object. Neither sees the other's words: the prompt
+has its acts. Rewards are own points, not a win and a loss. Tested with TextArena 0.7.4; in no extra of ours:
+``pip install textarena``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import textarena as ta
+from textarena.wrappers import LLMObservationWrapper
+
+from dond_marl.scenarios.sources import SourceName
+from partners.llm.adapters.spoken import Manner, SpokenGame, rows
+from partners.llm.prompt import NUDGES
+
+NAME = "DealOrNoDeal-v0"
+
+
+class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
+    """Two seats that bargain in words.
+
+    ``scenarios``, ``split``: what is played (:func:`partners.llm.adapters.spoken.rows`); ``reset(seed=n)`` begins game
+    ``n`` of it, without a seed the next. The other arguments are those of :class:`Manner`. ``row`` plays one game.
+    """
+
+    def __init__(
+        self,
+        *,
+        scenarios: SourceName = "lewis",
+        split: str | None = None,
+        row: dict[str, Any] | None = None,
+        **manner: Any,
+    ) -> None:
+        self.scenarios, self.split, self.row, self.manner = scenarios, split, row, Manner(**manner)
+        self._next = 0
+
+    def reset(self, num_players: int = 2, seed: int | None = None) -> None:
+        """Begin a game; the player to open has its prompt."""
+        number = self._next if seed is None else seed
+        self._next = number + 1
+        row = self.row or rows(1, scenarios=self.scenarios, split=self.split, start=number)[0]
+        self.game = SpokenGame(row, self.manner)
+        # No seed for TextArena, which would seed Python's generator with it.
+        self.state = ta.TwoPlayerState(
+            num_players, max_turns=self.manner.max_turns, error_allowance=self.manner.re_asks
+        )
+        self.state.reset(game_state={})
+        self._show()
+
+    def step(self, action: str) -> tuple[bool, dict[str, Any]]:
+        """The player to move says ``action``; whether the game is over, and TextArena's info."""
+        player = self.state.current_player_id
+        self.state.logs.append((player, action))
+        refused = self.game.read(action)
+        if refused is not None and not self.game.over:
+            self.state.set_invalid_move(reason=NUDGES[refused])
+        elif self.game.over:
+            self._end(player if refused else None)
+        done, info = self.state.step()
+        if not done:
+            self._show()
+        return bool(done), dict(info)
+
+    def _show(self) -> None:
+        player = self.state.current_player_id
+        if self.game.refused is None:  # TextArena has told it otherwise
+            self.state.add_observation(self.game.prompt, ta.ObservationType.PROMPT, to_id=player)
+
+    def _end(self, given_up_by: int | None) -> None:
+        outcome = self.game.state.outcome
+        assert outcome is not None
+        self.state.rewards = dict(enumerate(self.game.points))
+        for player in (0, 1):
+            self.state.game_info[player]["reason"] = outcome.rule_broken or outcome.ending.name
+            self.state.game_info[player]["invalid_move"] = player == given_up_by
+        self.state.done = True
+
+
+ta.register(NAME, DealOrNoDealEnv, [LLMObservationWrapper])

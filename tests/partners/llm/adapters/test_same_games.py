@@ -1,0 +1,164 @@
+"""The same scripted games pay the same through every adapter as through the environment.
+
+Libraries that are in no extra of ours are tested where they are installed; docs/POST_TRAINING.md says with which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from types import SimpleNamespace
+
+import pytest
+
+from dond_marl.game import Act, Ending
+from partners.llm.adapters.spoken import SpokenGame
+from partners.llm.adapters.trl_tools import Negotiation
+from tests.partners.llm.adapters.scripted_games import Game, Scripted, played
+
+FEW = 40
+sizes = pytest.mark.parametrize("games", [FEW, pytest.param(1000, marks=pytest.mark.slow)])
+
+
+def replayed(game: Game) -> SpokenGame:
+    """The game in words, both seats asked."""
+    spoken = SpokenGame(game.row)
+    turns = [game.replies(0), game.replies(1)]
+    while not spoken.over:
+        assert spoken.read(turns[spoken.state.mover].pop(0)) is None
+    assert turns == [[], []]
+    return spoken
+
+
+def test_the_script_says_every_act_and_ends_games_in_every_way():
+    games = played(400)
+    assert {action.act_type for game in games for action in game.said} == set(Act)
+    endings = {replayed(game).state.outcome.ending for game in games}
+    assert endings == {Ending.AGREE, Ending.END, Ending.DISAGREE, Ending.TURN_LIMIT}
+    assert sum(sum(game.returns) > 0 for game in games) > 100
+
+
+@sizes
+def test_two_seats_in_words(games):
+    for game in played(games):
+        assert replayed(game).points == game.returns
+
+
+class AgainstScript(Negotiation):
+    """TRL's environment with a scripted opponent."""
+
+    opponent = Scripted()
+
+
+def say_by_tool(env: Negotiation, action) -> str:
+    tool = getattr(env, action.act_type.name.lower())
+    return tool(*action.oA) if action.act_type.is_offer else tool()
+
+
+@sizes
+def test_trl(games):
+    env = AgainstScript()
+    for game in played(games):
+        env.reset(**game.row)
+        for action in game.own():
+            say_by_tool(env, action)
+        assert env.get_reward() == game.returns[game.row["seat"]]
+        with pytest.raises(ValueError, match="the game is over"):
+            env.end()
+
+
+@sizes
+def test_textarena(games):
+    pytest.importorskip("textarena", reason="pip install textarena")
+    from partners.llm.adapters.textarena_env import DealOrNoDealEnv
+
+    for game in played(games):
+        env = DealOrNoDealEnv(row=game.row)
+        env.reset(num_players=2)
+        done, turns = False, [game.replies(0), game.replies(1)]
+        while not done:
+            player, _ = env.get_observation()
+            done, _ = env.step(turns[player].pop(0))
+        rewards, info = env.close()
+        assert (rewards[0], rewards[1]) == game.returns and turns == [[], []]
+        assert info[0]["reason"] in Ending.__members__ and not info[0]["invalid_move"]
+
+
+@sizes
+def test_openenv(games):
+    pytest.importorskip("openenv", reason="pip install openenv")
+    from partners.llm.adapters.openenv_server import NegotiationServer, Reply
+
+    env = NegotiationServer(Scripted())
+    for game in played(games):
+        asked = env.reset(**game.row)
+        for reply in game.replies():
+            asked = env.step(Reply(reply=reply))
+        assert asked.done and asked.reward == game.returns[game.row["seat"]]
+
+
+@sizes
+def test_verifiers(games):
+    pytest.importorskip("verifiers", reason="pip install verifiers")
+    from verifiers.v1 import Segment
+    from verifiers.v1.types import AssistantMessage
+
+    from partners.llm.adapters.verifiers_env import DealData, DealTask, NegotiationEnv, TwoSeats
+
+    class Speaker:
+        """An agent of a seat that says its lines, as verifiers' interactions say theirs."""
+
+        def __init__(self, lines: list[str]) -> None:
+            self.lines, self.rewards = lines, {}
+            self.trace = SimpleNamespace(record_reward=self.rewards.__setitem__, record_metric=lambda *_: None)
+
+        @contextlib.asynccontextmanager
+        async def interaction(self, task):
+            yield self
+
+        async def turn(self, message: str) -> Segment:
+            assert "Acts open to you now" in message
+            return Segment(messages=[AssistantMessage(content=self.lines.pop(0))])
+
+    env = NegotiationEnv.__new__(NegotiationEnv)  # its configuration alone is asked; a whole one is tested below
+    env.config = TwoSeats()
+    for game in played(games):
+        seats = Speaker(game.replies(0)), Speaker(game.replies(1))
+        fields = {name: value for name, value in game.row.items() if name != "seat"}
+        task = DealTask(DealData(**fields))
+        asyncio.run(env.run(task, SimpleNamespace(seat_0=seats[0], seat_1=seats[1])))
+        assert tuple(seat.rewards["points"] for seat in seats) == game.returns
+        assert [seat.lines for seat in seats] == [[], []]
+
+
+def evaluated(games: list[Game], folder):
+    from inspect_ai import eval as evaluate
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from partners.llm.adapters.inspect_task import negotiate
+
+    def says(line: str) -> ModelOutput:
+        output = ModelOutput.from_content("mockllm", line)
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or its tokenizer is downloaded
+        return output
+
+    model = get_model("mockllm/model", custom_outputs=(says(line) for game in games for line in game.replies()))
+    task = negotiate(opponent=Scripted(), games=len(games), split="train")
+    (log,) = evaluate(task, model=model, max_samples=1, display="none", log_dir=str(folder), log_level="error")
+    assert log.status == "success", log.error
+    return log
+
+
+@sizes
+@pytest.mark.filterwarnings("ignore")  # Inspect's own, of its dependencies
+def test_inspect(games, tmp_path):
+    pytest.importorskip("inspect_ai", reason="pip install inspect-ai")
+    scripted = played(games)
+    log = evaluated(scripted, tmp_path)
+    paid = {sample.id: sample.scores["own_points"].value for sample in log.samples}
+    assert len(paid) == games
+    for game in scripted:
+        own = game.row["seat"]
+        values = paid[f"game {game.row['seed']}"]
+        assert (values["points"], values["partner_points"]) == (game.returns[own], game.returns[1 - own])
+        assert values["refused"] == 0
