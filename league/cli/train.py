@@ -86,6 +86,7 @@ def command(
     config = None if config_path is None else load_config(config_path, overrides, TrainConfig)
     if config is not None:
         config.env.open_source()  # before a folder is made: what cannot be opened is the settings' fault
+        check_devices([config.training])
         config = config.model_copy(update={"env": config.env.seated()})
         if dry_run:
             _plan(config)
@@ -173,7 +174,6 @@ def _clone(config: TrainConfig) -> None:
     from partners.learning.cloning import Epoch
 
     taught = lessons(config)
-    check_devices([config.training])
     console = console_for_people()
     with new_run(Path(config.logging.output_dir).expanduser()) as directory:
         write_whole(directory.path / SETTINGS, dump(config))
