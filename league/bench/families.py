@@ -12,6 +12,7 @@ from partners.provenance import programs
 from partners.rosters import TRAIN, roster
 
 
+@lru_cache(maxsize=1024)  # asked for every cell of a results file, of the same few partners
 def is_of_train(partner: str) -> bool:
     """Whether a member of the roster train plays by the program of ``partner``, a spec, or of anybody inside it."""
     return bool(programs(partner) & _of_train())

@@ -246,7 +246,7 @@ def test_opponents_are_met_by_their_shares():
             return seat_occupant(self.name).act(turns)
 
     pair = [Opponent(Counted("tough"), 0.8), Opponent(Counted("pushover"), 0.2)]
-    practice(network(), pair, plan(decisions=3000, games=4), update=0, games_before=0)
+    practice(network(), pair, plan(decisions=1000, games=2), update=0, games_before=0)
     assert sum(met.values()) > 150
     assert met["tough"] / sum(met.values()) == pytest.approx(0.8, abs=0.1)
 
