@@ -1,7 +1,7 @@
 """The one play loop: two occupants, a block of scenarios, one after the other until every game has ended.
 
 Training, tournaments, evaluation, transcripts and human play all come through here, so what is measured is what is
-played.
+played. Practice on a device alone has a loop of its own, which tests hold equal to this one.
 """
 
 from __future__ import annotations

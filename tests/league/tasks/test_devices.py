@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -11,11 +12,14 @@ from dond_marl.occupants import seat_occupant
 from league.settings.learner import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
+from league.tasks.blame import Within, unwatched
 from league.tasks.devices import DeviceError, check_devices, practicing, where_practiced
 from league.tasks.practice import train
 from league.tasks.values import Place, TrainTask
 from partners.device.practice import DevicePractice
 from partners.network.checkpoint import unpack
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
 from tests.league.backends.backend_tasks import network, practice, told
 
 
@@ -61,6 +65,11 @@ def test_games_are_played_where_the_settings_say(task):
         assert settings.plays_on_device == on_device
         if device == "cpu":
             assert isinstance(practicing(settings, plan), DevicePractice) == on_device
+
+
+def test_a_network_that_a_worker_watches_is_known_as_one():
+    partner = NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,))))
+    assert unwatched(Within(nullcontext, partner)) is partner and unwatched(partner) is partner
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")

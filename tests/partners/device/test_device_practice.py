@@ -93,6 +93,14 @@ def test_a_crowd_of_tables_networks_and_others_is_met_as_on_the_host(rules):
     assert on_device.bridged > 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", [Rules(10), Rules(6, "rejects")], ids=str)
+def test_the_whole_training_roster_is_met_as_on_the_host(rules):
+    zoo = seat_occupant({"kind": "mixture", "of": "zoo"})
+    on_device = played_on_both([Opponent(zoo, 1.0)], plan(rules, games=2000, decisions=2000), network(rules))
+    assert sum(on_device.opposite(zoo).census) == len(zoo.partners)
+
+
 @pytest.mark.parametrize("shape", [{"sorted_items": True}, {"history": "flat"}, {"partner_utilities": True}], ids=str)
 def test_every_kind_of_network_plays_as_on_the_host(shape):
     revealed = "partner_utilities" in shape
