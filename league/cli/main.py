@@ -35,6 +35,7 @@ EXPERIMENTS = (
     "double-oracle",
     "equilibria",
     "short-games",
+    "spite",
 )
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "report", "catalogue", "llm-check", "data"),

@@ -26,6 +26,7 @@ def crowd_rows(folder: Path) -> Iterator[list[str]]:
     for row in _by_roster(folder):
         for seat, side in enumerate(row["seats"]):
             kind = "all that are deterministic" if row["with_memory"] else "those without memory"
+            kind += ", gamblers too" if row.get("with_gamblers") else ""
             members = f"{row['crowd']}, {kind}: {len(row['cells'])}"
             yield [members, f"seat_{seat}", *(_between(side[key]) for key in ("known", "reply", "price"))]
 
@@ -33,7 +34,7 @@ def crowd_rows(folder: Path) -> Iterator[list[str]]:
 def beside_rows(folder: Path) -> Iterator[list[str]]:
     """What others earn against the same members over the same scenarios, who did not know that it would be they."""
     for row in _by_roster(folder):
-        if row["with_memory"]:
+        if row["with_memory"] or row.get("with_gamblers"):
             continue
         members = {cell["partner"] for cell in row["cells"]}
         over = f"{row['crowd']}, {len(members)} members without memory"
@@ -71,9 +72,11 @@ def oracle_rows(folder: Path) -> Iterator[list[str]]:
         ]
 
 
-def _by_roster(folder: Path) -> list[dict[str, Any]]:
+def _by_roster(folder: Path) -> list[Mapping[str, Any]]:
     rows = [row for row in read_crowds(folder / "crowd.jsonl") if row["crowd"] in ROSTERS]
-    return sorted(rows, key=lambda row: (ROSTERS.index(row["crowd"]), row["with_memory"]))
+    return sorted(
+        rows, key=lambda row: (ROSTERS.index(row["crowd"]), row["with_memory"], row.get("with_gamblers", False))
+    )
 
 
 def _mean(results: Sequence[Mapping[str, Any]], members: set[str], seat: int) -> float:

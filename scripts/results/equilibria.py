@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dond_marl.yardsticks.equilibria.table import SMALL
-from league.experiments.equilibria.worth import EQUILIBRIUM, LENGTH, PEOPLE, Pair, Worth, parsed
+from dond_marl.game import Disagree
+from dond_marl.yardsticks.equilibria.table import SMALL, Pair
+from league.experiments.equilibria import spite
+from league.experiments.equilibria.worth import EQUILIBRIUM, LENGTH, PEOPLE, Worth, parsed
 
-FILE = "equilibria.jsonl"
+FILE, SPITE = "equilibria.jsonl", "spite.jsonl"
 
 
 def found_in(folder: Path) -> list[Worth]:
@@ -19,7 +21,7 @@ def found_in(folder: Path) -> list[Worth]:
 def length_rows(folder: Path) -> Iterator[list[str]]:
     """A row for games of each length."""
     for worth in found_in(folder):
-        if worth.who == EQUILIBRIUM and worth.temperature == SMALL and worth.turns is not None:
+        if _coldest(worth, "ends") and worth.turns is not None:
             last = f"seat_{worth.turns % 2}" if worth.turns > 1 else "nobody"
             yield [
                 str(worth.turns), last, *_points(worth), f"{worth.welfare:.2f}", f"{worth.deals:.1%}",
@@ -27,10 +29,17 @@ def length_rows(folder: Path) -> Iterator[list[str]]:
             ]  # fmt: skip
 
 
+def refusing_rows(folder: Path) -> Iterator[list[str]]:
+    """A row for games of each length in which DISAGREE only refuses."""
+    for worth in found_in(folder):
+        if _coldest(worth, "rejects"):
+            yield [str(worth.turns), *_points(worth), f"{worth.welfare:.2f}", f"{worth.deals:.1%}", *_gains(worth)]
+
+
 def temperature_rows(folder: Path) -> Iterator[list[str]]:
     """A row for each temperature, the coldest first."""
     for worth in found_in(folder):
-        if worth.who == EQUILIBRIUM and worth.turns == LENGTH:
+        if worth.who == EQUILIBRIUM and worth.turns == LENGTH and worth.disagree == "ends":
             yield [
                 str(worth.temperature), *_points(worth), f"{worth.welfare:.2f}", f"{worth.deals:.1%}", *_gains(worth)
             ]  # fmt: skip
@@ -41,16 +50,30 @@ def beside_rows(folder: Path) -> Iterator[list[str]]:
     shown = [
         worth
         for worth in found_in(folder)
-        if worth.turns in (None, LENGTH) and (worth.who != EQUILIBRIUM or worth.temperature == SMALL)
+        if worth.turns in (None, LENGTH) and (worth.who != EQUILIBRIUM or _coldest(worth, "ends"))
     ]
     for worth in sorted(shown, key=lambda worth: worth.points[1] - worth.points[0]):
         played = worth.turns is not None
         how = (
             "against itself, exact" if played else "people's dialogues" if worth.who == PEOPLE else "by its definition"
         )
-        name = f"`{worth.who}`" if played else worth.who
+        name = f"`{worth.who}`" if played and not worth.identity else worth.who
         yield [name, *_points(worth), f"{worth.points[0] - worth.points[1]:+.2f}", f"{worth.welfare:.2f}",
                f"{worth.deals:.1%}", how]  # fmt: skip
+
+
+def spite_rows(folder: Path) -> Iterator[list[str]]:
+    """A row for games of spite of each length."""
+    for row in spite.read(folder / SPITE):
+        yield [
+            str(row["turns"]), str(row["iterations"]), f"{spite.over_all(row, 'value'):+.4f}",
+            f"{spite.over_all(row, 'gain'):.4f}", f"{max(pool['gain'] for pool in row['pools']):.4f}",
+            f"{row['processor_seconds']:.0f}",
+        ]  # fmt: skip
+
+
+def _coldest(worth: Worth, disagree: Disagree) -> bool:
+    return (worth.who, worth.temperature, worth.disagree) == (EQUILIBRIUM, SMALL, disagree)
 
 
 def _points(worth: Worth) -> Iterator[str]:

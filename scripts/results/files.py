@@ -32,13 +32,16 @@ MADE_BY = {
     "recognition.jsonl": "dond bench beliefs expert --of train --results docs/results/recognition.jsonl",
     "double_oracle.jsonl": "dond experiment double-oracle --turns 4 --results docs/results/double_oracle.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
+    "spite.jsonl": "dond experiment spite --turns 4 --iterations 40 --results docs/results/spite.jsonl",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
     "speed.json": (
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),
 }
 NOTES = {  # what else belongs to it
-    "crowd.jsonl": "and the same `--of dev` and `--of test`",
+    "crowd.jsonl": "and the same `--of dev` and `--of test`, with and without `--with-gamblers`",
+    "equilibria.jsonl": "members of a league are kept in it, measured by `--run FOLDER --member NAME`",
+    "spite.jsonl": "and the other turns of the table",
     "double_oracle.jsonl": "and the other turns and solvers of the table",
     "expert.jsonl": "and the same `--against heuristic`",
     "bench.jsonl": "a row each; their commands are in docs/BENCHMARK.md",

@@ -193,10 +193,22 @@ def lengths_table(folder: Path) -> str:
     return "\n".join(_table(heads, equilibria.length_rows(folder)))
 
 
+def refusing_table(folder: Path) -> str:
+    """Equilibria by the length of the game, where DISAGREE only refuses."""
+    heads = ("turns", "points, seat_0", "seat_1", "together", "deals", "gain, seat_0", "seat_1")
+    return "\n".join(_table(heads, equilibria.refusing_rows(folder)))
+
+
 def temperatures_table(folder: Path) -> str:
     """Equilibria by temperature."""
     heads = ("temperature", "points, seat_0", "seat_1", "together", "deals", "gain, seat_0", "seat_1")
     return "\n".join(_table(heads, equilibria.temperature_rows(folder)))
+
+
+def spite_table(folder: Path) -> str:
+    """How near CFR+ comes to an equilibrium of spite."""
+    heads = ("turns", "iterations", "seat_0 gets more", "NashConv", "of the worst pool", "processor seconds")
+    return "\n".join(_table(heads, equilibria.spite_rows(folder)))
 
 
 def beside_table(folder: Path) -> str:
@@ -223,8 +235,10 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "double_oracle": ("double_oracle.jsonl", oracle_table),
     "short_games": ("short_games.jsonl", short_games_table),
     "lengths": (equilibria.FILE, lengths_table),
+    "refusing": (equilibria.FILE, refusing_table),
     "temperatures": (equilibria.FILE, temperatures_table),
     "beside": (equilibria.FILE, beside_table),
+    "spite": (equilibria.SPITE, spite_table),
 }
 
 SHORT: dict[str, Callable[[Path], str]] = {"headline": headline_table, "short": short_table}  # from many files

@@ -6,7 +6,7 @@ file holds already stay in it; with --run one is measured, or measured anew.
 examples:
   dond experiment equilibria
   dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png
-  dond experiment equilibria --run runs/league --name "main of the default league"
+  dond experiment equilibria --run runs/league --member main --name "default league"
 """
 
 from __future__ import annotations
@@ -29,21 +29,24 @@ DEFAULT = Path("runs/equilibria.jsonl")
 @click.option("--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"to write ({DEFAULT})")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the figure, as .png, .svg or .pdf")
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="a league's folder: its member is measured too")
-@click.option("--member", metavar="NAME", help="with --run: whom of it (its main member)")
-@click.option("--name", metavar="TEXT", help="with --run: what it is called (the member's name)")
-def command(results: Path, plot: Path | None, folder: Path | None, member: str | None, name: str | None) -> None:
+@click.option(
+    "--member", multiple=True, metavar="NAME", help="with --run: whom of it (its main member); may be repeated"
+)
+@click.option("--name", default="league", metavar="TEXT", help="with --run: what it is called (league)")
+def command(results: Path, plot: Path | None, folder: Path | None, member: tuple[str, ...], name: str) -> None:
     """Measure, print a line each, and write the lines and the figure."""
     from league.experiments.equilibria.figure import draw
     from league.experiments.equilibria.worth import lines, measured, of_member, parsed
 
-    if folder is None and (member, name) != (None, None):
-        raise InputError("--member and --name are for --run, which names a league's folder")
+    if folder is None and member:
+        raise InputError("--member is for --run, which names a league's folder")
     check_writable(results)
     before = parsed(results.read_text(encoding="utf-8").splitlines()) if results.exists() else []
     members = [worth for worth in before if worth.identity]
     if folder is not None:
-        new = of_member(of_run(folder.expanduser(), member, name))
-        members = [worth for worth in members if worth.who != new.who] + [new]
+        new = [of_member(of_run(folder.expanduser(), each), name) for each in member or (None,)]
+        named = {worth.who for worth in new}
+        members = [*(worth for worth in members if worth.who not in named), *new]
     if plot is not None:
         check_drawable(plot)
     found = []

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import InputError
-from dond_marl.game import SEATS, Rules
+from dond_marl.game import SEATS, Disagree, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.space import lewis_space
+from dond_marl.seats import Partner
 from dond_marl.yardsticks.equilibria.pools import lewis_pools
-from dond_marl.yardsticks.equilibria.table import SMALL, TEMPERATURES, Equilibrium
+from dond_marl.yardsticks.equilibria.table import SMALL, TEMPERATURES, Equilibrium, Pair
 from dond_marl.yardsticks.equilibria.tree import Tree
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import policy_value
+from league.bench.submission import Submission
 
 DIGITS = 4  # of a point in the results file
 EQUILIBRIUM, PEOPLE, NASH = "equilibrium", "people", "the Nash point"
@@ -28,8 +30,7 @@ LARGEST, FAIR, ULTIMATUM = "the largest sum", "the fairest split", "with all val
 LENGTH = 10  # turns of the game that players are compared in, and in the figure
 PLAYERS = ("expert", "heuristic", "boulware")  # each against itself
 IN_EVERY_GAME = ("expert",)  # in games of every length
-
-Pair = tuple[float, float]  # of seat_0 and seat_1
+DISAGREE: tuple[Disagree, ...] = ("ends", "rejects")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Worth:
     temperature: float | None = None  # of an equilibrium, points of ten
     closes: tuple[float, ...] = ()  # the share of games that close with a deal on each turn
     gains: tuple[Pair, Pair] | None = None  # of a best response that remembers all, by seat: at least, at most
+    disagree: Disagree = "ends"  # what DISAGREE does in its games
+    identity: str = ""  # of a member of a league, which no catalogue has: its weights
 
     @property
     def welfare(self) -> float:
@@ -52,9 +55,10 @@ class Worth:
 
 def measured(horizons: Sequence[int] = tuple(TEMPERATURES), players: Sequence[str] = PLAYERS) -> Iterator[Worth]:
     """Everything, the equilibria first."""
-    for turns in horizons:
-        for temperature in TEMPERATURES[turns]:
-            yield of_table(turns, temperature)
+    for disagree in DISAGREE:
+        for turns in horizons:
+            for temperature in TEMPERATURES[turns]:
+                yield of_table(turns, temperature, disagree)
     for who in players:
         for turns in horizons if who in IN_EVERY_GAME else (LENGTH,):
             yield of_player(who, turns)
@@ -72,25 +76,39 @@ def measured(horizons: Sequence[int] = tuple(TEMPERATURES), players: Sequence[st
         yield Worth(name, None, _rounded((means.seat_0, means.seat_1)), round(float((concept.ties > 0).mean()), DIGITS))
 
 
-def of_table(turns: int, temperature: float = SMALL) -> Worth:
+def of_table(turns: int, temperature: float = SMALL, disagree: Disagree = "ends") -> Worth:
     """A shipped table."""
-    table = Equilibrium.load(turns, temperature)
-    closes = [0.0] * turns
+    table = Equilibrium.load(turns, temperature, disagree)
+    closes = list(table.more.closes)
     for pool, policy in zip(lewis_pools(), table.policies, strict=True):
         tree = Tree(pool, turns)
         for turn, reach in enumerate(tree.reach(policy)):
             closes[turn] += float((reach.sum(axis=1) * policy[turn][..., tree.width]).sum())
     first, second = table.gains
-    gains = _rounded(first), _rounded(second)
-    closing = tuple(round(share, DIGITS) for share in closes)
     return Worth(
-        EQUILIBRIUM, turns, _rounded(table.values), round(table.note["deals"], DIGITS), temperature, closing, gains
+        EQUILIBRIUM,
+        turns,
+        _rounded(table.values),
+        round(table.deals, DIGITS),
+        temperature,
+        tuple(round(share, DIGITS) for share in closes),
+        (_rounded(first), _rounded(second)),
+        disagree,
     )
 
 
 def of_player(who: str, turns: int) -> Worth:
-    """A memoryless partner that knows its probabilities, against itself."""
-    partner = seat_occupant(who)
+    """An occupant that remembers nothing and knows its probabilities, against itself."""
+    return _against_itself(who, seat_occupant(who), turns)
+
+
+def of_member(member: Submission, league: str) -> Worth:
+    """A member of a league of that name against itself, playing its likeliest act. Raises what its weights raise."""
+    found = _against_itself(f"{league}: {member.name}", member.who.partner(), LENGTH)
+    return replace(found, identity=member.known.identity)
+
+
+def _against_itself(who: str, partner: Partner, turns: int) -> Worth:
     found = policy_value((partner, partner), lewis_space(), Rules(turns), "lewis")
     first, second = found.points.mean(axis=0).tolist()
     return Worth(who, turns, _rounded((first, second)), round(float(found.deals.mean()), DIGITS))
