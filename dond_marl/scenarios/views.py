@@ -41,10 +41,20 @@ def orbits(scenarios: Scenarios) -> NDArray[np.int64]:
 
     Any scenario has one, whatever its counts and values; the numbers are the same in every call.
     """
-    counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
-    sides = [_sorted((counts * _DIGIT + mine) * _DIGIT + theirs, _DIGIT**3) for mine, theirs in _both(values)]
-    smaller: NDArray[np.int64] = np.minimum(*sides)
+    smaller: NDArray[np.int64] = np.minimum(*_sides(scenarios))
     return smaller
+
+
+def swapped_in_orbit(scenarios: Scenarios) -> NDArray[np.bool_]:
+    """On which of two sides of its orbit each scenario is, ``[N]``: renamings are on the same, swaps on the other."""
+    first, second = _sides(scenarios)
+    return first > second
+
+
+def _sides(scenarios: Scenarios) -> list[NDArray[np.int64]]:
+    """A number for each scenario and one for its swap, whatever the items are called: two ``[N]``."""
+    counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
+    return [_sorted((counts * _DIGIT + mine) * _DIGIT + theirs, _DIGIT**3) for mine, theirs in _both(values)]
 
 
 def view_numbers(scenarios: Scenarios) -> NDArray[np.int16]:

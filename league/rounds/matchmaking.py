@@ -6,9 +6,10 @@ function, put it in ``RULES`` and its name in :data:`league.settings.learner.Rul
 
 ``regret`` and ``variance`` are general-sum forms of AlphaStar's prioritized fictitious self-play (Vinyals et al. 2019,
 Methods), which weighs an opponent that is beaten with probability x by (1 - x)**2 or by x (1 - x). Where a game is won
-(10 points) or lost (0), the points are exact, and 10 are reachable, they are equal to those. In a league they are not:
-what is reachable is the best that any member is known to score, so an opponent that nobody does better against has no
-regret however often the learner loses to it, and both figures are estimates. N = opponents, R = rounds so far.
+(10 points) or lost (0), a league mixes by them as AlphaStar does, but for how its cells are shrunk, once every opponent
+has been beaten on every scenario by somebody: what is reachable against it is the best game that anybody had on each
+scenario. Against an opponent that leaves nobody more than some points, those are reachable and no more, so that losing
+to it is no regret. N = opponents, R = rounds so far.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Prospects(NamedTuple):
     kinds: tuple[Kind, ...]  # [N], what each is to the learner
     born: NDArray[np.int64]  # [N] round
     scored: Floats  # [N, 2] the learner's mean points
-    reachable: Floats  # [N, 2] what some member is known to score, a lower bound
-    given_scenario: Floats  # [N, 2] variance of the learner's points given the scenario, squared points
+    reachable: Floats  # [N, 2] mean over scenarios of the best game that anybody had
+    variance: Floats  # [N, 2] of one game's points, squared points
     games: Floats  # [N] effective number of games, both seats
     rounds: Floats  # [R, N] the learner's mean points in each round so far
     mixture: Floats  # [N] shares in the meta-game's solution; all 0 where there is none
@@ -129,12 +130,12 @@ def uniform(known: Prospects) -> Weighed:
 
 
 def variance(known: Prospects) -> Weighed:
-    """Those against whom the outcome is open: ``Var(own points | scenario) / 10**2``, the seats' mean.
+    """Those against whom the outcome is open: ``Var(own points) / 10**2``, the seats' mean.
 
-    A variance that is not known counts as the most it can be, a quarter.
+    How much scenarios differ counts too. A variance that is not known counts as the most it can be, a quarter.
     """
-    weights = (np.nan_to_num(known.given_scenario, nan=TEN**2 / 4) / TEN**2).mean(axis=1)
-    deviations = np.sqrt(known.given_scenario.mean(axis=1))
+    weights = (np.nan_to_num(known.variance, nan=TEN**2 / 4) / TEN**2).mean(axis=1)
+    deviations = np.sqrt(known.variance.mean(axis=1))
     return Weighed(weights, tuple(f"variance: points vary by {_points(deviation)}" for deviation in deviations))
 
 

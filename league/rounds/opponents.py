@@ -19,14 +19,13 @@ from league.settings.learner import Among, Branch, LearnerConfig, branches_of
 from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History
-from league.standings.payoffs import best_replies, bounds, complete, shrink
+from league.standings.payoffs import complete, shrink
 from league.tasks.values import Meeting, Member, Seated
 
 if TYPE_CHECKING:
     from league.settings.sections import MetaSolver
 
 NEVER = 1e-12  # a probability that is none, and a weight
-BOUNDS = 0.95  # of what is reachable; not league.confidence, which only says how figures are shown
 GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
     "all": ("fixed", "live", "main", "past_self", "self", "snapshot"),
     "fixed": ("fixed",),
@@ -64,6 +63,7 @@ def meetings_of(
         opponents,
         [_kind(learner.name, members[place]) for place in opponents],
         [members[place].born for place in opponents],
+        reached=history.cross.cells.reached() if "regret" in rules else None,
         rounds=history.rounds_of(learner.name, names) if "learning_progress" in rules else None,
         mixture=_mixture(config.league.meta_solver, history, opponents) if "meta_mixture" in rules else None,
     )
@@ -79,25 +79,24 @@ def prospects(
     kinds: Sequence[Kind],
     born: Sequence[int],
     *,
+    reached: Floats | None = None,
     rounds: Floats | None = None,
     mixture: Floats | None = None,
 ) -> Prospects:
     """What the cells say of ``opponents`` to ``learner``, members by number; ``kinds[N]`` and ``born[N]`` of them.
 
-    Points are shrunk (:func:`league.standings.payoffs.shrink`). Where no scenario came twice in a round, the variance
-    given the scenario is not known: the cell's whole variance stands in, which is at least as large (law of total
-    variance). ``rounds[R, N]`` and ``mixture[N]`` are empty and 0 unless given.
+    Points are shrunk (:func:`league.standings.payoffs.shrink`). ``reached``: as
+    :meth:`league.standings.cells.Cells.reached`. It is not known unless given; ``rounds[R, N]`` and ``mixture[N]`` are
+    empty and 0 unless given.
     """
     shrunk, others = shrink(payoffs), list(opponents)
-    low, _ = bounds(shrunk, BOUNDS)
     met = payoffs.games[learner][:, others].T > 0  # [N, 2]
-    within, whole = (cells[learner][:, others].T for cells in (payoffs.within, payoffs.variance))
     return Prospects(
         kinds=tuple(kinds),
         born=np.array(born, dtype=np.int64),
         scored=np.where(met, shrunk.mean[learner][:, others].T, np.nan),
-        reachable=best_replies(low, payoffs.games)[:, others].T,
-        given_scenario=np.where(np.isnan(within), whole, within),
+        reachable=np.full((len(others), 2), np.nan) if reached is None else reached[:, others].T,
+        variance=payoffs.variance[learner][:, others].T,
         games=payoffs.games[learner][:, others].sum(axis=0),
         rounds=np.zeros((0, len(others))) if rounds is None else rounds,
         mixture=np.zeros(len(others)) if mixture is None else mixture,
@@ -139,7 +138,7 @@ def _shares(branch: Branch, known: Prospects) -> tuple[NDArray[np.int64], Floats
         born=known.born[places],
         scored=known.scored[places],
         reachable=known.reachable[places],
-        given_scenario=known.given_scenario[places],
+        variance=known.variance[places],
         games=known.games[places],
         rounds=known.rounds[:, places],
         mixture=known.mixture[places],

@@ -2,7 +2,7 @@
 
 The unit of storage is the leg, member ``a`` in seat_0 against member ``b`` in seat_1: it holds two payoff cells (``a``
 in seat_0 against ``b``, ``b`` in seat_1 against ``a``) that share their scenarios. Sums by group of scenarios
-(:func:`dond_marl.yardsticks.metrics.scenario_groups`) give intervals; they are single precision, 8 KiB a leg, means
+(:func:`dond_marl.yardsticks.metrics.scenario_groups`) give intervals; they are single precision, 10 KiB a leg, means
 are double. L = legs stored, N = members, K = scenarios of a block.
 """
 
@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.scenarios.views import swapped_in_orbit
 from dond_marl.yardsticks.metrics import GROUPS, TEN, Estimate, mean_of_cells, rate, scenario_groups
 from dond_marl.yardsticks.solve import solve
 
 GAMES_AT_ONCE = 2**18  # added in one sweep; bounds the memory that a round's points take
+STEPS = 25  # of a point: in these the most that was reached is kept, rounded down
+ROUNDING = 1e-6  # of a step
 LEGS_AT_ONCE = 256  # whose groups are gone through in one sweep
 REPLICATES_AT_ONCE = 32  # resampled tables in one product
 TOTALS = np.dtype(
@@ -27,13 +30,11 @@ TOTALS = np.dtype(
         ("squared_weights", "<f8"),
         ("deals", "<f8"),
         ("turns", "<f8"),
-        ("repeats", "<f8"),  # games on a scenario beyond its first of the round: degrees of freedom of "within"
         ("points", "<f8", (2,)),  # of ten, per seat
         ("nash", "<f8", (2,)),  # of ten, at the Nash point of each game's scenario
         ("most", "<f8"),  # of ten, the largest joint score that each game's scenario allows
         ("squares", "<f8", (2,)),
         ("wins", "<f8", (2,)),  # games in which the seat had more of its whole than the other; a draw is half of one
-        ("within", "<f8", (2,)),  # squared distances from the mean of the same scenario in the same round
         ("error", "<f8", (2,)),  # variance of the mean between groups of scenarios; no sum, made anew by each addition
     ]
 )
@@ -47,7 +48,6 @@ class Payoffs(NamedTuple):
     games: NDArray[np.float64]  # effective: (sum of weights)**2 / sum of squared weights; 0 where never met
     variance: NDArray[np.float64]  # of one game's points
     error: NDArray[np.float64]  # variance of the mean, over groups of scenarios
-    within: NDArray[np.float64]  # variance of one game's points given its scenario
     won: NDArray[np.float64]  # share of the games that the member won, 0..1; a draw is half a win
 
 
@@ -60,6 +60,7 @@ class Cells:
         self._sums = np.zeros((0, 2, GROUPS), dtype=np.float32)  # points; may be longer than L
         self._games = np.zeros((0, GROUPS), dtype=np.float32)
         self._deals = np.zeros((0, GROUPS), dtype=np.float32)
+        self._most = np.zeros((0, 2, 2 * GROUPS), dtype=np.uint8)  # by side of a group; 0: never met, see STEPS
 
     def admit(self, members: int) -> None:
         """Make room for ``members`` in all."""
@@ -105,6 +106,8 @@ class Cells:
         self._sums[rows] *= np.float32(factor)
         self._games[rows] *= np.float32(factor)
         self._deals[rows] *= np.float32(factor)
+        for seat, legs in enumerate((self._row[:, members], self._row[members])):  # whom it was reached against
+            self._most[legs[legs >= 0], seat] = 0
 
     def add(self, scenarios: Scenarios, legs: Sequence[tuple[int, int]], facts: Sequence[NDArray[np.void]]) -> None:
         """Add the games of ``legs``, members in seat_0 and seat_1; ``facts[leg][K]`` are those of all ``scenarios``."""
@@ -124,13 +127,29 @@ class Cells:
         payoffs = Payoffs(*(np.full((size, 2, size), np.nan) for _ in Payoffs._fields))
         payoffs.games[:] = 0
         totals = self.totals[rows]
-        mean, games, variance, within = _figures(totals)
+        mean, games, variance = _figures(totals)
         for seat, places in enumerate(((first, 0, second), (second, 1, first))):
             payoffs.mean[places], payoffs.games[places] = mean[:, seat], games
-            payoffs.variance[places], payoffs.within[places] = variance[:, seat], within[:, seat]
+            payoffs.variance[places] = variance[:, seat]
             payoffs.error[places] = totals["error"][:, seat]
             payoffs.won[places] = totals["wins"][:, seat] / totals["games"]
         return payoffs
+
+    def reached(self) -> NDArray[np.float64]:
+        """The most that anybody has reached against each member, ``[2, N]`` by the seat it was reached in.
+
+        The best game on each scenario, whatever its items are called, the mean over scenarios; ``nan``: nobody has met
+        the member as it is. It is a lower bound of what a best response that knows everything gets.
+        """
+        most = np.full((2, len(self._row)), np.nan)
+        for member in range(len(self._row)):
+            for seat, legs in enumerate((self._row[:, member], self._row[member])):
+                legs = legs[legs >= 0]
+                best = self._most[legs, seat].max(axis=0, initial=0)
+                often = np.repeat(self._games[legs].sum(axis=0, dtype=np.float64), 2) * (best > 0)
+                if often.any():
+                    most[seat, member] = (best - 1.0) @ often / often.sum() / STEPS
+        return most
 
     def resampled(self, weights: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
         """The table of means ``[N, 2, N]`` with the groups of scenarios weighed by each of ``weights[., GROUPS]``."""
@@ -156,11 +175,13 @@ class Cells:
         self.totals = np.concatenate([self.totals, np.zeros(after - before, dtype=TOTALS)])
         if after > len(self._games):
             room = max(after, len(self._games) * 3 // 2)
-            kept = self._sums, self._games, self._deals
+            kept, most = (self._sums, self._games, self._deals), self._most
             self._sums = np.zeros((room, 2, GROUPS), dtype=np.float32)  # pages that stay zero take no memory
             self._games, self._deals = np.zeros((2, room, GROUPS), dtype=np.float32)
+            self._most = np.zeros((room, 2, 2 * GROUPS), dtype=np.uint8)
             for new_sums, sums in zip((self._sums, self._games, self._deals), kept, strict=True):
                 new_sums[:before] = sums[:before]
+            self._most[:before] = most[:before]
         rows: NDArray[np.int64] = self._row[first, second].astype(np.int64)
         return rows
 
@@ -170,6 +191,9 @@ class Cells:
         by_group = np.add.reduceat(points, block.groups_start, axis=2)
         self._sums[rows[:, None, None], np.arange(2)[:, None], block.groups] += by_group.astype(np.float32)
         self._games[rows[:, None], block.groups] += block.games_in_group.astype(np.float32)
+        by_side = np.maximum.reduceat(points[:, :, block.by_side], block.sides_start, axis=2)
+        places = rows[:, None, None], np.arange(2)[:, None], block.sides
+        self._most[places] = np.maximum(self._most[places], (1 + by_side * STEPS + ROUNDING).astype(np.uint8))
         closed = np.stack([games["deal"] for games in facts])[:, block.order].astype(np.float32)
         self._deals[rows[:, None], block.groups] += np.add.reduceat(closed, block.groups_start, axis=1)
         new = np.zeros(len(rows), dtype=TOTALS)
@@ -179,11 +203,6 @@ class Cells:
         new["nash"], new["most"] = block.nash, block.most
         new["wins"] = ((np.sign(points - points[:, ::-1]) + 1) / 2).sum(axis=2)
         new["points"], new["squares"] = points.sum(axis=2), np.einsum("lsk,lsk->ls", points, points)
-        if len(block.starts) < len(block.order):
-            sums = np.add.reduceat(points, block.starts, axis=2)
-            between = np.einsum("lsk,lsk,k->ls", sums, sums, 1 / block.games)
-            new["within"] = np.maximum(new["squares"] - between, 0.0)
-            new["repeats"] = len(block.order) - len(block.starts)
         for name in SUMS:
             self.totals[name][rows] += new[name]
         for start in range(0, len(rows), LEGS_AT_ONCE):
@@ -192,30 +211,31 @@ class Cells:
 
 
 class _Block(NamedTuple):
-    """The scenarios of a block, ordered so that equal ones, and those of one group, are side by side."""
+    """The scenarios of a block, ordered so that those of one group are side by side."""
 
     order: NDArray[np.int64]  # [K]
     tenths: NDArray[np.float64]  # [K, 2] points of ten that a point is worth
-    starts: NDArray[np.int64]  # of each different scenario
-    games: NDArray[np.int64]  # on each different scenario
     groups_start: NDArray[np.int64]
     groups: NDArray[np.int64]  # that occur
     games_in_group: NDArray[np.int64]
+    by_side: NDArray[np.int64]  # [K] an order of these in which those of one side of a group are side by side
+    sides_start: NDArray[np.int64]
+    sides: NDArray[np.int64]  # that occur
     nash: NDArray[np.float64]  # [2] points of ten at the Nash points, summed
     most: float  # points of ten, the largest joint scores, summed
 
 
 def _block(scenarios: Scenarios) -> _Block:
-    size = scenarios.size
-    named = np.column_stack([scenarios.counts, scenarios.utilities.reshape(size, -1)])
-    _, which = np.unique(named, axis=0, return_inverse=True)
     group = scenario_groups(scenarios)
-    order = np.lexsort((which, group))
-    _, starts, games = np.unique(group[order] * size + which[order], return_index=True, return_counts=True)
+    named = np.column_stack([scenarios.counts, scenarios.utilities.reshape(scenarios.size, -1)])
+    order = np.lexsort((*named.T[::-1], group))
     groups, groups_start, games_in_group = np.unique(group[order], return_index=True, return_counts=True)
+    side = (2 * group + swapped_in_orbit(scenarios))[order]
+    by_side = np.argsort(side, kind="stable")
+    sides, sides_start = np.unique(side[by_side], return_index=True)
     tenths, solved = TEN / np.maximum(scenarios.wholes[order], 1), solve(scenarios)
     nash, most = solved.nash.point.sum(axis=0), float(solved.joint.sum())
-    return _Block(order, tenths, starts, games, groups_start, groups, games_in_group, nash, most)
+    return _Block(order, tenths, groups_start, groups, games_in_group, by_side, sides_start, sides, nash, most)
 
 
 def _sweeps(legs: Sequence[tuple[int, int]], size: int) -> Iterator[slice]:
@@ -231,15 +251,14 @@ def _sweeps(legs: Sequence[tuple[int, int]], size: int) -> Iterator[slice]:
 
 
 def _figures(totals: NDArray[np.void]) -> tuple[NDArray[np.float64], ...]:
-    """Mean ``[L, 2]``, effective games ``[L]``, variance and variance within a scenario ``[L, 2]``."""
+    """Mean ``[L, 2]``, effective games ``[L]`` and variance ``[L, 2]``."""
     weight = totals["games"][:, None]
     mean = totals["points"] / weight
     games = totals["games"] ** 2 / totals["squared_weights"]
     about = np.maximum(totals["squares"] / weight - mean**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(games > 1, about.T * games / (games - 1), np.nan).T
-        within = np.where(totals["repeats"] > 0, totals["within"].T / totals["repeats"], np.nan).T
-    return mean, games, variance, within
+    return mean, games, variance
 
 
 def _errors(sums: NDArray[np.float32], games: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What a member can expect against another: cells shrunk towards what both do elsewhere, and how sure that is.
+"""What a member can expect against another: cells shrunk towards what both do elsewhere.
 
 A cell of few games is pulled towards the additive prediction of :func:`league.standings.ratings.take_give` (what its
 member takes, what its opponent leaves, which seat it sits in), never towards a number fixed beforehand; how strongly is
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dond_marl.yardsticks.metrics import TEN
 from league.standings.cells import Payoffs
-from league.standings.ratings import RELIABLE, RIDGE, take_give
+from league.standings.ratings import take_give
 
 Table = NDArray[np.float64]
 STRENGTH = 8.0  # games that the prediction is worth where the cells are too few to tell
@@ -27,56 +27,26 @@ class Shrunk(NamedTuple):
     """Expected points of every cell, ``[N, 2, N]``, also of cells that were not played."""
 
     mean: Table  # nan only where no cell at all was played
-    spread: Table  # standard deviation of what is believed of the mean
     strength: float  # games that the prediction was worth
 
 
 def shrink(payoffs: Payoffs) -> Shrunk:
     """The posterior of every cell: ``(n * mean + strength * prediction) / (n + strength)``, n effective games.
 
-    ``strength`` is learned from the cells. The spread counts a game's variance, how far true means lie from the
-    prediction, and the prediction's own error, which is large for members that have met few.
+    ``strength`` is learned from the cells.
     """
     played = payoffs.games > 0
     if not played.any():
-        nothing = np.full(payoffs.mean.shape, np.nan)
-        return Shrunk(nothing, nothing, STRENGTH)
+        return Shrunk(np.full(payoffs.mean.shape, np.nan), STRENGTH)
     prediction = take_give(payoffs.mean, payoffs.games).predicted()
-    pooled = _pooled_variance(payoffs)
-    strength = _learned_strength(payoffs, prediction, pooled)
-    n = payoffs.games
-    share = n / (n + strength)
-    variance = share * np.where(np.isnan(payoffs.variance), pooled, payoffs.variance) + (1 - share) * pooled
-    off = pooled / strength + pooled * float((1 / n[played]).mean())  # squared distance of a cell from the prediction
-    spread = np.sqrt(variance / (n + strength) + (1 - share) ** 2 * off * _uncertainty(payoffs))
-    return Shrunk(share * np.nan_to_num(payoffs.mean) + (1 - share) * prediction, spread, strength)
-
-
-def bounds(shrunk: Shrunk, confidence: float) -> tuple[Table, Table]:
-    """Lower and upper bounds of every cell, two ``[N, 2, N]`` in 0..10; ``confidence`` is two-sided, in (0, 1)."""
-    from scipy.special import ndtri  # slow to import, and only needed here
-
-    margin = float(ndtri(0.5 + confidence / 2)) * shrunk.spread
-    return np.clip(shrunk.mean - margin, 0.0, TEN), np.clip(shrunk.mean + margin, 0.0, TEN)
-
-
-def best_replies(low: Table, games: Table) -> Table:
-    """The best lower bound that anybody who met it has against each member, ``[2, N]`` by seat; ``nan``: nobody has."""
-    known = np.where(games > 0, low, -np.inf).max(axis=0)
-    return np.where(np.isfinite(known), known, np.nan)
+    strength = _learned_strength(payoffs, prediction, _pooled_variance(payoffs))
+    share = payoffs.games / (payoffs.games + strength)
+    return Shrunk(share * np.nan_to_num(payoffs.mean) + (1 - share) * prediction, strength)
 
 
 def complete(payoffs: Payoffs) -> Table:
     """The table of means ``[N, 2, N]`` for :mod:`league.standings.meta_game`, predicted where nothing was played."""
     return np.where(payoffs.games > 0, payoffs.mean, shrink(payoffs).mean)
-
-
-def _uncertainty(payoffs: Payoffs) -> Table:
-    """The prediction's variance per unit of a cell's, ``[N, 1, N]``: one over the weight of all cells it rests on."""
-    weight = payoffs.games / (payoffs.games + RELIABLE)
-    met, faced = weight.sum(axis=(1, 2)), weight.sum(axis=(0, 1))
-    shares: Table = 1 / (met + RIDGE)[:, None, None] + 1 / (faced + RIDGE)[None, None, :]
-    return shares
 
 
 def _pooled_variance(payoffs: Payoffs) -> float:

@@ -38,7 +38,7 @@ def known(size: int, **changes: object) -> Prospects:
         born=np.arange(size),
         scored=np.full((size, 2), np.nan),
         reachable=np.full((size, 2), np.nan),
-        given_scenario=np.full((size, 2), np.nan),
+        variance=np.full((size, 2), np.nan),
         games=np.zeros(size),
         rounds=np.zeros((0, size)),
         mixture=np.zeros(size),
@@ -117,35 +117,41 @@ def weights_of_losses(learner: Prospects) -> np.ndarray:
 
 
 @given(games_won)
-def test_on_exact_wins_and_losses_within_a_scenario_variance_mixes_as_alphastars_variance_form(won):
+def test_on_exact_wins_and_losses_variance_mixes_as_alphastars_variance_form(won):
     x = np.array([np.mean(games) for games in won])
-    given_scenario = both([np.var([10.0 * win for win in games]) for games in won])
-    assert by("variance", len(x), given_scenario=given_scenario) == pytest.approx(alphastars(x * (1 - x)), abs=1e-9)
+    spread = both([np.var([10.0 * win for win in games]) for games in won])
+    assert by("variance", len(x), variance=spread) == pytest.approx(alphastars(x * (1 - x)), abs=1e-9)
 
 
-@given(st.lists(st.booleans(), min_size=2, max_size=60))
-def test_the_cells_of_one_scenario_give_alphastars_variance_up_to_bessels_correction(won):
-    cells, n = Cells(2), len(won)
-    scores = np.array([(10, 0) if win else (0, 10) for win in won])
-    cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * n), [(0, 1)], [facts(scores)])
-    x = np.mean(won)
-    within = both(cells.payoffs().within[0, :1, 1])
-    assert weights(variance, 1, given_scenario=within)[0] * (n - 1) / n == pytest.approx(x * (1 - x), abs=1e-12)
-
-
-def test_in_a_league_regret_is_toward_what_a_member_reaches_so_it_is_not_alphastars():
-    # Member 0 beats members 2 to 6 in one to nine games of ten, member 1 beats each of them in half of its games.
+@pytest.mark.parametrize("rule", ["regret", "losses", "variance"])
+def test_a_league_mixes_wins_and_losses_as_alphastar_does(rule):
+    """From games to chances: five opponents, beaten in one to nine games of ten; a bystander beats each in half."""
     cells, rng, x = Cells(7), np.random.default_rng(0), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-    scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 1000)
+    scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))] * 1280)
     for (learner, rates), opponent in itertools.product([(0, x), (1, np.full(5, 0.5))], range(5)):
-        won = rng.permutation(1000) < 1000 * rates[opponent]
+        won = rng.permutation(2560) < 2560 * rates[opponent]
         for pair, scores in (((learner, 2 + opponent), won), ((2 + opponent, learner), ~won)):
             cells.add(scenarios, [pair], [facts(np.stack([10 * scores, 10 * ~scores], axis=1))])
-    figures = prospects(cells.payoffs(), 0, range(2, 7), ("fixed",) * 5, [0] * 5)
-    made = mixed([Branch("regret", 1.0)], figures, 0.0).chances
-    assert made[0] > 0.75 and made[1] == pytest.approx(1 - made[0])
-    assert made[2:].tolist() == [0, 0, 0]  # nobody is known to do better than the learner
-    assert (made - (1 - x) ** 2 / ((1 - x) ** 2).sum())[0] > 0.25  # AlphaStar's: .49, .30, .15, .06, .01
+    figures = prospects(cells.payoffs(), 0, range(2, 7), ("fixed",) * 5, [0] * 5, reached=cells.reached())
+    made = mixed([Branch(rule, 1.0)], figures, 0.0).chances
+    hard, open_ = (1 - x) ** 2, x * (1 - x)
+    expected = open_ / open_.sum() if rule == "variance" else hard / hard.sum()
+    assert made == pytest.approx(expected, abs=0.005)
+    if rule == "regret":
+        assert made.round(2).tolist() == [0.49, 0.3, 0.15, 0.05, 0.01]
+
+
+def test_losing_to_somebody_who_leaves_nobody_more_is_no_regret():
+    cells, scenarios = Cells(3), pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 50)
+    for opponent, (own, theirs) in enumerate([(2, 10), (5, 5)], start=1):
+        for pair, scores in (((0, opponent), (own, theirs)), ((opponent, 0), (theirs, own))):
+            cells.add(scenarios, [pair], [facts(np.tile(scores, (50, 1)))])
+    cells.add(scenarios, [(2, 1)], [facts(np.tile((2, 10), (50, 1)))])
+    cells.add(scenarios, [(1, 2)], [facts(np.tile((9, 1), (50, 1)))])
+    figures = prospects(cells.payoffs(), 0, [1, 2], ("fixed", "fixed"), [0, 0], reached=cells.reached())
+    assert figures.reachable[0] == pytest.approx([2, 2]) and figures.reachable[1, 0] == 9
+    chances = mixed([Branch("regret", 1.0)], figures, 0.0).chances
+    assert chances[1] > 0.95
 
 
 def test_where_nothing_is_left_to_gain_everybody_is_met_equally_often():
@@ -167,7 +173,7 @@ def test_regret_is_counted_seat_by_seat_so_that_a_surplus_in_one_hides_no_gap_in
 def test_an_opponent_never_met_counts_as_if_everything_were_left_to_gain():
     made = by("regret", 2, scored=both([7.0, np.nan]), reachable=both([8.0, np.nan]))
     assert made[1] > 0.9
-    assert weights(variance, 2, given_scenario=both([np.nan, 24.0])).tolist() == [0.25, 0.24]
+    assert weights(variance, 2, variance=both([np.nan, 24.0])).tolist() == [0.25, 0.24]
 
 
 def test_learning_progress_is_how_far_the_fast_mean_has_left_the_slow_one():
@@ -201,10 +207,10 @@ def meetings(branches: list[Branch], figures: Prospects, floor: float = FLOOR) -
 POPULATIONS = {
     "unseen": lambda size: known(size),
     "all won": lambda size: known(
-        size, scored=np.full((size, 2), 10.0), reachable=np.full((size, 2), 10.0), given_scenario=np.zeros((size, 2))
+        size, scored=np.full((size, 2), 10.0), reachable=np.full((size, 2), 10.0), variance=np.zeros((size, 2))
     ),
     "all lost": lambda size: known(
-        size, scored=np.zeros((size, 2)), reachable=np.full((size, 2), 10.0), given_scenario=np.zeros((size, 2))
+        size, scored=np.zeros((size, 2)), reachable=np.full((size, 2), 10.0), variance=np.zeros((size, 2))
     ),
     "settled": lambda size: known(size, rounds=np.full((5, size), 6.0), games=np.full(size, 1e6)),
 }
@@ -229,7 +235,7 @@ def test_every_mixture_of_branches_gives_chances_and_reasons_that_add_up_to_them
         size,
         scored=np.where(nowhere, np.nan, 10 * rng.random((size, 2))),
         reachable=np.where(rng.random((size, 2)) < 0.3, np.nan, 10 * rng.random((size, 2))),
-        given_scenario=np.where(nowhere, np.nan, 25 * rng.random((size, 2))),
+        variance=np.where(nowhere, np.nan, 25 * rng.random((size, 2))),
         games=rng.integers(0, 1000, size).astype(float),
         rounds=np.where(rng.random((4, size)) < 0.5, np.nan, 10 * rng.random((4, size))),
         mixture=rng.random(size),
@@ -291,13 +297,15 @@ def test_prospects_are_read_off_the_cells_from_the_learners_chair():
     for (a, b), points_ in scores.items():
         pair = np.column_stack([points_ + rng.integers(-1, 2, 40), 9 - points_ + rng.integers(-1, 2, 40)])
         cells.add(scenarios, [(a, b)], [facts(pair)])
-    figures = prospects(cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4])
+    figures = prospects(
+        cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4], reached=cells.reached()
+    )
     assert figures.scored[0] == pytest.approx([2, 6], abs=0.6)
     assert figures.reachable[0, 0] == pytest.approx(8, abs=1)  # member 2 gets 8 where the learner gets 2
     assert np.isnan(figures.scored[2]).all() and np.isnan(figures.reachable[2]).all()
     assert np.isnan(figures.scored[1, 0]) and figures.scored[1, 1] == pytest.approx(4, abs=0.6)
     assert figures.games.tolist() == [80, 40, 0]
-    assert figures.given_scenario[0] == pytest.approx([2 / 3, 2 / 3], abs=0.3)
+    assert figures.variance[0] == pytest.approx([2 / 3, 2 / 3], abs=0.3)
     made = meetings([Branch("regret", 1.0)], figures)
     assert made.chances[2] > made.chances[0]
     assert "unknown of unknown" in made.reasons[2]

@@ -79,7 +79,7 @@ def played_as(mean: np.ndarray, rng: np.random.Generator, games: float) -> Payof
     """Payoffs as they look after so many games of each cell."""
     everywhere, variance = np.full(mean.shape, games), np.full(mean.shape, 4.0)
     scored = mean + rng.normal(0, 2 / games**0.5, mean.shape)
-    return Payoffs(scored, everywhere, variance, variance / games, variance, scored / 10)
+    return Payoffs(scored, everywhere, variance, variance / games, scored / 10)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -88,7 +88,7 @@ def test_five_clones_of_a_member_move_nobodys_take_or_give(seed):
     mean = table_of(rng, 12)
     games = np.full(mean.shape, 400.0)
     cloned = mean[np.ix_(index, (0, 1), index)]
-    counted = distinctness(Payoffs(cloned, np.full(cloned.shape, 400.0), *[np.zeros(cloned.shape)] * 4))
+    counted = distinctness(Payoffs(cloned, np.full(cloned.shape, 400.0), *[np.zeros(cloned.shape)] * 3))
     assert counted == pytest.approx([1 / 6, *[1] * 11, *[1 / 6] * 5])
     before, after = take_give(mean, games), take_give(cloned, np.full(cloned.shape, 400.0), counted)
     naive = take_give(cloned, np.full(cloned.shape, 400.0))
@@ -114,7 +114,7 @@ def test_clones_are_known_though_chance_makes_them_look_different(seed):
 def test_members_that_share_no_cell_are_not_alike():
     mean, nothing = np.full((3, 2, 3), np.nan), np.zeros((3, 2, 3))
     mean[0, 0, 1] = 5.0
-    assert distinctness(Payoffs(mean, *[nothing] * 5)).tolist() == [1, 1, 1]
+    assert distinctness(Payoffs(mean, *[nothing] * 4)).tolist() == [1, 1, 1]
 
 
 def test_seats_played_in_one_order_only_do_not_confuse_the_fit():
