@@ -39,8 +39,9 @@ EXPERIMENTS = (
 )
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "report", "catalogue", "llm-check", "data"),
-    "ship",
+    *("ship", "serve"),
 )
+ROOMS = {"llm-check": "models.", "serve": "models."}  # of commands that lie in a room beside the others
 
 experiment = Group(
     "experiment",
@@ -55,7 +56,7 @@ CONFIGS = f"The shipped configs lie in {folder()}: {', '.join(sorted(path.name f
 @click.group(
     cls=Group,
     help=(__doc__ or "").replace("\n\nexamples:", f"\n\n{CONFIGS}\n\nexamples:"),
-    files={name: f"league.cli.{name.replace('-', '_')}" for name in COMMANDS},
+    files={name: f"league.cli.{ROOMS.get(name, '')}{name.replace('-', '_')}" for name in COMMANDS},
     commands={"experiment": experiment},
     invoke_without_command=True,
 )

@@ -41,7 +41,14 @@ DISTRIBUTION = {
 # In no extra of ours: who plays there has it.
 ELSEWHERE = {"inspect_ai", "openenv", "pyspiel", "textarena", "verifiers"}
 OURS = 2  # distributions of our own choice beside the ecosystem's three
-LIGHT = ("play", "catalogue", "data", "ship", "rosters")  # commands that answer --help at least with nothing more
+LIGHT = (
+    "play",
+    "catalogue",
+    "data",
+    "ship",
+    "rosters",
+    "serve",
+)  # commands that answer --help at least with nothing more
 
 # Plays a game with each occupant, then runs commands, and prints what came of both.
 CODE = """

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from dond_marl.errors import RunFailure
-from league.cli.llm_check import command
+from league.cli.models.llm_check import command
 from league.evaluation.model_check import positions
 from partners.llm.reply import legal_rows, reply_line
 from tests.command import dond, run_dond

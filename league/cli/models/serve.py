@@ -1,0 +1,41 @@
+"""Serve occupants on this machine as language models, for whatever speaks OpenAI's protocol.
+
+A prompt that configs/llm_prompt.txt or configs/llm_prompt_short.txt writes is answered with one legal line of JSON, so
+any harness that plays this game in words can seat the expert, or a member of a league by its checkpoint. GET /v1/models
+names them; a name is the occupant as it is written here.
+
+examples:
+  dond serve expert
+  dond serve expert heuristic "boulware(exponent=4)" --port 9000
+"""
+
+from __future__ import annotations
+
+import click
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import seat_occupant
+from dond_marl.seats import Partner
+from league.cli.shell import Command, say, whole
+from partners.llm.serving.server import PolicyServer
+
+PORT = 8000
+
+
+@click.command(cls=Command, help=__doc__, interrupted="nobody is served any more")
+@click.argument("occupants", nargs=-1, required=True, metavar="OCCUPANT...")
+@click.option("--port", type=whole(0, 65535), default=PORT, metavar="N", help=f"0 for any free port ({PORT})")
+@click.option("--prior", default="lewis", metavar="NAME", help="the scenarios that occupants believe in (lewis)")
+def command(occupants: tuple[str, ...], port: int, prior: str) -> None:
+    """Serve until stopped."""
+    seated: dict[str, Partner] = {name: seat_occupant(name, one_game=True) for name in occupants}
+    for name, partner in seated.items():
+        if partner.traits.human or partner.traits.privileged:
+            raise InputError(f"{name} cannot be served: it needs a person, or sees more than a prompt tells")
+    try:
+        server = PolicyServer(seated, port, prior=prior)
+    except OSError as error:
+        raise InputError(f"--port {port} cannot be used ({error.strerror}); name another, or 0 for any") from None
+    with server:
+        say(f"{', '.join(seated)} at {server.url}; Ctrl-C stops it")
+        server.serve_forever(poll_interval=0.2)

@@ -1,0 +1,82 @@
+"""A prompt of ours is read back to what its seat sees, whatever was said; any other text is refused in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dond_marl.envs.turn import turn_of
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
+from partners.llm.prompt import SHIPPED, Template, load_template, nudged
+from partners.llm.reply import Reason
+from partners.llm.serving.reading import UnreadPrompt, read_prompt
+
+START = State(Scenario((3, 1, 2), ((1, 7, 0), (2, 2, 1))))
+triples = st.tuples(*[st.integers(0, 10)] * 3)
+
+
+@st.composite
+def open_states(draw) -> State:
+    counts = draw(triples.filter(any))
+    rules = Rules(draw(st.integers(1, 20)), draw(st.sampled_from(["ends", "rejects"])))
+    state = State(Scenario(counts, (draw(triples), draw(triples))), rules)
+    for _ in range(draw(st.integers(0, rules.max_turns - 1))):
+        going_on = [action for action in legal_actions(state) if not apply(state, action).over]
+        if not going_on:
+            break
+        state = apply(state, draw(st.sampled_from(going_on)))
+    return state
+
+
+@settings(max_examples=60, deadline=None)
+@given(state=open_states(), shipped=st.sampled_from(sorted(SHIPPED)), revealed=st.booleans())
+def test_what_a_seat_sees_is_read_back_from_its_prompt(state, shipped, revealed):
+    seen = turn_of(state, reveal_partner_utilities=revealed)
+    text = load_template(shipped=shipped).render(seen)[0]
+    position = read_prompt(f"[GAME] {nudged(text, Reason.ILLEGAL)}")
+    again = turn_of(position.state, reveal_partner_utilities=position.revealed)
+    for name in set(seen._fields) - {"noise", "game_noise"}:
+        if name in ("rules", "prior"):
+            assert getattr(again, name) == getattr(seen, name)
+        elif name == "history":
+            assert (again.history.act == seen.history.act).all() and (again.history.oA == seen.history.oA).all()
+        else:
+            assert np.array_equal(getattr(again, name), getattr(seen, name)), name
+
+
+def prompt(state: State = START) -> str:
+    return load_template().render(turn_of(state))[0]
+
+
+def test_of_several_prompts_the_last_is_meant():
+    later = apply(apply(START, Action(Act.PROPOSE, (3, 0, 0))), Action(Act.INSIST, (0, 1, 2)))
+    assert read_prompt(f"{prompt()}\n\n{prompt(later)}").state.history == later.history
+
+
+def test_a_template_of_ones_own_is_read_if_it_says_what_is_needed():
+    words = "{counts_csv}/{my_utils_csv}/{max_turns}/{disagree_rule}/{history_str}/{counts_csv}"
+    own = Template(words, "mine")
+    assert read_prompt(own.render(turn_of(START))[0], [own]).state.scenario.counts == (3, 1, 2)
+    with pytest.raises(UnreadPrompt, match="mine cannot be read back: it lacks history_str"):
+        read_prompt("", [Template(words.replace("/{history_str}", ""), "mine")])
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (("Pool: 3,1,2", "Pool: three"), "no message holds a prompt"),
+        (("Pool: 3,1,2", "Pool: 1,1,1"), "cannot be act 1 of 1"),
+        (("partner: PROPOSE", "you: PROPOSE"), "cannot be act 1 of 1"),
+        (("1. partner", "(2 earlier acts are not shown)\n3. partner"), "give it a longer history"),
+        (("this one included: 9", "this one included: 8"), "do not fit"),
+        (("of 10\n", "of 1000\n"), "no message holds a prompt"),
+        (("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "AGREE"), "tells of no game: AGREE needs"),
+    ],
+)
+def test_a_text_that_tells_of_no_game_is_refused_in_words(changed, said):
+    text = prompt(apply(START, Action(Act.PROPOSE, (3, 0, 0))))
+    assert changed[0] in text
+    with pytest.raises(UnreadPrompt, match=said):
+        read_prompt(text.replace(*changed))

@@ -1,0 +1,137 @@
+"""Occupants behind OpenAI's protocol: our own client plays the same games against them as against them directly."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from dond_marl.envs.turn import turn_of
+from dond_marl.game import Rules, Scenario, State
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from partners.llm.occupant import llm
+from partners.llm.prompt import load_template
+from partners.llm.reply import Legal, LegalReply, read_reply
+from partners.llm.serving.server import MOST_BYTES, PolicyServer
+from tests.loopback import without_proxy_and_key
+
+NAMES = ("heuristic", "boulware", "frequency_model", "random")
+PROMPT = load_template().render(turn_of(State(Scenario((3, 1, 2), ((1, 7, 0), (2, 2, 1))))))[0]
+
+
+@contextmanager
+def served(*names: str):
+    with PolicyServer({name: seat_occupant(name) for name in names}) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with served(*NAMES) as one:
+        yield one
+
+
+def asked(server: PolicyServer, method: str, path: str, body: object = None, **headers: str) -> tuple[int, dict]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
+    sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+    connection.request(method, path, None if body is None else sent, headers)
+    answer = connection.getresponse()
+    told = json.loads(answer.read())
+    connection.close()
+    return answer.status, told
+
+
+def completion(server: PolicyServer, **changed: object) -> tuple[int, dict]:
+    body = {"model": "heuristic", "messages": [{"role": "user", "content": PROMPT}], **changed}
+    return asked(server, "POST", "/v1/chat/completions", body)
+
+
+@pytest.mark.parametrize("shipped", ["full", "short"])
+@pytest.mark.parametrize("disagree", ["ends", "rejects"])
+@pytest.mark.parametrize("name", ["heuristic", "frequency_model"])
+def test_our_own_client_plays_the_games_that_the_occupant_plays(server, name, disagree, shipped, monkeypatch):
+    without_proxy_and_key(monkeypatch)
+    behind = llm(provider="openai", base_url=server.url, model=name, structure="text", prompt=shipped)
+    itself, other = seat_occupant(name), seat_occupant("boulware")
+    scenarios = open_source("lewis", split="test").block(0, 0, 24)
+    for seat in (0, 1):
+        pairs = [(who, other) if seat == 0 else (other, who) for who in (itself, behind)]
+        games = [rollout(pair, scenarios, Rules(8, disagree), seed=1, prior="lewis") for pair in pairs]
+        for field in ("act", "oA", "ending", "scores", "cause"):
+            assert np.array_equal(getattr(games[0], field), getattr(games[1], field)), field
+    assert behind.tally["decisions"] == behind.tally["free"] > 24
+
+
+def test_a_client_that_asks_what_the_server_has_plays_all_the_same(server, monkeypatch):
+    without_proxy_and_key(monkeypatch)
+    behind = llm(provider="openai", base_url=server.url, model="boulware")
+    rollout((behind, seat_occupant("heuristic")), open_source("lewis").block(0, 0, 4), seed=0, prior="lewis")
+    assert behind.tally["decisions"] == behind.tally["free"] > 0
+
+
+def test_what_an_occupant_gambles_with_is_named_by_the_seed(server):
+    lines = [completion(server, model="random", seed=seed)[1]["choices"][0]["message"]["content"] for seed in range(8)]
+    again = [completion(server, model="random", seed=seed)[1]["choices"][0]["message"]["content"] for seed in range(8)]
+    assert lines == again and len(set(lines)) > 3
+
+
+def test_models_are_named_and_an_answer_has_what_clients_read(server):
+    assert [model["id"] for model in asked(server, "GET", "/v1/models")[1]["data"]] == list(NAMES)
+    parts = [{"type": "text", "text": PROMPT}]
+    status, told = completion(server, messages=[{"role": "system", "content": "x"}, {"role": "user", "content": parts}])
+    choice = told["choices"][0]
+    assert status == 200 and choice["finish_reason"] == "stop" and choice["message"]["role"] == "assistant"
+    assert isinstance(read_reply(choice["message"]["content"], Legal((3, 1, 2), (0, 1, 3, 4))), LegalReply)
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "said"),
+    [
+        ({"model": "nobody"}, 404, "no model 'nobody' is served here; there are heuristic"),
+        ({"model": None}, 404, "no model None"),
+        ({"messages": []}, 400, "a text of role user"),
+        ({"messages": [{"role": "user", "content": "hello"}]}, 400, "no message holds a prompt of this game"),
+        ({"stream": True}, 400, "leave out stream"),
+        ({"n": 2}, 400, "leave out stream"),
+        ({"seed": -1}, 400, "seed must be"),
+        ({"seed": "x"}, 400, "seed must be"),
+    ],
+)
+def test_a_request_that_cannot_be_answered_is_told_why(server, changed, status, said):
+    got, told = completion(server, **changed)
+    assert got == status and said in told["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status"),
+    [
+        ("GET", "/", None, {}, 404),
+        ("GET", "/v1/chat/completions", None, {}, 404),
+        ("POST", "/v1/chat/completions", b"{", {}, 400),
+        ("POST", "/v1/chat/completions", b"[" * 100_000, {}, 400),
+        ("POST", "/v1/chat/completions", [1], {}, 400),
+        ("POST", "/v1/chat/completions", None, {"Content-Length": "x"}, 411),
+        ("POST", "/v1/chat/completions", None, {"Content-Length": str(MOST_BYTES + 1)}, 413),
+        ("POST", "/v1/chat/completions", None, {"Content-Length": "9" * 5000}, 413),
+        ("GET", "/v1/models", None, {"Host": "example.org"}, 403),
+    ],
+)
+def test_whatever_is_sent_there_is_an_answer_in_json(server, method, path, body, headers, status):
+    got, told = asked(server, method, path, body, **headers)
+    assert got == status and told["error"]["message"]
+
+
+def test_it_listens_on_this_machine_alone(server):
+    assert server.server_address[0] == "127.0.0.1"
