@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from dond_marl import deal_or_no_dialog_v0
     from dond_marl.envs.aec import NegotiationEnv
     from dond_marl.envs.single_agent import SingleAgentView
+    from dond_marl.envs.vector import DealVectorEnv
 
     __version__: str
 
-__all__ = ["NegotiationEnv", "SingleAgentView", "__version__", "deal_or_no_dialog_v0"]
+__all__ = ["DealVectorEnv", "NegotiationEnv", "SingleAgentView", "__version__", "deal_or_no_dialog_v0"]
 
 register()
 alias(
@@ -37,7 +38,7 @@ alias(
         "dond_marl.views": "dond_marl.envs.views",
     }
 )
-_on_first_use = on_first_use(__name__, "dond_marl.envs.aec", "dond_marl.envs.single_agent")
+_on_first_use = on_first_use(__name__, "dond_marl.envs.aec", "dond_marl.envs.single_agent", "dond_marl.envs.vector")
 
 
 def __getattr__(name: str) -> Any:

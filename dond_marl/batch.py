@@ -154,6 +154,12 @@ class Table:
         self._last_act = _sealed(act)
         self._settle(act, offers, illegal)
 
+    def ended(self, columns: Rows) -> tuple[Int8s, Int8s, NDArray[np.int16]]:
+        """Of k games that have left the table: their endings ``[k]``, allocations ``[k, 2, 3]``, scores ``[k, 2]``."""
+        allocation = self._allocation[:, :, columns].transpose(2, 0, 1)
+        scores = np.einsum("nsi,nsi->ns", allocation, self._scenarios.utilities[columns], dtype=np.int16)
+        return self._ending[columns], allocation, scores
+
     def games(self) -> Games:
         """All games, once none is open."""
         assert self.open == 0, f"{self.open} games are still open"

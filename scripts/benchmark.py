@@ -27,6 +27,7 @@ import click
 from league.cli.shell import FILE, Command, run
 
 SUITES = ("aec", "backends", "device", "engine", "imports", "league", "learning", "practice", "scale", "score")
+SUITES = (*SUITES, "vector")
 
 
 @click.command(cls=Command, help=__doc__)

@@ -18,6 +18,7 @@ from scripts.bench import (
     league_scale,
     learning,
     time_to_score,
+    vector,
 )
 from scripts.bench.report import Row, Timed, compare, rate
 
@@ -82,6 +83,21 @@ def _aec(repeats: int, seconds: float) -> Iterator[Row]:
             peer,
             make,
             bar,
+            (repeats, seconds),
+        )
+
+
+def _vector(repeats: int, seconds: float) -> Iterator[Row]:
+    for partner in vector.PARTNERS:
+        yield _against(
+            f"DealVectorEnv, {partner}",
+            f"{vector.GAMES:,} games in lock-step, uniform legal numbered acts, box observations, masks, the partner's "
+            f"answers, begun anew at once; the peer steps {vector.PEERS} games",
+            "own acts/s",
+            vector.ours(partner),
+            "Gymnasium SyncVectorEnv of SingleAgentView",
+            lambda partner=partner: vector.single_views(partner),  # type: ignore[misc]
+            30,
             (repeats, seconds),
         )
 
@@ -179,6 +195,22 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
         2.5,
         run,
     )
+    for reads, more, bar in (
+        ("reading the history", {"history": "flat"}, 0.7),
+        ("with a joint head", {"head": "joint"}, None),
+        ("both", {"history": "flat", "head": "joint"}, None),
+    ):
+        yield _against(
+            f"training, {reads}",
+            "the settings of the default league's main (1,024 games, minibatches of 2,048, 3 epochs, 2x128, items in "
+            "order) against the default heuristic, play and update; the same memoryless and factored as the peer",
+            "decisions/s",
+            learning.on_threads(1, learning.training({**learning.MAIN, **more})),
+            "memoryless, factored",
+            lambda: learning.on_threads(1, learning.training(learning.MAIN)),
+            bar,
+            run,
+        )
     for hint in ("random", "expert"):
         yield _against(
             f"training with {hint} hints",
@@ -229,5 +261,6 @@ SUITES: dict[str, Suite] = {
     "learning": _learning,
     "practice": _practice,
     "scale": league_scale.rows,
+    "vector": _vector,
     "score": _score,
 }

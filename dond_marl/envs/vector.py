@@ -1,0 +1,340 @@
+"""Thousands of games at once for an outside trainer: Gymnasium's vector API over the batched engine.
+
+Row for row the games are those of :class:`~dond_marl.envs.single_agent.SingleAgentView`: one seat, drawn per game or
+fixed, a partner in the other, illegal acts forfeit, games that end before the agent moves are replaced. Games that
+began together stay at one table (:class:`dond_marl.batch.Table`), so the partner is asked a few times a step, not once
+a game.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from dond_marl.batch import Table
+from dond_marl.envs.aec import NegotiationEnv, OrderError
+from dond_marl.envs.features import BaseLayout, encode
+from dond_marl.envs.single_agent import PATIENCE, PartnerError
+from dond_marl.envs.spaces import InvalidAction, check_known, described, read_seed
+from dond_marl.envs.views import ActionView, Forms, ObservationView, Translation
+from dond_marl.errors import InputError, shown
+from dond_marl.game import ITEMS, SEATS, Act, Ending, as_integer, as_seat
+from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.rollout import Noise, one_line, see
+from dond_marl.seats import NO_ACT_YET, History, Int8s, Partner, Rows, Turns, constant, decide, no_hints
+from dond_marl.seats import no_noise as without_noise
+from dond_marl.splits import action_at, action_count, action_index, grid, grid_size, legal_action_mask
+
+MOST = 1_000_000  # games at once
+_PROPOSE = np.array(Act.PROPOSE, dtype=np.int8)
+OBSERVED = (
+    "counts",
+    "my_utilities",
+    "partner_utilities",
+    "last_partner_act",
+    "last_partner_offer_for_me",
+    "turns_remaining",
+)
+
+
+class _Cohort(NamedTuple):
+    """Games that began together, the agent in the same seat; column i of the table is row ``rows[i]`` of the vector."""
+
+    table: Table
+    rows: Rows
+    seat: int
+    noise: Noise
+
+
+class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
+    """``num_envs`` games side by side against ``partner``, each begun anew when it ends.
+
+    ``partner`` and ``seat`` as for :class:`SingleAgentView`, ``settings`` those of :class:`NegotiationEnv`.
+    ``actions``: ``"dict"``, ``"flat"`` or ``"discrete"``; ``observations``: ``"dict"`` or ``"box"``, as
+    :func:`dond_marl.envs.views.view` has them. ``autoreset``: ``"same_step"`` (the step that ends a game returns the
+    first observation of the next, and the last one in ``infos["final_obs"]``) or ``"next_step"``.
+
+    ``infos`` holds arrays, a row for each game: ``action_mask``, which acts may be said (int8 ``[N, 2K + 3]`` for
+    discrete actions, otherwise ``[N, 5 + 3 * (max_count + 1)]``, act types, then each entry of ``oA``); ``seat``, 0 or
+    1; ``skipped_games``, how many ended before the agent could move, since the row's last step; and of the games that
+    ended in this step, where ``_scores`` is true, ``scores`` ``[N, 2]`` in points, ``ending`` (:class:`Ending`) and
+    ``deal``. Rewards are points ``[N]``, float64, at the end of a game; nothing is ever truncated. Raises
+    :class:`PartnerError` where the partner fails, and :class:`InvalidAction`, before anything changes, for what is no
+    action.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        partner: Spec | Partner = "heuristic",
+        seat: int | str | None = None,
+        *,
+        actions: ActionView = "dict",
+        observations: ObservationView = "dict",
+        autoreset: str | AutoresetMode = "same_step",
+        **settings: Any,
+    ) -> None:
+        check_known(settings, [*inspect.signature(DealVectorEnv).parameters, *_settings()])
+        number = as_integer(num_envs)
+        if number is None or not 1 <= number <= MOST:
+            raise InputError(f"num_envs must be a whole number in 1..{MOST:,}; got {shown(num_envs)}")
+        if observations == "masked":
+            raise InputError("the vector's masks are in infos['action_mask']: take observations='box' or 'dict'")
+        self.num_envs = number
+        self.metadata = {"autoreset_mode": _mode(autoreset)}
+        self._same_step = self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+        game = NegotiationEnv(**settings)
+        self._game, self._rules, self._source, self._max_count = game, game.rules, game.source, game.max_count
+        self.partner = seat_occupant(partner)
+        self._fixed_seat = None if seat is None else as_seat(seat)
+        self._actions = actions
+        forms = Translation(game, Forms(actions, observations))
+        if game.illegal != "forfeit":
+            raise InputError("in a vector illegal acts forfeit: leave illegal out, or sample with infos['action_mask']")
+        self.single_action_space = forms.action_space(game.action_space(SEATS[0]))
+        self.single_observation_space = forms.observation_space(game.observation_space(SEATS[0]))
+        self.action_space = batch_space(self.single_action_space, number)
+        self.observation_space = batch_space(self.single_observation_space, number)
+        self._layout = None
+        if observations == "box":
+            self._layout = BaseLayout(game.max_count, game.rules.max_turns, game.reveal_partner_utilities)
+        self._cohorts: list[_Cohort] = []
+        self._seed: int | None = None
+        self._begun = 0  # cohorts
+        self._over = np.zeros(number, dtype=bool)
+        self._skipped = np.zeros(number, dtype=np.int64)
+        self._seat = np.zeros(number, dtype=np.int64)
+        # What the agent sees of each game, at its end too.
+        single = ("last_partner_act", "turns_remaining")
+        self._seen: dict[str, Int8s] = {
+            name: np.zeros((number,) if name in single else (number, len(ITEMS)), dtype=np.int8) for name in OBSERVED
+        }
+        self._pools = _masks_of_pools(self._max_count, discrete=actions == "discrete")
+        self._mask = np.ones((number, self._pools.shape[1]), dtype=np.int8)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin every game anew. One ``seed`` for all; the same seed and acts give the same games."""
+        if isinstance(seed, list | tuple):
+            raise InputError("the games of this vector share one seed: give reset(seed=NUMBER)")
+        if options:
+            raise InputError(f"reset takes no options here; got {shown(options)}. A SingleAgentView takes a scenario")
+        super().reset(seed=read_seed(seed), options=options)
+        if seed is not None or self._seed is None:
+            self._seed, self._begun = int(self.np_random.integers(2**63)), 0
+        self._cohorts = []
+        self._over[:] = False
+        self._skipped[:] = 0
+        self._begin(np.arange(self.num_envs))
+        return self._observation(), self._infos()
+
+    def step(self, actions: Any) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Say each game's act; the partner answers."""
+        if self._seed is None:
+            raise OrderError("there is no game to step: call reset() first")
+        act, oA = self._read(actions)
+        rewards = np.zeros(self.num_envs)
+        ended = np.zeros(self.num_envs, dtype=bool)
+        outcome: dict[str, NDArray[Any]] = {
+            "scores": np.zeros((self.num_envs, 2), dtype=np.int64),
+            "ending": np.zeros(self.num_envs, dtype=np.int64),
+            "deal": np.zeros(self.num_envs, dtype=np.int8),
+        }
+        begin = np.flatnonzero(self._over)  # in next_step alone; their acts are not heard
+        self._over[:] = False
+        self._skipped[:] = 0
+        for cohort in self._cohorts:
+            for rows, columns in (self._agent_says(cohort, act, oA), self._partner_says(cohort)):
+                if len(rows):
+                    ending, allocation, scores = cohort.table.ended(columns)
+                    ended[rows], rewards[rows] = True, scores[:, cohort.seat]
+                    outcome["scores"][rows], outcome["ending"][rows] = scores, ending
+                    outcome["deal"][rows] = allocation.any(axis=(1, 2))
+        self._cohorts = [cohort for cohort in self._cohorts if cohort.table.open]
+        last: dict[str, Any] = {}
+        if self._same_step:
+            begin = np.flatnonzero(ended)
+            if len(begin):
+                last = {"final_obs": self._observation(), "_final_obs": ended.copy()}
+        else:
+            self._over[:] = ended
+        self._begin(begin)
+        infos = self._infos() | last
+        for name, values in outcome.items():
+            infos |= {name: values, f"_{name}": ended.copy()}
+        return self._observation(), rewards, ended, np.zeros(self.num_envs, dtype=bool), infos
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """``infos["action_mask"]`` of the latest step as bools, as sb3-contrib asks."""
+        return self._mask.astype(bool)
+
+    def _read(self, actions: Any) -> tuple[Int8s, Int8s]:
+        """Act types ``[N]`` and offers ``[N, 3]``. Raises :class:`InvalidAction` for what is no action."""
+        n, top = self.num_envs, self._max_count
+        if self._actions == "dict":
+            if not isinstance(actions, Mapping) or actions.keys() != {"act_type", "oA"}:
+                raise InvalidAction(
+                    f"actions of {n} games are {{'act_type': [{n}], 'oA': [{n}, 3]}}; got {shown(actions)}"
+                )
+            act = _whole(actions["act_type"], (n,), len(Act) - 1)
+            return act, _whole(actions["oA"], (n, len(ITEMS)), top)
+        if self._actions == "flat":
+            flat = _whole(actions, (n, 1 + len(ITEMS)), max(top, len(Act) - 1))
+            return _whole(flat[:, 0], (n,), len(Act) - 1), _whole(flat[:, 1:], (n, len(ITEMS)), top)
+        numbers = _whole(actions, (n,), action_count(top) - 1, np.int64)
+        return action_at(cast("NDArray[np.int64]", numbers), top)
+
+    def _begin(self, rows: Rows) -> None:
+        """New games in ``rows``; those that the partner ends before the agent can move are replaced."""
+        for _ in range(PATIENCE):
+            if not len(rows):
+                return
+            rows = np.concatenate([self._begin_in(seat, part) for seat, part in self._seats(rows)])
+            self._skipped[rows] += 1
+        if len(rows):
+            who = (
+                "with max_turns=1 only seat_0 speaks" if self._rules.max_turns == 1 else "the partner ends them at once"
+            )
+            raise PartnerError(f"{PATIENCE} games in a row ended before the agent could move: {who}; say seat=0")
+
+    def _seats(self, rows: Rows) -> list[tuple[int, Rows]]:
+        if self._fixed_seat is not None:
+            return [(self._fixed_seat, rows)]
+        drawn = self.np_random.integers(2, size=len(rows))
+        return [(seat, part) for seat in (0, 1) if len(part := rows[drawn == seat])]
+
+    def _begin_in(self, seat: int, rows: Rows) -> Rows:
+        """One cohort; the rows whose game is over already."""
+        assert self._seed is not None
+        scenarios = self._source.draw(self.np_random, len(rows))
+        table = Table(
+            scenarios,
+            self._rules,
+            prior=self._source.prior,
+            reveal_partner_utilities=self._game.reveal_partner_utilities,
+            illegal="forfeit",
+        )
+        cohort = _Cohort(table, rows, seat, Noise(self._seed, (self._begun,), len(rows)))
+        self._begun += 1
+        seen = self._seen
+        self._seat[rows] = seat
+        seen["counts"][rows], seen["my_utilities"][rows] = scenarios.counts, scenarios.utilities[:, seat]
+        if self._game.reveal_partner_utilities:
+            seen["partner_utilities"][rows] = scenarios.utilities[:, 1 - seat]
+        seen["last_partner_act"][rows] = NO_ACT_YET
+        seen["last_partner_offer_for_me"][rows] = 0
+        seen["turns_remaining"][rows] = self._rules.max_turns
+        self._mask[rows] = self._pools[action_index(_PROPOSE, scenarios.counts, self._max_count)]
+        over = self._partner_says(cohort)[0] if seat == 1 else rows[:0]
+        if table.open:
+            self._cohorts.append(cohort)
+        return over
+
+    def _agent_says(self, cohort: _Cohort, act: Int8s, oA: Int8s) -> tuple[Rows, Rows]:
+        """The rows that end with the agent's act, and their columns at the table."""
+        table, live = cohort.table, cohort.table.live
+        rows = cohort.rows[live]
+        table.step(decide(act[rows], oA[rows]))
+        columns = _gone(live, table.live)
+        remaining = self._seen["turns_remaining"]
+        remaining[rows] -= 1
+        if len(columns):
+            illegal = table.ended(columns)[0] == Ending.ILLEGAL
+            remaining[cohort.rows[columns[illegal]]] += 1  # what may not be said was not said
+        return cohort.rows[columns], columns
+
+    def _partner_says(self, cohort: _Cohort) -> tuple[Rows, Rows]:
+        """The rows that end with the partner's act, and their columns at the table."""
+        table, live, seen = cohort.table, cohort.table.live, self._seen
+        if not table.open:
+            return live, live
+        rows = cohort.rows[live]
+        try:
+            said = self.partner.act(see(table, cohort.noise, deterministic=self.partner.traits.deterministic))
+            table.step(said)
+        except Exception as error:  # whatever the partner does wrong is the partner's
+            raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} failed: {one_line(error)}") from error
+        columns = _gone(live, table.live)
+        if len(columns) and (table.ended(columns)[0] == Ending.ILLEGAL).any():
+            raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} answered an illegal act")
+        act = np.asarray(said.act_type)
+        seen["last_partner_act"][rows] = act
+        seen["turns_remaining"][rows] -= 1
+        offers = act <= Act.INSIST
+        made = rows[offers]
+        seen["last_partner_offer_for_me"][made] = seen["counts"][made] - np.asarray(said.oA)[offers]
+        return cohort.rows[columns], columns
+
+    def _observation(self) -> Any:
+        """What the agent sees of each game, as fresh arrays."""
+        if self._layout is None:
+            return {name: values.astype(np.int64) for name, values in self._seen.items()}
+        n = self.num_envs
+        turns = Turns(
+            rules=self._rules,
+            prior="",
+            history=History(np.zeros((0, n), dtype=np.int8), np.zeros((0, 3, n), dtype=np.int8), 0),
+            act_mask=constant(True, np.bool_, n, len(Act)),
+            hint_features=no_hints(n),
+            noise=without_noise(n),
+            game_noise=without_noise(n),
+            **self._seen,
+        )
+        return np.ascontiguousarray(encode(turns, self._layout))
+
+    def _infos(self) -> dict[str, Any]:
+        agree = 2 * grid_size(self._max_count) if self._actions == "discrete" else int(Act.AGREE)
+        self._mask[:, agree] = self._seen["last_partner_act"] <= Act.INSIST
+        shown_ = {"action_mask": self._mask.copy(), "seat": self._seat.copy(), "skipped_games": self._skipped.copy()}
+        return shown_ | {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in shown_}
+
+
+def _settings() -> list[str]:
+    return [name for name in inspect.signature(NegotiationEnv).parameters if name != "render_mode"]
+
+
+@lru_cache(maxsize=8)
+def _masks_of_pools(max_count: int, *, discrete: bool) -> Int8s:
+    """The mask of every pool, ``[K, width]`` in the order of :func:`dond_marl.splits.grid`; AGREE is open in all."""
+    pools = grid(max_count)
+    if discrete:
+        return legal_action_mask(pools, np.ones(len(pools), dtype=bool), max_count).astype(np.int8)
+    within = (np.arange(max_count + 1) <= pools[:, :, None]).reshape(len(pools), -1)
+    return np.concatenate([np.ones((len(pools), len(Act)), dtype=np.int8), within], axis=1, dtype=np.int8)
+
+
+def _mode(autoreset: object) -> AutoresetMode:
+    known = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
+    mode = known.get(autoreset.lower()) if isinstance(autoreset, str) else autoreset
+    if mode not in known.values():
+        raise InputError(f"autoreset must be one of {', '.join(known)}; got {shown(autoreset)}")
+    return cast("AutoresetMode", mode)
+
+
+def _whole(values: object, shape: tuple[int, ...], top: int, dtype: type[Any] = np.int8) -> NDArray[Any]:
+    """An array of this shape of whole numbers in 0..top. Raises :class:`InvalidAction`."""
+    array = np.asarray(values)
+    if (
+        array.shape != shape
+        or array.dtype.kind not in "iu"
+        or (array.size and not 0 <= array.min() <= array.max() <= top)
+    ):
+        raise InvalidAction(f"needed here are whole numbers in 0..{top}, shape {list(shape)}; got {described(array)}")
+    return array.astype(dtype)
+
+
+def _gone(before: Rows, after: Rows) -> Rows:
+    """Which columns have left the table; both sorted."""
+    if len(before) == len(after):
+        return before[:0]
+    stays = np.zeros(int(before[-1]) + 1, dtype=bool)
+    stays[after] = True
+    return before[~stays[before]]
