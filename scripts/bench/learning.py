@@ -41,6 +41,7 @@ MATCHED = {
     "ent": ENTROPY,
 }
 LEAGUE = {"num_envs": 1024, "rollout": 4, "minibatch": 4096, "lr": 1.5e-3, "ent": 0.01}  # of configs/league.yaml's main
+MAIN = {**LEAGUE, "minibatch": 2048, "epochs": 3, "gamma": 1.0, "sorted_items": True}
 LEAGUE_SECONDS = 0.5  # of a worker's turn at least, so that waiting for the slower one costs little
 ACTING_GAMES = 4096
 

@@ -18,6 +18,7 @@ MADE_BY = {
     "selection.jsonl": (
         "dond experiment baselines --config configs/selection.yaml --results docs/results/selection.jsonl"
     ),
+    "memory.jsonl": "dond experiment baselines --config configs/memory.yaml --results docs/results/memory.jsonl",
     "ppo_fast.jsonl": (
         "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
     ),

@@ -22,7 +22,11 @@ from league.tables.blocks import Cell, Figure, Table
 from partners.rosters import ROSTERS
 from scripts.results.files import ROOT, document, lines, there
 
-REFERENCE = {"baselines.jsonl": "pool_ppo", "selection.jsonl": "by_points"}  # the arm that others are compared with
+REFERENCE = {
+    "baselines.jsonl": "pool_ppo",
+    "selection.jsonl": "by_points",
+    "memory.jsonl": "memoryless",
+}  # the arm that others are compared with
 ARMS = {  # what the arms of the comparisons, and who else has a name of its own, are
     "pool_ppo": "plain PPO on the train roster",
     "self_play": "naive self-play",
@@ -35,6 +39,10 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "ppo_fast": "`configs/ppo_fast.yaml`, 1M decisions, against the partner that it learned from",
     "by_points": "a small league, selection by points",
     "by_wins": "the same small league, selection by wins",
+    "memoryless": "the expert's recipe, 600k decisions",
+    "history": "the same, reading the whole history",
+    "memoryless_joint": "the same, memoryless, all splits of a pool as one distribution",
+    "history_joint": "the same with both",
     "paid_for_more": "the same small league, learners paid for having more than the other side",
 }
 EVERY_ROSTER = ("expert.jsonl",)  # of other files the test roster alone, if it was met
@@ -249,6 +257,7 @@ ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
     "baselines.jsonl": of_bench,
     "bench.jsonl": of_bench,
     "selection.jsonl": of_bench,
+    "memory.jsonl": of_bench,
     "ppo_fast.jsonl": of_bench,
     "people.json": of_people,
     "annotator.json": of_labels,

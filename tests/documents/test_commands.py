@@ -147,7 +147,7 @@ HOW = {
             by="tests/league/experiments/test_baselines.py::"
             "test_the_command_trains_measures_and_prints_with_two_workers"
         )
-        for words in ("", " --against test", " --config configs/selection.yaml")
+        for words in ("", " --against test", " --config configs/selection.yaml", " --config configs/memory.yaml")
     },
     "dond league --config configs/league_llm.yaml": How(
         "--set training.num_envs=16 --set league.block_size=2 --set heldout=[] --set env.max_turns=2", slow=True

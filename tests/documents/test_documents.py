@@ -27,6 +27,7 @@ OTHER_SETTINGS = {
     "baselines.yaml": BaselinesConfig,
     "distill.yaml": DistillConfig,
     "hint_experiment.yaml": ExperimentConfig,
+    "memory.yaml": BaselinesConfig,
     "pool_ppo.yaml": Config,
     "selection.yaml": BaselinesConfig,
     "short_games.yaml": ShortGamesConfig,
