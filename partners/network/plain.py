@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Cause, Decisions, Doubles, Floats, Traits, Turns, constant
 from dond_marl.splits import certain, grid
+from dond_marl.yardsticks.recognition import LEVELS, Guess
 from partners.network.chances import Chances, FactoredChances, JointChances
 from partners.network.pair import NETWORK, CheckpointError, read_pair, shape_of, tensors_of
 from partners.network.shape import (
@@ -48,13 +49,14 @@ class PlainNetwork:
         ends = np.cumsum(tops - lows + 1)
         self._starts, levels = ends - tops - 1, int(ends[-1])
         self._items = item_columns(self.adapter.pieces) if shape.sorted_items else None
+        beliefs = [("belief.layer", len(ITEMS) * LEVELS + len(shape.members))] if shape.beliefs else []
         names = [*(f"trunk.{2 * number}" for number in range(len(shape.hidden))), "head"]
         widths = [levels + len(plain), *shape.hidden, shape.outputs + 1]
         expected: dict[str, tuple[int, ...]]
         expected = {f"{name}.weight": sizes[::-1] for name, sizes in zip(names, pairwise(widths), strict=True)}
         expected |= {f"{name}.bias": (width,) for name, width in zip(names, widths[1:], strict=True)}
-        if shape.beliefs:  # nobody asks a game's player what it believes
-            weights = {name: value for name, value in weights.items() if not name.startswith("belief.")}
+        for name, width in beliefs:
+            expected |= {f"{name}.weight": (width, shape.hidden[-1]), f"{name}.bias": (width,)}
         found = {name: value.shape for name, value in weights.items()}
         if found != expected:
             raise ValueError(f"expected {expected}, found {found}")
@@ -62,7 +64,10 @@ class PlainNetwork:
         matrix = np.ascontiguousarray(weights[f"{first}.weight"].T)
         self._table = np.concatenate([matrix[:levels], np.zeros((1, matrix.shape[1]), matrix.dtype)])
         self._rest, self._bias = matrix[levels:], weights[f"{first}.bias"]
-        self._layers = [(np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]) for name in others]
+        *self._layers, self._head = (
+            (np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]) for name in others
+        )
+        self._belief = next(((weights[f"{name}.weight"].T, weights[f"{name}.bias"]) for name, _ in beliefs), None)
 
     def chances(self, turns: Turns, less: Mapping[Act, float] = NOTHING) -> Chances:
         """The probabilities of all that may be said; ``less``: nats to be taken from the logit of an act."""
@@ -87,6 +92,29 @@ class PlainNetwork:
 
     def logits(self, turns: Turns) -> tuple[Floats, NDArray[np.int64] | None]:
         """The head's logits ``[B, L]``, nothing masked, and where each item stands for it, ``[B, 3]``."""
+        hidden, places = self._hidden(turns)
+        weight, bias = self._head
+        return (hidden @ weight + bias)[:, :-1], places
+
+    def beliefs(self, turns: Turns) -> Guess | None:
+        """What it believes of the partners, ``None`` where it has not learned to say."""
+        if self._belief is None:
+            return None
+        hidden, places = self._hidden(turns)
+        weight, bias = self._belief
+        told = hidden @ weight + bias
+        values = told[:, : len(ITEMS) * LEVELS].reshape(len(hidden), len(ITEMS), LEVELS)
+        if places is not None:
+            values = np.take_along_axis(values, places[:, :, None], axis=1)
+        said = _softmax(values, np.ones_like(values, dtype=bool)).astype(np.float64)
+        who = told[:, len(ITEMS) * LEVELS :].astype(np.float64)
+        if who.size:
+            who = np.exp(who - who.max(axis=1, keepdims=True))
+            who /= who.sum(axis=1, keepdims=True)
+        return Guess(said / said.sum(axis=2, keepdims=True), self.shape.members, who)
+
+    def _hidden(self, turns: Turns) -> tuple[Floats, NDArray[np.int64] | None]:
+        """What the trunk makes of the turns, ``[B, H]``, and where each item stands for it, ``[B, 3]``."""
         features = self.adapter.encode(turns)
         places = None
         if self._items is not None:
@@ -101,7 +129,7 @@ class PlainNetwork:
         hidden = self._table[levels].sum(axis=1) + features[:, self._plain] @ self._rest + self._bias
         for weight, bias in self._layers:
             hidden = np.tanh(hidden) @ weight + bias
-        return hidden[:, :-1], places
+        return np.tanh(hidden), places
 
 
 class PlainPartner:
@@ -134,6 +162,10 @@ class PlainPartner:
             decisions = self.act(turns)
             return certain(decisions.act_type, decisions.oA, max_count)
         return self._chances(turns).numbered(max_count)
+
+    def beliefs(self, turns: Turns) -> Guess | None:
+        """What it believes of its partner's values and of who it is; ``None`` where it has not learned to say."""
+        return self.network.beliefs(turns)
 
     def _chances(self, turns: Turns) -> Chances:
         reluctant = self.reluctant and turns.rules.disagree == "ends"

@@ -142,6 +142,9 @@ def test_a_saved_checkpoint_plays_without_what_learning_was_told(tmp_path):
         assert np.array_equal(again.beliefs(turns).values, known.beliefs(turns).values)
         plain = PlainPartner(read_plain(tmp_path / f"{name}.json")[0])
         assert np.abs(plain.probs(turns, 4) - known.probs(turns, 4)).max() < 2e-5
+        said, heard = plain.beliefs(turns), known.beliefs(turns)
+        assert np.abs(said.values - heard.values).max() < 2e-5 and np.abs(said.who - heard.who).max() < 2e-5
+        assert said.members == MEMBERS
 
 
 def test_a_learner_that_is_told_goes_on_to_the_same_bits():
