@@ -87,8 +87,8 @@ def _mean(results: Sequence[Mapping[str, Any]], members: set[str], seat: int) ->
 
 
 def _between(ends: Sequence[float]) -> str:
-    low, high = ends
-    return f"{high:.2f}" if high - low < SEEN else f"{low:.2f} to {high:.2f}"
+    low, high = (round(end, 2) + 0.0 for end in ends)  # no nought has a sign
+    return f"{high:.2f}" if ends[1] - ends[0] < SEEN else f"{low:.2f} to {high:.2f}"
 
 
 def _range(numbers: Sequence[int]) -> str:

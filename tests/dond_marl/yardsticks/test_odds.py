@@ -171,7 +171,13 @@ def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance
 
 @pytest.mark.parametrize(
     ("name", "turns"),
-    [("random", 3), ("expert(greedy=False)", 3), pytest.param("random", 4, marks=pytest.mark.slow)],
+    [
+        ("random", 3),
+        ("expert(greedy=False)", 3),
+        ("mixture(of=[random, nice, tough])", 3),
+        pytest.param("random", 4, marks=pytest.mark.slow),
+        pytest.param("mixture(of=[random, nice, tough])", 4, marks=pytest.mark.slow),
+    ],
 )
 def test_over_the_whole_space_it_earns_what_was_computed_within_the_interval(name, turns):
     partner, space = seat_occupant(name), lewis_space()
