@@ -143,11 +143,16 @@ class Moves:
 
     def _codes(self, left: int, heard: Index) -> _Codes:
         """What each type of each context says to what it hears, and which other types say the same."""
-        answer = self.replies.codes(left)[:, heard][self.contexts.types].transpose(0, 2, 1)  # [C, H, K]
-        alike = np.zeros(answer.shape, dtype=np.int64)
-        possible = (self.contexts.weights > 0)[:, None]
-        for kind, bit in enumerate(self._bits):
-            alike |= np.where((answer == answer[:, :, kind : kind + 1]) & possible[:, :, kind : kind + 1], bit, 0)
+        said = self.replies.codes(left)[:, heard][self.contexts.types]  # [C, K, H]
+        answer = np.ascontiguousarray(said.transpose(0, 2, 1))  # [C, H, K]
+        bits = np.broadcast_to((self._bits * (self.contexts.weights > 0))[:, None], answer.shape)
+        order = np.argsort(answer, axis=2, kind="stable")  # the types of one answer stand together
+        ranked = np.take_along_axis(answer, order, axis=2)
+        first = np.ones(answer.shape, dtype=bool)
+        first[:, :, 1:] = ranked[:, :, 1:] != ranked[:, :, :-1]
+        together = np.add.reduceat(np.take_along_axis(bits, order, axis=2).ravel(), np.flatnonzero(first))
+        alike = np.empty(answer.shape, dtype=np.int64)
+        np.put_along_axis(alike, order, together[np.cumsum(first).reshape(first.shape) - 1], axis=2)
         return _Codes(answer, alike)
 
     def _answered(self, states: States, codes: _Codes, own: Index, left: int) -> Steps:
@@ -159,23 +164,26 @@ class Moves:
         safe = np.minimum(own, n - 1)
         worth = np.take_along_axis(self.points[states.context], safe, axis=1) * claimed  # [S, A]
         left_over = np.take_along_axis(self.rest[states.context], safe, axis=1)
-        # The partner's claim when the talking stops, if it stops: what it says now, or what it said before.
-        stops = (answer == 2 * n + 2) | (self.rejects & last & (answer == 2 * n + 1)) | (last & offer)
-        theirs = np.where(offer, answer % n, states.claim[:, None, None])
-        deal = (answer == 2 * n) | (stops & (theirs == left_over[:, :, None]) & claimed[:, :, None])
+        # Where the talking stops, the partner's claim is what it said before, or on the last turn what it says now.
+        stops = answer == 2 * n + 2
+        if last and self.rejects:
+            stops |= answer == 2 * n + 1
+        deal = (answer == 2 * n) | (stops & (claimed & (states.claim[:, None] == left_over))[:, :, None])
+        if last:
+            deal |= offer & (answer % n == left_over[:, :, None]) & claimed[:, :, None]
         weights = self.contexts.weights[states.context][:, None] * possible
         paid = worth * (deal * weights).sum(axis=2)
         if last:
             return Steps(paid, *(np.zeros((2, 0), dtype=np.int64)))
         goes_on = offer | (answer == 2 * n + 1) if self.rejects else offer
-        alike = codes.alike & states.fits[:, None, None]
-        first_alike = (alike & (self._bits - 1)) == 0
-        row, act, kind = np.nonzero(possible.astype(bool) & goes_on & first_alike)
+        # One following state for each answer, found at the first type that gives it.
+        before = states.fits[:, None] & (self._bits - 1)  # [S, K] the possible types that come earlier
+        row, act, kind = np.nonzero(possible.astype(bool) & goes_on & ((codes.alike & before[:, None]) == 0))
         code = answer[row, act, kind].astype(np.int64)
         offered = code < 2 * n
         following = States(
             states.context[row],
-            alike[row, act, kind],
+            codes.alike[row, act, kind] & states.fits[row],
             np.where(offered, code % n, states.claim[row]),
             offered,
             own[row, act] if self.rejects else np.full(len(row), n),
