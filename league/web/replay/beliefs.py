@@ -10,7 +10,7 @@ from dond_marl.rollout import one_line
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.recognition import Believes
 from league.display.dialogue import Step
-from league.display.svg.markup import Markup, element, joined
+from league.display.svg.markup import Markup, element, joined, points
 
 MOST_NAMED = 4  # members of whom it is said how probable they are
 
@@ -64,9 +64,9 @@ def _item(name: str, chances: tuple[float, ...], value: int) -> Markup:
         for level, chance in enumerate(chances)
     ]
     likeliest = chances.index(most)
-    told = f"{likeliest} points: {most:.0%}; its {value}: {chances[value]:.0%}"
+    told = f"{points(likeliest)}: {most:.0%}; its {value}: {chances[value]:.0%}"
     if likeliest == value:
-        told = f"{value} points, as it is: {most:.0%}"
+        told = f"{points(value)}, as it is: {most:.0%}"
     return element(
         "li",
         element("span", element("span", class_=f"glyph {name}", aria_hidden="true"), f" {name}"),
