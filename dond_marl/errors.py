@@ -22,6 +22,7 @@ import reprlib
 SHOWN = 80  # characters of a value that a message quotes
 LONG_WORD, LONG_LINE = 1000, 4000  # characters; what is longer in a message repeats a mistake whole
 EXTRAS = {  # which extra of the package brings a library, by the name that is imported; a wider one may bring it too
+    "PIL": "plot",
     "accelerate": "gguf",
     "anyio": "llm",
     "filelock": "learn",

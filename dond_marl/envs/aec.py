@@ -38,7 +38,7 @@ from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
 
 Illegal = Literal["raise", "forfeit"]
-RenderMode = Literal["human", "ansi"]
+RenderMode = Literal["human", "ansi", "rgb_array"]
 METADATA: dict[str, Any] = {
     "name": "deal_or_no_dialog_v0",
     "render_modes": list(get_args(RenderMode)),
@@ -61,7 +61,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     the default, state unchanged) or ends the game unpaid (``"forfeit"``). ``scenarios``, ``use_dataset``, ``dataset``,
     ``split``, ``data_dir``, ``normalize``, ``points_budget``, ``max_count``: where the table comes from, see
     :func:`dond_marl.scenarios.sources.open_source`. ``reveal_partner_utilities``: show each seat the other's values.
-    ``render_mode``: ``"human"`` prints the talk as it goes on, ``"ansi"`` returns it.
+    ``render_mode``: ``"human"`` prints the talk as it goes on, ``"ansi"`` returns it, ``"rgb_array"`` a picture.
 
     Raises ``ValueError`` (and its kinds :class:`ScenarioError`, :class:`DataError`) for settings that make no game,
     ``TypeError`` for settings that do not exist.
@@ -107,6 +107,10 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self.reveal_partner_utilities = bool(reveal_partner_utilities)
         self.illegal: Illegal = illegal or "raise"
         self.render_mode = render_mode
+        if render_mode == "rgb_array":
+            from dond_marl.envs.drawing import check_drawable
+
+            check_drawable()
         self._illegal_asked = illegal is not None
         self._state: State | None = None
         self._rng: np.random.Generator | None = None
@@ -216,11 +220,19 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         if self.render_mode == "human":
             self.render()
 
-    def render(self) -> str | None:
-        """``ansi``: the transcript so far. ``human``: print what has been said since the last time."""
+    def render(self) -> Any:
+        """``ansi``: the transcript so far. ``rgb_array``: the table as a picture, uint8 ``[480, 640, 3]``.
+
+        ``human``: print what has been said since the last time.
+        """
         if self.render_mode is None:
-            logger.warn("render() does nothing without a render mode: build the environment with 'human' or 'ansi'")
+            modes = "'human', 'ansi' or 'rgb_array'"
+            logger.warn(f"render() does nothing without a render mode: build the environment with {modes}")
             return None
+        if self.render_mode == "rgb_array":
+            from dond_marl.envs.drawing import draw
+
+            return draw(self.negotiation)
         lines = transcript_lines(self.negotiation)
         if self.render_mode == "ansi":
             return "\n".join(lines)

@@ -74,7 +74,7 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
         ended, cut = dict(env.terminations), dict(env.truncations)
         return self._observations(), dict(env.rewards), ended, cut, self._infos()
 
-    def render(self) -> str | None:
+    def render(self) -> Any:
         return self.negotiation_env.render()
 
     def _observations(self) -> dict[str, Observation]:

@@ -108,7 +108,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         self._playing = not over
         return self.env.observe(self.agent), float(reward), over, False, self._info()
 
-    def render(self) -> str | None:
+    def render(self) -> Any:
         return self.game.render()
 
     def close(self) -> None:

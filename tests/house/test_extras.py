@@ -30,6 +30,7 @@ OPTIONAL = PROJECT["optional-dependencies"]
 FLOORS = ("dond_marl", "hints", "partners", "league")
 # Whose distribution is called otherwise, or that another one brings.
 DISTRIBUTION = {
+    "PIL": "pillow",
     "httpx": "groq",
     "huggingface_hub": "transformers",
     "pydantic_core": "pydantic",

@@ -1,0 +1,144 @@
+"""The table as a picture of 640 by 480, for videos: who said what, and who would get which items by the latest offer.
+
+The spectator sees both seats' values. Drawn with Pillow, of the extra ``plot``; no window is opened.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.errors import lacks
+from dond_marl.game import ITEMS, SEATS, Act, State, Triple, rest, worth
+from dond_marl.records.transcript import in_words
+
+if TYPE_CHECKING:
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont, ImageFont
+
+WIDTH, HEIGHT = 640, 480  # pixels
+PAPER, INK, FAINT, TABLE = "#fbf7ef", "#23303b", "#75808a", "#e6dcc8"
+OF_SEAT = ("#0b6e99", "#b5471b")  # told apart also by who cannot see colours: by place and by name
+OF_ITEM = ("#7a5195", "#d49b00", "#2f7d4f")  # book, hat, ball
+SHORT = {Act.AGREE: "Agreed.", Act.DISAGREE: "No, I refuse.", Act.END: "That is all from me."}
+MOST_DRAWN = 4  # items of a type in one pile; of more the number alone is told
+
+
+def check_drawable() -> None:
+    """Raises :class:`~dond_marl.errors.MissingLibrary` where there is nothing to draw with."""
+    try:
+        import PIL.Image  # noqa: F401  # whether it is there
+    except ModuleNotFoundError as error:
+        raise lacks(error, "render_mode='rgb_array'") or error from error
+
+
+def draw(state: State) -> NDArray[np.uint8]:
+    """The negotiation as it stands, ``[480, 640, 3]``."""
+    from PIL import Image, ImageDraw
+
+    picture = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
+    pen = ImageDraw.Draw(picture)
+    said = len(state.history)
+    _text(pen, (20, 8), "Deal or No Deal", 20)
+    _text(pen, (WIDTH - 20, 12), f"act {said} of at most {state.rules.max_turns}", 14, FAINT, anchor="ra")
+    shares, how = _shares(state)
+    _seat(pen, state, 1, 38)
+    pen.rounded_rectangle((20, 140, WIDTH - 20, 340), 14, fill=TABLE)
+    if shares is None:
+        _text(pen, (WIDTH / 2, 190), f"On the table: {in_words(state.scenario.counts)}", 18, anchor="mm")
+        _pile(pen, state.scenario.counts, 244)
+    else:
+        pen.line((40, 240, WIDTH - 40, 240), fill=PAPER, width=3)
+        for seat, top in ((1, 150), (0, 250)):
+            _text(pen, (36, top), f"{SEATS[seat]} {how}", 13, OF_SEAT[seat])
+            _pile(pen, shares[seat], top + 50)
+            points = worth(state.scenario.utilities[seat], shares[seat])
+            _text(pen, (WIDTH - 36, top + 50), f"{points} point{'' if points == 1 else 's'}", 22, anchor="rm")
+    _seat(pen, state, 0, 350)
+    _text(pen, (WIDTH / 2, HEIGHT - 18), _standing(state), 17, anchor="mm")
+    return np.array(picture)
+
+
+def _shares(state: State) -> tuple[tuple[Triple, Triple] | None, str]:
+    """Who gets what, or would by the latest offer, and the words for it; nobody before the first offer."""
+    counts, outcome = state.scenario.counts, state.outcome
+    if outcome is not None:
+        return (outcome.allocation or ((0, 0, 0), (0, 0, 0))), "gets"
+    for turn in reversed(range(len(state.history))):
+        if state.history[turn].act_type <= Act.INSIST:
+            keeps = state.history[turn].oA
+            shares = (keeps, rest(counts, keeps)) if turn % 2 == 0 else (rest(counts, keeps), keeps)
+            return shares, "would get"
+    return None, ""
+
+
+def _seat(pen: ImageDraw, state: State, seat: int, top: int) -> None:
+    """A seat's name, what it values, and what it said last."""
+    values = state.scenario.utilities[seat]
+    to_move = not state.over and state.mover == seat
+    pen.rounded_rectangle((20, top, 210, top + 92), 10, outline=OF_SEAT[seat], width=4 if to_move else 1)
+    _text(pen, (32, top + 8), f"{SEATS[seat]}{', to move' if to_move else ''}", 15, OF_SEAT[seat])
+    for place, value in enumerate(values):
+        _item(pen, place, 44 + 58 * place, top + 46, 9)
+        _text(pen, (60 + 58 * place, top + 46), str(value), 16, anchor="lm")
+    _text(pen, (32, top + 68), f"points for each {', '.join(ITEMS)}", 11, FAINT)
+    turns = [turn for turn in range(len(state.history)) if turn % 2 == seat]
+    if turns:
+        action, counts = state.history[turns[-1]], state.scenario.counts
+        pen.rounded_rectangle((228, top, WIDTH - 20, top + 92), 10, fill="white", outline=FAINT)
+        _text(pen, (242, top + 8), f"{turns[-1] + 1}. {action.act_type.name}", 15, OF_SEAT[seat])
+        if action.act_type <= Act.INSIST:
+            _text(pen, (242, top + 34), f"I keep {in_words(action.oA)}", 15)
+            _text(pen, (242, top + 60), f"you get {in_words(rest(counts, action.oA))}", 15)
+        else:
+            _text(pen, (242, top + 34), SHORT[action.act_type], 15)
+
+
+def _standing(state: State) -> str:
+    outcome = state.outcome
+    if outcome is None:
+        return f"{SEATS[state.mover]} is to move"
+    if outcome.deal:
+        return f"Deal: {outcome.scores[0]} points for {SEATS[0]}, {outcome.scores[1]} for {SEATS[1]}"
+    why = f"{outcome.ending.name.replace('_', ' ').lower()}"
+    return f"No deal ({why}): nobody gets anything"
+
+
+def _pile(pen: ImageDraw, items: Triple, middle: int) -> None:
+    """Items side by side, type by type."""
+    for place, number in enumerate(items):
+        left = 60 + 140 * place
+        for copy in range(min(number, MOST_DRAWN)):
+            _item(pen, place, left + 26 * copy, middle, 11)
+        if number > MOST_DRAWN:
+            _text(pen, (left + 26 * MOST_DRAWN - 10, middle), f"x{number}", 14, anchor="lm")
+
+
+def _item(pen: ImageDraw, kind: int, x: int, y: int, size: int) -> None:
+    """A book, a hat or a ball about a point."""
+    colour = OF_ITEM[kind]
+    if kind == 0:
+        pen.rectangle((x - 0.8 * size, y - size, x + 0.8 * size, y + size), fill=colour)
+        pen.line((x - 0.4 * size, y - size, x - 0.4 * size, y + size), fill=PAPER, width=2)
+    elif kind == 1:
+        pen.rectangle((x - 0.55 * size, y - size, x + 0.55 * size, y + 0.5 * size), fill=colour)
+        pen.rectangle((x - size, y + 0.5 * size, x + size, y + 0.95 * size), fill=colour)
+    else:
+        pen.ellipse((x - size, y - size, x + size, y + size), fill=colour)
+        pen.arc((x - size, y - 1.9 * size, x + size, y + 0.1 * size), 20, 160, fill=PAPER, width=2)
+
+
+def _text(
+    pen: ImageDraw, place: tuple[float, float], text: str, size: int, colour: str = INK, anchor: str = "la"
+) -> None:
+    pen.text(place, text, fill=colour, font=_font(size), anchor=anchor)
+
+
+@lru_cache(maxsize=16)
+def _font(size: int) -> FreeTypeFont | ImageFont | Any:
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size)

@@ -1,0 +1,98 @@
+"""The table as a picture, 640 by 480: every act changes it, at any size of pool, and videos are made of it."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.wrappers import RecordVideo, RenderCollection
+from pettingzoo.utils.wrappers.record_video import RecordVideo as RecordVideoOfBoth
+
+from dond_marl import deal_or_no_dialog_v0
+from dond_marl.errors import MissingLibrary
+from dond_marl.game import Act
+
+pytest.importorskip("PIL", reason="the extra plot brings it")
+TABLE = {"scenario": {"counts": (1, 2, 2), "utilities": ((4, 1, 2), (0, 4, 1))}}
+
+
+def frames(*acts, **settings):
+    env = deal_or_no_dialog_v0.env(render_mode="rgb_array", **settings)
+    env.reset(seed=0, options=TABLE)
+    shown = [env.render()]
+    for act, oA in acts:
+        env.step({"act_type": int(act), "oA": oA})
+        shown.append(env.render())
+    return shown
+
+
+def test_every_act_shows_in_a_picture_of_its_own_and_the_same_game_in_the_same_pictures():
+    story = [(Act.PROPOSE, [1, 0, 2]), (Act.INSIST, [1, 2, 0]), (Act.AGREE, [0, 0, 0])]
+    shown, again = frames(*story), frames(*story)
+    for picture, other in zip(shown, again, strict=True):
+        assert picture.shape == (480, 640, 3) and picture.dtype == np.uint8 and picture.flags.writeable
+        assert np.array_equal(picture, other) and len(np.unique(picture.reshape(-1, 3), axis=0)) > 8
+    for one, two in pairwise(shown):
+        assert (one != two).any()
+
+
+@pytest.mark.parametrize("last", [Act.DISAGREE, Act.END])
+def test_an_offer_moves_the_items_to_who_would_get_them(last):
+    _, offered, over = frames((Act.PROPOSE, [1, 0, 2]), (last, [0, 0, 0]))
+    upper, lower = np.s_[175:230, 30:460], np.s_[275:330, 30:460]
+    hat, book = np.array([0xD4, 0x9B, 0x00]), np.array([0x7A, 0x51, 0x95])
+    assert (offered[upper] == hat).all(axis=-1).any() and not (offered[lower] == hat).all(axis=-1).any()
+    assert (offered[lower] == book).all(axis=-1).any() and not (offered[upper] == book).all(axis=-1).any()
+    assert not (over[lower] == book).all(axis=-1).any()  # no deal: nobody gets anything
+
+
+def test_large_pools_and_forfeits_are_drawn():
+    env = deal_or_no_dialog_v0.env(render_mode="rgb_array", max_count=10, illegal="forfeit")
+    env.reset(seed=3, options={"scenario": {"counts": (10, 10, 10), "utilities": ((1, 2, 10), (10, 0, 3))}})
+    for act, oA in ((Act.PROPOSE, [10, 5, 0]), (Act.PROPOSE, [1, 1, 1])):
+        env.step({"act_type": int(act), "oA": oA})
+        assert env.render().shape == (480, 640, 3)
+    env.step({"act_type": int(Act.PROPOSE), "oA": [10, 10, 10]})
+    env = deal_or_no_dialog_v0.env(render_mode="rgb_array", illegal="forfeit")
+    env.reset(options=TABLE)
+    env.step({"act_type": int(Act.AGREE), "oA": [0, 0, 0]})
+    assert env.render().shape == (480, 640, 3)
+
+
+def test_gymnasium_and_the_parallel_environment_show_it_too(tmp_path):
+    env = RenderCollection(gymnasium.make("DealOrNoDialog-v0", render_mode="rgb_array", seat=0))
+    _, info = env.reset(seed=0)
+    env.step(env.action_space.sample(info["action_mask"]))
+    assert len(env.render()) == 2
+    both = deal_or_no_dialog_v0.parallel_env(render_mode="rgb_array")
+    both.reset(seed=0)
+    assert both.render().shape == (480, 640, 3)
+
+
+def test_without_pillow_the_extra_is_named_at_once(monkeypatch):
+    for name in [name for name in sys.modules if name == "PIL" or name.startswith("PIL.")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingLibrary, match=r"render_mode='rgb_array' needs PIL, .* pip install 'dond-marl\[plot\]'"):
+        deal_or_no_dialog_v0.env(render_mode="rgb_array")
+
+
+@pytest.mark.slow
+def test_the_recorders_of_gymnasium_and_pettingzoo_write_videos(tmp_path):
+    pytest.importorskip("moviepy", reason="RecordVideo needs it: pip install moviepy")
+    env = RecordVideo(gymnasium.make("DealOrNoDialog-v0", render_mode="rgb_array"), str(tmp_path / "one"))
+    _, info = env.reset(seed=0)
+    while not env.step(env.action_space.sample(info["action_mask"]))[2]:
+        pass
+    env.close()
+    both = RecordVideoOfBoth(deal_or_no_dialog_v0.env(render_mode="rgb_array"), str(tmp_path / "both"))
+    both.reset(seed=0)
+    for agent in both.agent_iter():
+        _, _, over, _, info = both.last()
+        both.step(None if over else both.action_space(agent).sample(info["action_mask"]))
+    both.close()
+    for folder in ("one", "both"):
+        assert [path.stat().st_size > 1000 for path in Path(tmp_path / folder).glob("*.mp4")] == [True]
