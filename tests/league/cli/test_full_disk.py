@@ -50,7 +50,7 @@ def trained(tmp_path_factory) -> str:
     return newest(folder / "runs" / "0001")
 
 
-@pytest.mark.parametrize("size", [50, 400, pytest.param(1_400, marks=pytest.mark.slow), 4_000])
+@pytest.mark.parametrize("size", [50, *(pytest.param(each, marks=pytest.mark.slow) for each in (400, 1_400)), 4_000])
 def test_a_training_on_a_full_disk_ends_in_words_and_goes_on_to_the_same_bits(tmp_path, capsys, trained, size):
     path, folder = settings(tmp_path, TRAINING), tmp_path / "runs" / "0001"
     with room(size):

@@ -43,9 +43,18 @@ def many(turns: Turns, size: int, seed: int = 0) -> Turns:
     return rows._replace(noise=rng.random((size, 8)), game_noise=rng.random((size, 8)))
 
 
-@pytest.mark.parametrize("greedy", [False, True])
-@pytest.mark.parametrize("shape", [{"history": "flat"}, {"partner_utilities": True, "hints": True, "max_turns": 100}])
-def test_a_network_keeps_to_the_contract(greedy, shape):
+FLAT, ALL = {"history": "flat"}, {"partner_utilities": True, "hints": True, "max_turns": 100}
+
+
+@pytest.mark.parametrize(
+    ("shape", "greedy"),
+    [
+        (FLAT, True),
+        (ALL, False),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((FLAT, False), (ALL, True))),
+    ],
+)
+def test_a_network_keeps_to_the_contract(shape, greedy):
     check_partner(NetworkPartner(network(**shape), greedy=greedy), max_count=MAX_COUNT)
 
 

@@ -71,8 +71,17 @@ def test_its_probabilities_are_those_of_the_network_that_it_was_read_from(name, 
         assert not told[~legal].any() and not plain.chances(turns).numbered(MAX_COUNT)[~legal].any()
 
 
-@pytest.mark.parametrize("greedy", [True, False])
-@pytest.mark.parametrize("name", SHAPES)
+GREEDY_TOO = ("usual", "all at once")  # the others are tried greedily among the slow tests
+
+
+@pytest.mark.parametrize(
+    ("name", "greedy"),
+    [
+        pytest.param(name, greedy, marks=[pytest.mark.slow] * (greedy and name not in GREEDY_TOO))
+        for name in SHAPES
+        for greedy in (True, False)
+    ],
+)
 def test_it_says_what_the_network_says_with_the_same_probabilities(name, greedy, tmp_path):
     made, path = saved(tmp_path, **SHAPES[name])
     usual, single = NetworkPartner(made, greedy=greedy), PlainPartner(read_plain(path)[0], greedy=greedy)
