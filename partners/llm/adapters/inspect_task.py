@@ -1,4 +1,4 @@
-"""The game as a task of Inspect, which lighteval runs too: ``inspect eval dond_marl/negotiate --model PROVIDER/NAME``.
+"""The game as a task of Inspect, which lighteval runs too: ``inspect eval partners/negotiate --model PROVIDER/NAME``.
 
 The model sits in both seats, against an occupant of ours, or, with ``opponent=None``, against the model of the role
 ``opponent``. The scorer reports means over all games: own points, the partner's, deals, and the model's replies that

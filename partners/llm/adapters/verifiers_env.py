@@ -1,7 +1,11 @@
 """The game as a verifiers v1 environment of two seats, and its taskset.
 
-verifiers finds a taskset by the name of a top-level module: put ``from partners.llm.adapters.verifiers_env import *``
-in a file such as ``dond_negotiation.py`` where you start it, whose name is the taskset's id.
+verifiers finds a taskset by the name of a top-level module: put these lines in a file such as ``dond_negotiation.py``
+where you start it, whose name is the taskset's id::
+
+    from partners.llm.adapters.verifiers_env import NegotiationEnv, NegotiationTaskset
+
+    __all__ = ["NegotiationEnv", "NegotiationTaskset"]
 
 Each seat is an agent in a conversation of its own, asked with the shipped prompt before each of its acts; both traces
 record ``points``, the seat's own. One model in both seats is self-play. Pin a seat's model and client to play against
@@ -59,10 +63,10 @@ class NegotiationTaskset(vf.Taskset[DealTask, NegotiationConfig]):  # type: igno
 
 
 class TwoSeats(vf.EnvConfig):  # type: ignore[misc]
-    """The seats, without tools, and the :class:`Manner` of the games."""
+    """The seats, which only talk, so without tools and on this machine, and the :class:`Manner` of the games."""
 
-    seat_0: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"})
-    seat_1: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"})
+    seat_0: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"}, runtime={"type": "subprocess"})
+    seat_1: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"}, runtime={"type": "subprocess"})
     max_turns: int = 10
     disagree: str = "ends"
     prompt: str = "full"

@@ -67,8 +67,8 @@ class PolicyServer(ThreadingHTTPServer):
         name = request.get("model")
         if not isinstance(name, str) or name not in self.occupants:
             raise Refused(f"no model {shown(name)} is served here; there are {', '.join(self.occupants)}", 404)
-        if request.get("stream") or request.get("n", 1) not in (1, None):
-            raise Refused("an answer is one line, sent whole: leave out stream, and n unless it is 1")
+        if request.get("n", 1) not in (1, None):
+            raise Refused(f"one prompt has one answer: leave out n; got {shown(request['n'])}")
         seed = as_integer(request.get("seed") or 0)
         if seed is None or seed < 0:
             raise Refused(f"seed must be a whole number from 0 up; got {shown(request['seed'])}")
@@ -118,31 +118,34 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing of each request."""
 
     def _answer(self, method: str) -> None:
+        kind = "application/json"
         try:
-            status, body = 200, self._done(method, urlsplit(self.path).path.rstrip("/"))
+            status, told = 200, self._done(method, urlsplit(self.path).path.rstrip("/"))
+            kind = "text/event-stream" if told.startswith(b"data:") else kind
         except InputError as error:
-            status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
+            status, told = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
         except Exception as error:  # noqa: BLE001  # the occupant's
-            status, body = 500, _error(f"the occupant failed: {one_line(error)}", "server_error")
-        told = json.dumps(body).encode()
+            status, told = 500, _error(f"the occupant failed: {one_line(error)}", "server_error")
         if status != 200:
             self.close_connection = True  # its body may be unread
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(told)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(told)
 
-    def _done(self, method: str, path: str) -> dict[str, Any]:
+    def _done(self, method: str, path: str) -> bytes:
         if urlsplit(f"//{self.headers.get('Host', HOST)}").hostname not in _OURS:
             raise Refused("this server answers this machine alone, under 127.0.0.1 or localhost", 403)
         if (method, path) == ("GET", "/v1/models"):
-            return self.server.models()
+            return json.dumps(self.server.models()).encode()
         if (method, path) != ("POST", "/v1/chat/completions"):
             raise Refused(f"{method} {shown(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
-        return self.server.completion(self._body())
+        request = self._body()
+        completion = self.server.completion(request)
+        return _streamed(completion) if request.get("stream") else json.dumps(completion).encode()
 
     def _body(self) -> dict[str, Any]:
         length = self.headers.get("Content-Length", "")
@@ -175,5 +178,21 @@ def _is_text(part: object) -> bool:
     return isinstance(part, dict) and isinstance(part.get("text"), str)
 
 
-def _error(message: str, kind: str) -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+def _streamed(completion: Mapping[str, Any]) -> bytes:
+    """The same answer as server-sent events, for clients that stream: what is said, why it ended, and what it took."""
+    said = completion["choices"][0]["message"]
+    ends = [({**said}, None, None), ({}, "stop", completion["usage"])]
+    chunks = [
+        {
+            **completion,
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}],
+            "usage": usage,
+        }
+        for delta, reason, usage in ends
+    ]
+    return b"".join(f"data: {text}\n\n".encode() for text in (*map(json.dumps, chunks), "[DONE]"))
+
+
+def _error(message: str, kind: str) -> bytes:
+    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": None}}).encode()
