@@ -9,7 +9,7 @@ from dond_marl.batch import Table
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.features import BaseLayout, ObservationEncoder, ObservationError, encode
 from dond_marl.envs.turn import turn_of
-from dond_marl.game import Act, Rules, Scenario
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
 
@@ -160,3 +160,21 @@ def test_every_game_has_room_for_its_history_and_all_that_was_said_can_be_read_b
 def test_observations_hold_no_history_and_say_who_does():
     with pytest.raises(ObservationError, match=r"seat it as a partner.*turn_of"):
         ObservationEncoder(BaseLayout(4, 10, history=True))
+
+
+def test_a_game_by_itself_and_one_of_many_have_the_same_history():
+    """So a network that remembers answers alike in a match, in an environment's seat and on the web page."""
+    rng = np.random.default_rng(7)
+    scenario, rules = Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0))), Rules(9, "rejects")
+    layout, lengths = BaseLayout(4, 9, history=True), []
+    for _ in range(20):
+        table, state = Table(pack([scenario]), rules), State(scenario, rules)
+        while table.open:
+            turns = table.turns()
+            assert encode(turn_of(state), layout).tobytes() == encode(turns, layout).tobytes()
+            act = (rng.random(5) * turns.act_mask[0] * [1, 1, 0.5, 0.9, 0.3]).argmax()
+            oA = rng.integers(0, turns.counts[0] + 1)
+            table.step(decide(np.array([act]), oA[None]))
+            state = apply(state, Action(Act(int(act)), tuple(oA.tolist())))
+        lengths.append(len(state.history))
+    assert max(lengths) == 9
