@@ -114,7 +114,7 @@ def test_without_a_command_it_says_what_there_is_and_loads_no_torch(tmp_path):
     ("words", "answer"),
     [
         (["legaue"], "No such command 'legaue'. Did you mean 'league'? (see"),
-        (["experiment", "style"], "No such command 'style'. Did you mean 'styles'? (see"),
+        (["experiment", "styls"], "No such command 'styls'. Did you mean 'styles'? (see"),
         (["evaluate", "--membr", "linear"], "No such option '--membr'. Did you mean '--member'? (see"),
         (["league", "explian"], "No such command 'explian'. Did you mean 'explain'? (see"),
         (["ship", "expert"], "Missing option '--run'. (see"),
