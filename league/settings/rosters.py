@@ -9,6 +9,7 @@ end alone: in ``members`` and ``gate`` nobody of it is taken.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from dond_marl.occupants import OccupantNameError, spec_name
@@ -67,7 +68,7 @@ def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
 
 def met_too_early(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[tuple[Path, str]]:
     """Path and text of a complaint about each member of the roster test that would be met before the end."""
-    test = {plain_name(member) for member in roster(TEST)}
+    test = set(_plain(roster(TEST)))
     for key in ("members", "gate"):
         for place, member in enumerate(lists[key]):
             if plain_name(member.spec) in test:
@@ -83,7 +84,14 @@ def _is_roster(item: Any) -> bool:
 
 
 def _members(name: str, named: set[str | None]) -> list[str]:
-    return [member for member in roster(NAMES[name]) if plain_name(member) not in named]
+    members = roster(NAMES[name])
+    return [member for member, plain in zip(members, _plain(members), strict=True) if plain not in named]
+
+
+@lru_cache(maxsize=4)
+def _plain(members: tuple[str, ...]) -> tuple[str, ...]:
+    """A roster written plainly: the same for every config that is read."""
+    return tuple(map(plain_name, members))
 
 
 def _spec(item: Any) -> str | None:
