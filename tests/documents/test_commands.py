@@ -195,6 +195,14 @@ HOW = {
     "dond league --config configs/league_scripted.yaml "
     '--set "members=[heuristic, boulware, {kind: sb3, path: model.zip}]"': How(by=ELSEWHERE),
     "dond catalogue sb3": How(by=ELSEWHERE),
+    # Language models.
+    'dond serve expert "boulware(exponent=4)" --port 9000': How(
+        by="tests/league/cli/test_serve.py::test_it_serves_until_it_is_stopped_also_while_a_client_is_connected"
+    ),
+    "dond evaluate --against heuristic --member "
+    "\"llm(provider=openai, base_url='http://127.0.0.1:9000/v1', model=expert, structure=text)\"": How(
+        by="tests/partners/llm/serving/test_server.py::test_our_own_client_plays_the_games_that_the_occupant_plays"
+    ),
 }
 SETUP = "make setup"  # what it does is read, not done: it fetches packages
 
