@@ -238,7 +238,7 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
         return path, f"unknown key{meant(path, model)}; known: {', '.join(fields)}"
     field = fields.get(key)
     choices = _choices(field) if field else []
-    return path, f"must be {_allowed(field) if field else 'left out'}; got {shown(value)}{near(value, choices)}"
+    return path, f"must be {allowed(field) if field else 'left out'}; got {shown(value)}{near(value, choices)}"
 
 
 def _kinds(field: FieldInfo) -> tuple[Any, ...]:
@@ -250,7 +250,7 @@ def _choices(field: FieldInfo) -> list[str]:
     return [str(name) for kind in _kinds(field) if get_origin(kind) is Literal for name in get_args(kind)]
 
 
-def _allowed(field: FieldInfo) -> str:
+def allowed(field: FieldInfo) -> str:
     """What a field takes, in words: from its type and its bounds, then its description, such as a unit."""
     kinds, choices, text = _kinds(field), _choices(field), field.description or ""
     if choices:
