@@ -105,6 +105,16 @@ def test_every_file_that_a_page_names_exists(page):
         assert (ROOT / path).exists() or path.endswith("NAME") or "NAME" in path, f"{page.name}: {path}"
 
 
+def test_the_only_language_models_that_are_named_are_those_whose_documentation_was_read():
+    """Others go out of service unseen: examples say NAME."""
+    from partners.llm.service import GROQ_MODEL, STRICT
+
+    vendors = "openai|meta-llama|qwen|moonshotai|mistralai|google|deepseek-ai|anthropic"
+    shown = {path.name: path.read_text(encoding="utf-8") for path in [*PAGES, *(ROOT / "configs").glob("*.*")]}
+    named = {name: set(re.findall(rf"(?<![\w./-])(?:{vendors})/[\w.-]*\w", text)) for name, text in shown.items()}
+    assert set().union(*named.values()) - {GROQ_MODEL, *STRICT} == set() and named["ppo_config.yaml"]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_and_picture_leads_somewhere(page):
     for path, anchor in links(page):
