@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -97,6 +99,34 @@ def test_openenv(games):
         assert asked.done and asked.reward == game.returns[game.row["seat"]]
 
 
+def test_openenv_over_its_own_client_and_server():
+    pytest.importorskip("openenv", reason="pip install openenv")
+    import uvicorn
+    from openenv.core.generic_client import GenericEnvClient
+
+    from partners.llm.adapters.openenv_server import server
+
+    ours = socket.create_server(("127.0.0.1", 0))
+    served = uvicorn.Server(uvicorn.Config(server(Scripted()), log_level="error"))
+    thread = threading.Thread(target=served.run, kwargs={"sockets": [ours]})
+    thread.start()
+
+    async def play(games: list[Game]) -> None:
+        async with GenericEnvClient(base_url=f"ws://127.0.0.1:{ours.getsockname()[1]}") as env:
+            for game in games:
+                asked = await env.reset(**game.row)
+                for reply in ["hello", *game.replies()] if not asked.done else []:  # the first is refused, once
+                    asked = await env.step({"reply": reply})
+                    assert asked.observation["refused"] == ("unparsable" if reply == "hello" else None)
+                assert asked.done and asked.reward == game.returns[game.row["seat"]]
+
+    try:
+        asyncio.run(play(played(6)))
+    finally:
+        served.should_exit = True
+        thread.join()
+
+
 @sizes
 def test_verifiers(games):
     pytest.importorskip("verifiers", reason="pip install verifiers")
@@ -120,7 +150,7 @@ def test_verifiers(games):
             assert "Acts open to you now" in message
             return Segment(messages=[AssistantMessage(content=self.lines.pop(0))])
 
-    env = NegotiationEnv.__new__(NegotiationEnv)  # its configuration alone is asked; a whole one is tested below
+    env = NegotiationEnv.__new__(NegotiationEnv)  # of itself a game asks its configuration alone
     env.config = TwoSeats()
     for game in played(games):
         seats = Speaker(game.replies(0)), Speaker(game.replies(1))
