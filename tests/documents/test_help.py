@@ -151,7 +151,11 @@ def test_a_library_that_is_missing_is_named_with_what_brings_it(monkeypatch, cap
 
 
 def test_a_shell_completes_commands_and_options():
-    for words, answer in (("dond le", "league"), ("dond experiment st", "styles"), ("dond play --pa", "--partner")):
+    for words, answer in (
+        ("dond le", "league"),
+        ("dond experiment sh", "short-games"),
+        ("dond play --pa", "--partner"),
+    ):
         asked = {"_DOND_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         code = "import sys; from league.cli.main import main; sys.argv[0] = 'dond'; sys.exit(main())"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**HERE, **asked})

@@ -348,12 +348,13 @@ def start_and_wait(folder: Path, updates: int, *arguments: object) -> subprocess
     raise AssertionError(process.communicate())
 
 
-def test_a_run_killed_and_resumed_ends_with_the_same_bits(tmp_path):
+@pytest.mark.parametrize("kills", [(15,), pytest.param((1, 15), marks=pytest.mark.slow)], ids=["once", "twice"])
+def test_a_run_killed_and_resumed_ends_with_the_same_bits(tmp_path, kills):
     whole, folder = tmp_path / "whole", tmp_path / "runs" / "0001"
     path = write_settings(tmp_path, 1200)
     run_until(load_config(path, (), TrainConfig), whole)
     resume: list[object] = []
-    for updates in (1, 15):
+    for updates in kills:
         process = start_and_wait(folder, updates, "--config", path, *resume)
         process.kill()
         assert "Traceback" not in process.communicate()[1] and process.returncode == -signal.SIGKILL
