@@ -341,7 +341,7 @@ def test_make_sets_up_what_it_runs_first_and_says_so_before(home):
     for target, develops in (("setup", False), ("league", False), ("play", False), ("test", True), ("lint", True)):
         text = dry(target, home)
         said, made_at = text.index("echo 'set-up 1/2: "), text.index("-m venv .venv")
-        told, brought = text.index("minutes"), text.index("--constraint constraints.txt  --editable '.[plot,ui]'")
+        told, brought = text.index("minutes"), text.index("--constraint constraints.txt  --editable '.[all]'")
         assert said < made_at < told < brought, text
         assert ("--editable '.[dev]'" in text) == develops
         if target != "setup":
