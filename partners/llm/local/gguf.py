@@ -23,6 +23,22 @@ _WHOLE = "config.json"  # moved there with the folder
 _log = logging.getLogger("dond_marl.local_model")
 
 
+def place_of(source: str | Path) -> Path:
+    """The path that ``source`` is; of the name of an installed package that holds a GGUF file, the package's folder.
+
+    Nothing of the package is run.
+    """
+    path, name = Path(source).expanduser(), str(source)
+    if path.exists() or not name.isidentifier():
+        return path
+    try:
+        found = find_spec(name)
+    except ValueError:  # a module that came from nowhere, as __main__ does
+        found = None
+    places = map(Path, (found.submodule_search_locations if found else None) or ())
+    return next((place for place in places if any(place.glob("*.gguf"))), path)
+
+
 def find_gguf(source: Path) -> Path | None:
     """The GGUF file that ``source`` is, or the one in that folder, which holds no other model.
 

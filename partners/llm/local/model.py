@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from partners.llm.client import SetupError
-from partners.llm.local.gguf import converted, find_gguf
+from partners.llm.local.gguf import converted, find_gguf, place_of
 from partners.llm.prompt import SYSTEM
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -102,7 +102,8 @@ def load_model(
 ) -> LocalModel:
     """The model in the folder ``source``, or of that name in the local cache; with ``download`` also one on the hub.
 
-    ``source`` may be a GGUF file too, or a folder with nothing but one in it: see :mod:`partners.llm.local.gguf`.
+    ``source`` may be a GGUF file too, a folder with nothing but one in it, or the name of an installed package that
+    holds one: see :mod:`partners.llm.local.gguf`.
     ``dtype``: of the weights and of all that is computed, by default the one that they are kept in. A CPU computes in
     float32 what is kept in float16, which it has no fast products of. Raises :class:`SetupError`.
     """
@@ -110,7 +111,7 @@ def load_model(
     from huggingface_hub import snapshot_download
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    folder = Path(source).expanduser()
+    folder = place_of(source)
     file = find_gguf(folder)
     if file is not None:
         with without_bars():
@@ -141,7 +142,7 @@ def load_model(
 
 def fingerprint(source: str | Path) -> str:
     """The SHA-256 of the files that a model's answers depend on, ``source``: a file, or those in it; else its name."""
-    folder = Path(source).expanduser()
+    folder = place_of(source)
     if not folder.is_dir() and not folder.is_file():
         return str(source)
     files = [folder] if folder.is_file() else {path for pattern in _HASHED for path in folder.glob(pattern)}

@@ -50,6 +50,21 @@ def test_a_gguf_file_and_a_folder_with_one_answer_like_the_model_that_they_were_
     assert fingerprint(file) != fingerprint(folder) and fingerprint(file) != str(file)
 
 
+def test_the_name_of_an_installed_package_with_one_is_enough_and_nothing_of_the_package_is_run(
+    made, cache, tmp_path, monkeypatch
+):
+    _, file = made
+    package = tmp_path / "site" / "holds_a_model"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('it was run')")
+    file.rename(package / file.name)
+    with pytest.raises(SetupError, match="there is no model folder holds_a_model"):
+        load_model("holds_a_model")
+    monkeypatch.syspath_prepend(str(package.parent))
+    assert load_model("holds_a_model").tokenizer.chat_template == CHAT
+    assert fingerprint("holds_a_model") == fingerprint(package)
+
+
 def test_it_is_unpacked_once_whatever_its_name_and_a_stopped_start_is_done_again(made, cache, caplog):
     _, file = made
     load_model(str(file))
