@@ -30,6 +30,7 @@ MADE_BY = {
     ),
     "annotator.json": "dond data humans --data-dir data --json docs/results/annotator.json",
     "crowd.jsonl": "dond bench crowd --of train --results docs/results/crowd.jsonl",
+    "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
     "recognition.jsonl": "dond bench beliefs expert --of train --results docs/results/recognition.jsonl",
     "double_oracle.jsonl": "dond experiment double-oracle --turns 4 --results docs/results/double_oracle.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
@@ -40,6 +41,11 @@ MADE_BY = {
     ),
 }
 NOTES = {  # what else belongs to it
+    "beliefs.jsonl": (
+        "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
+        "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
+        "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
+    ),
     "crowd.jsonl": "and the same `--of dev` and `--of test`, with and without `--with-gamblers`",
     "equilibria.jsonl": "members of a league are kept in it, measured by `--run FOLDER --member NAME`",
     "spite.jsonl": "and the other turns of the table",

@@ -26,6 +26,7 @@ REFERENCE = {
     "baselines.jsonl": "pool_ppo",
     "selection.jsonl": "by_points",
     "memory.jsonl": "memoryless",
+    "beliefs.jsonl": "own",
 }  # the arm that others are compared with
 ARMS = {  # what the arms of the comparisons, and who else has a name of its own, are
     "pool_ppo": "plain PPO on the train roster",

@@ -96,8 +96,11 @@ class _Forecasts(NamedTuple):
 def _forecasts(crowd: Sequence[str], turns: Turns, exact: Recognition, guess: Guess | None, true: Rows) -> _Forecasts:
     right = None
     if guess is not None and guess.members:
-        place = np.array([guess.members.index(name) if name in guess.members else -1 for name in crowd])
-        right = guess.who.argmax(axis=1) == place[true]
+        who = np.full((turns.size, len(crowd)), -1.0)  # of the crowd alone: others that it knows do not sit here
+        for number, name in enumerate(crowd):
+            if name in guess.members:
+                who[:, number] = guess.who[:, guess.members.index(name)]
+        right = (who.argmax(axis=1) == true) & (who.max(axis=1) >= 0)
     prior = values_in(partner_beliefs(turns))
     return _Forecasts(exact.who.max(axis=1), exact.values, prior, right, None if guess is None else guess.values)
 

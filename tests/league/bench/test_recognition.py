@@ -75,6 +75,8 @@ def test_who_believes_what_is_exact_scores_what_is_exact(seat):
     assert [b.right for b in bent] == pytest.approx([e.right for e in found])
     others = believed(Believer(player, ("boulware", "nice")), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
     assert all(each.right == 0.0 for each in others)
+    more = believed(Believer(player, ("boulware", *FEW)), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
+    assert [each.right for each in more] == [each.right for each in bent]
 
 
 def test_of_who_believes_nothing_the_exact_figures_are_known():
