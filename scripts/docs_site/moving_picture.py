@@ -1,0 +1,48 @@
+"""Play one game and write it as a moving picture, docs/game.gif, as the README shows it.
+
+examples:
+  python -m scripts.docs_site.moving_picture
+  python -m scripts.docs_site.moving_picture --seed 7 --first boulware --second expert --out mine.gif
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from PIL import Image
+
+from dond_marl.envs.drawing import draw
+from dond_marl.game import State, apply
+from dond_marl.occupants import seat_occupant
+from dond_marl.records.record import records, replay
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
+from league.cli.shell import SEED, Command, WritableFile, run
+
+OUT = Path(__file__).resolve().parents[2] / "docs" / "game.gif"
+SHOWN, LAST = 1500, 4000  # milliseconds of each act, and of the end
+
+
+@click.command(cls=Command, help=__doc__)
+@click.option("--first", default="boulware", metavar="OCCUPANT", help="who opens (boulware)")
+@click.option("--second", default="expert", metavar="OCCUPANT", help="who answers (expert)")
+@click.option("--seed", type=SEED, default=3, metavar="N", help="of the scenario and all chance (3)")
+@click.option("--out", type=WritableFile(path_type=Path), default=OUT, metavar="FILE", help="a .gif (docs/game.gif)")
+def command(first: str, second: str, seed: int, out: Path) -> None:
+    """Play and write."""
+    source = open_source("lewis")
+    players = (seat_occupant(first, one_game=True), seat_occupant(second, one_game=True))
+    (record,) = records(rollout(players, source.block(seed, 0, 1), seed=seed, prior=source.prior), (first, second))
+    whole = replay(record)
+    states = [State(whole.scenario, whole.rules)]
+    for action in whole.history:
+        states.append(apply(states[-1], action))
+    frames = [Image.fromarray(draw(state)).quantize(64) for state in states]
+    times = [*[SHOWN] * (len(frames) - 1), LAST]
+    frames[0].save(out, save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run(command, name="python -m scripts.docs_site.moving_picture"))
