@@ -1,0 +1,39 @@
+"""A league's learner learns what its members want and who they are, from what its meetings say."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from dond_marl.batch import Table
+from dond_marl.scenarios.sources import open_source
+from league.settings.learner import LearnerConfig
+from league.tasks.blobs import read_blob, write_blob
+from league.tasks.practice import first_state, train
+from league.tasks.values import Place
+from partners.network.partner import NetworkPartner
+from tests.league.backends.backend_tasks import ENV, SEED, practice
+
+NAMES = ("pushover", "tough", "ultimatum")
+
+
+def test_it_names_those_whom_it_meets_and_nobody_else(tmp_path):
+    place = Place(tmp_path)
+    task = practice(place, ["tough", "pushover"])
+    learner = LearnerConfig(
+        name="main", hidden=(16,), belief=1.0, critic="both", lr=1e-2, num_envs=64, rollout=2, decisions=2000
+    )
+    state, content = first_state(learner, ENV, hinted=False, seed=SEED, members=NAMES)
+    write_blob(place.blobs, content)
+    done = train(dataclasses.replace(task, learner=learner, state=state, total_decisions=2000), place)
+    assert done.failed is None and done.content is not None and done.state is not None
+    write_blob(place.blobs, done.content)
+    turns = Table(open_source("lewis").block(1, 0, 64), prior="lewis").turns()
+    before, after = (
+        NetworkPartner(read_blob(place.blobs, blob).network()).beliefs(turns) for blob in (state.blob, done.state.blob)
+    )
+    assert before is not None and after is not None and after.members == NAMES
+    assert np.abs(before.who.mean(axis=0) - 1 / 3).max() < 0.05
+    assert after.who[:, 2].mean() < 0.05 and after.who[:, :2].mean() > 0.4  # the third is never met
+    assert any(name.startswith("critic.") for name in read_blob(place.blobs, done.state.blob).tensors)
