@@ -168,6 +168,9 @@ HOW = {
     "dond bench expert --against dev --beyond": How(slow=True),
     'dond bench heuristic --against boulware --against "linear(floor=0.6)"': How("--sample 20", slow=True),
     "dond bench table": How(slow=True),
+    "dond bench beliefs expert --of train": How(
+        by="tests/league/bench/test_recognition.py::test_the_command_keeps_a_line_and_prints_it"
+    ),
     "dond bench crowd --of train": How(
         by="tests/league/bench/test_crowd.py::test_the_command_prints_and_keeps_the_price"
     ),
