@@ -17,6 +17,7 @@ import hashlib
 import importlib
 import inspect
 import keyword
+import math
 import re
 import sys
 from collections import Counter
@@ -260,12 +261,14 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
         own = IN_FILE.fullmatch(spec.strip())
         node = ast.parse(own["name"] + (own["given"] or "") if own else spec.strip(), mode="eval").body
         kind, parameters = _call(node)
-        return f"{own['file']}:{kind}" if own else kind, parameters
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise OccupantNameError(
             f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}. "
             "Paths and other texts go in quotes, as in checkpoint(path='FILE.json'); your own is my_file.py:Name"
         ) from None
+    if _endless(list(parameters.values())):
+        raise OccupantNameError(f"a number is too large to be one in {spec[:100]!r}: give a smaller one")
+    return f"{own['file']}:{kind}" if own else kind, parameters
 
 
 def spec_name(spec: Spec) -> str:
@@ -301,6 +304,13 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.List):
         return [_value(each) for each in node.elts]
     return ast.literal_eval(node)
+
+
+def _endless(value: object) -> bool:
+    """Whether it is a number without end, as ``1e999`` is read, or a list with one: it could not be written again."""
+    if isinstance(value, list | tuple):
+        return any(map(_endless, value))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

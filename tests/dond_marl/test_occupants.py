@@ -62,6 +62,8 @@ def test_a_partner_is_returned_as_it_is():
         ({"kind": "boulware", 4: 5}, "needs a text 'kind' and named parameters"),
         (7, "is a name, a mapping with 'kind', or a partner; got int: 7"),
         (None, "got NoneType"),
+        ("linear(exponent=1e999)", "a number is too large to be one in"),
+        ("mixture(of=[heuristic, random], weights=[1, -1e999])", "a number is too large to be one in"),
     ],
 )
 def test_a_wrong_spec_is_refused_with_what_was_given_and_what_is_allowed(spec, told):
