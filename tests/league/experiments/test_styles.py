@@ -26,7 +26,7 @@ from league.experiments.styles.report import rows_of
 from league.experiments.styles.settings import StylesConfig, judge_of
 from league.experiments.styles.trials import FIGURES, Trial, Watched, run
 from league.settings.read import ConfigError, load_config
-from partners.judges.episodes import Labelled, played, rows, worked_episodes
+from partners.judges.episodes import Labelled, played, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import EPOCHS, RewardModel, episodes
 from partners.judges.styles import Style, shows
@@ -131,13 +131,13 @@ def test_an_episode_is_read_from_the_judged_seats_side():
 def test_a_verdict_does_not_depend_on_the_other_games():
     games, model = played(5, 100), RewardModel(Style.STUBBORN, worked_episodes(Style.STUBBORN, 6), 0)
     whole, order = model.verdicts(games, 0), np.arange(100)[::-1]
-    assert (model.verdicts(rows(games, order), 0) == whole[order]).all()
-    assert all(model.verdicts(rows(games, order[k : k + 1]), 0) == whole[order[k]] for k in range(20))
+    assert (model.verdicts(games.rows(order), 0) == whole[order]).all()
+    assert all(model.verdicts(games.rows(order[k : k + 1]), 0) == whole[order[k]] for k in range(20))
 
 
 def test_labels_that_contradict_each_other_end_the_training_after_all_epochs():
     shown = worked_episodes(Style.STUBBORN, 2)
-    twice = Labelled(rows(shown.games, np.array([0, 0])), 0, np.array([True, False]))
+    twice = Labelled(shown.games.rows(np.array([0, 0])), 0, np.array([True, False]))
     assert RewardModel(Style.STUBBORN, twice, 0).epochs == EPOCHS
 
 
