@@ -25,12 +25,8 @@ def mend(
     ``first``: the learners' weights before the first round, by blob. ``round_name``: of a round, as people count.
     Raises :class:`RunError` where even what the run began with is damaged.
     """
+    refuse_other_beginning(ledger)
     unsound = ledger.first_unsound()
-    if unsound == -1:
-        raise RunError(
-            f"{ledger.path}: what the run began with (settings, members) is not what was written; its rounds cannot be "
-            f"trusted. Start a new run with the same settings: it comes to the same rows and weights"
-        )
     played = ledger.next_round
     sound = played if unsound is None else unsound
     damaged: dict[str, str] = {}
@@ -48,6 +44,15 @@ def mend(
     start, end = round_name(sound), round_name(played - 1)
     rounds = f"{start} is" if start == end else f"{start} to {end} are"
     return f"{'; '.join(why)}. {rounds} played again, to the same results; the others are whole"
+
+
+def refuse_other_beginning(ledger: Ledger) -> None:
+    """Raise :class:`RunError` where what the run began with is not what was written: nothing of it can be trusted."""
+    if not ledger.sound(-1):
+        raise RunError(
+            f"{ledger.path}: what the run began with (settings, members) is not what was written; its rounds cannot be "
+            f"trusted. Start a new run with the same settings: it comes to the same rows and weights"
+        )
 
 
 def _whole(ledger: Ledger, blobs: Path, number: int, first: Mapping[str, bytes], damaged: dict[str, str]) -> bool:

@@ -26,6 +26,7 @@ from league.settings.read import Config, parse
 from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Result, Round
 
 DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
+NOTED = "sha256"  # the key of the notes' own digest
 
 
 class LedgerError(RunFailure):
@@ -65,7 +66,7 @@ class Ledger:
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._insert("meta", sorted(meta.items()))
-            self._insert("notes", sorted(notes.items()))
+            self._insert("notes", sorted({**notes, NOTED: _digest(notes)}.items()))
             self._join(members)
             self._insert("states", [(-1, name, *state, None, None) for name, state in states.items()])
             self._insert("seals", [(-1, self._seal(-1))])
@@ -123,8 +124,17 @@ class Ledger:
         return dict(self._rows("SELECT key, value FROM meta"))
 
     def notes(self) -> dict[str, str]:
-        """Where and with what the run was made: settings with their paths, versions, machine."""
-        return dict(self._rows("SELECT key, value FROM notes"))
+        """Where and with what the run was made: settings with their paths, versions, machine.
+
+        Raises :class:`LedgerError` where they are not what was written.
+        """
+        notes = dict(self._rows("SELECT key, value FROM notes"))
+        if notes.pop(NOTED, _digest(notes)) != _digest(notes):  # a ledger of before has none
+            raise LedgerError(
+                f"{self.path}: the ledger is damaged (what it notes of how the run was made is not what was written); "
+                "restore a copy or start a new run"
+            )
+        return notes
 
     def config(self) -> Config:
         """The settings that the run was started with. Raises :class:`league.settings.read.ConfigError`."""
@@ -198,11 +208,11 @@ class Ledger:
 
     def first_unsound(self) -> int | None:
         """The first round whose rows are not what was written (-1: what the run began with), ``None``: all are."""
-        for number in range(-1, self.next_round):
-            seals = list(self._rows("SELECT sha256 FROM seals WHERE round = ?", number))
-            if seals != [(self._seal(number),)]:
-                return number
-        return None
+        return next((number for number in range(-1, self.next_round) if not self.sound(number)), None)
+
+    def sound(self, number: int) -> bool:
+        """Whether the rows of round ``number`` are what was written; of -1: what the run began with."""
+        return list(self._rows("SELECT sha256 FROM seals WHERE round = ?", number)) == [(self._seal(number),)]
 
     def roll_back(self, number: int) -> None:
         """Forget round ``number`` and all after it."""
@@ -305,6 +315,10 @@ class Ledger:
                     "--resume"
                 )
             raise LedgerError(f"{self.path}: the ledger could not be {verb}: {error}. {advice}") from error
+
+
+def _digest(notes: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(notes.items())).encode()).hexdigest()
 
 
 def _packed(leg: Leg) -> bytes:

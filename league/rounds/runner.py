@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dond_marl.records.files import write_whole
 from league.backends.choose import open_backend
 from league.backends.contract import Backend
-from league.ledger.integrity import mend
+from league.ledger.integrity import mend, refuse_other_beginning
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError
 from league.rounds.curriculum import ended
@@ -113,6 +113,7 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
         meta = {"settings": dump(config.portable()), "source": _drawn_from(config)}
         ledger.begin(meta, notes, members_of(config), first_states(config, directory.blobs))
         return config
+    refuse_other_beginning(ledger)
     meta, notes = ledger.meta(), ledger.notes()
     if config is None:
         config = ledger.config()

@@ -27,6 +27,7 @@ COMMANDS = {  # of every other config
     "expert.yaml": "train",
     "hint_experiment.yaml": "experiment hints",
     "humanlike.yaml": "experiment humanlike",
+    "memory.yaml": "experiment baselines",
     "ppo_config.yaml": "train",
     "ppo_fast.yaml": "train",
     "reinforce_config.yaml": "train",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +181,15 @@ def test_a_round_that_is_played_again_mends_the_weights_that_it_left_damaged(who
     path.write_bytes(flipped(path.read_bytes(), 1001))
     assert run("--resume", copy).returncode == 0
     assert final(copy) == final(whole)
+
+
+@pytest.mark.parametrize("table", ["meta", "notes"])
+def test_settings_that_are_not_what_was_kept_are_damage_and_no_mistake_of_the_user(table, whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "0001")
+    with contextlib.closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as db, db:
+        changed = db.execute(f"UPDATE {table} SET value = replace(value, 'league:', 'leegue:')").rowcount
+    done = run("--resume", tmp_path / "0001")
+    assert changed and done.returncode == 1 and "not what was written" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -148,7 +148,7 @@ def test_a_cold_equilibrium_is_one_under_both_rules():
     ("turns", "temperature"), [(turns, heat) for turns, some in TEMPERATURES.items() for heat in some]
 )
 def test_shipped_tables_lose_next_to_nothing(turns, temperature):
-    """The rule adds less than a hundredth of a point to what may be gained, and nothing in games of up to four turns."""
+    """The rule adds less than 0.01 points to what may be gained, and nothing in games of up to four turns."""
     ends, rejects = (Equilibrium.load(turns, temperature, rule) for rule in ("ends", "rejects"))
     assert max(rejects.more.most) < (1e-6 if turns <= 4 else 0.01)
     np.testing.assert_allclose(rejects.values, ends.values, atol=1e-4)
