@@ -143,8 +143,15 @@ def unpinned(spec: str) -> str:
 def _pinned_value(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_pinned_value(part) for part in value]
-    named = isinstance(value, Mapping) or (isinstance(value, str) and ".py:" in value)
-    return pinned(value) if named else value  # type: ignore[arg-type]  # a text or a mapping
+    if isinstance(value, Mapping):
+        return pinned(value) if "kind" in value else value
+    if not isinstance(value, str) or ".py:" not in value:
+        return value
+    try:
+        parse_spec(value)
+    except OccupantNameError:  # a path or another text
+        return value
+    return pinned(value)
 
 
 @contextmanager

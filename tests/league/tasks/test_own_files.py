@@ -67,6 +67,11 @@ def test_a_spec_names_a_class_in_a_file_and_is_written_in_one_way():
     assert parse_spec("../a b/my_file.py:Melting") == ("../a b/my_file.py:Melting", {})
 
 
+def test_parameters_that_are_no_occupants_are_pinned_as_they_are():
+    for spec in ("sb3(options={'clip': 1})", "checkpoint(path='my_file.py:old runs/best.json')"):
+        assert pinned(spec) == spec_name(spec) == spec
+
+
 def test_it_sits_wherever_a_partner_sits_and_travels_to_other_processes(here):
     one = seat_occupant("my_file.py:Melting(share=0.3)")
     assert one.share == 0.3 and pickle.loads(pickle.dumps(one)) == one
@@ -131,7 +136,8 @@ def test_a_league_with_a_file_is_the_same_with_workers_and_goes_on_with_the_same
 
 def test_the_web_page_runs_no_file_unless_it_was_started_so(here):
     (here / "trap.py").write_text("from pathlib import Path; Path('sprung').touch()\ndef Melting(): ...\n")
-    for spec in ("trap.py:Melting", "mixture(of=['trap.py:Melting'])", "trembling(of='trap.py:Melting')"):
+    spelled = ("trap.py:Melting", "mixture(of=['trap.py:Melting'])", "trembling(of='trap.py:Melting')")
+    for spec in (*spelled, r"mixture(of=['trap\x2epy:Melting'])"):
         with pytest.raises(InputError, match="--open-paths"):
             Allowed().check(spec)
     with no_files("not here"), pytest.raises(OccupantNameError, match="which is not run here: not here"):
