@@ -67,7 +67,7 @@ def _write_history(seen: Seen, layout: BaseLayout, columns: Tensor) -> None:
     left = torch.where(own[:, None, None], keeps, seen.counts - keeps)
     # Who opened has said its first act before the partner's first, which comes first all the same.
     slots = said.view(layout.max_turns - 1, 1 + len(ITEMS), seen.size)[: seen.taken]
-    places = torch.arange(seen.taken, device=acts.device) ^ (1 - seen.seat)
+    places = torch.arange(len(slots), device=acts.device) ^ (1 - seen.seat)  # in a longer game the first acts
     slots[:, 0] = ((acts + 1) * _share(len(Act))).index_select(0, places)
     slots[:, 1:] = ((left + 1) * offers * _share(layout.max_count + 1)).index_select(0, places)
 

@@ -41,9 +41,11 @@ def lost_by_turn(
 ) -> list[Lost]:
     """What ``player`` in ``seat`` loses to the best reply to ``partners``, which are equally likely, by own turn.
 
-    Each scenario of ``space`` is played with each persona of each; exact for a player that is deterministic. Raises
-    ``ValueError`` for partners that are not made of deterministic minds.
+    Each scenario of ``space`` is played with each persona of each; exact for a player that is deterministic. No turns
+    where there are no partners. Raises ``ValueError`` for partners that are not made of deterministic minds.
     """
+    if not partners:
+        return []
     by_turn: dict[int, list[tuple[float, Asked]]] = {}
     for name, partner in zip(crowd, partners, strict=True):
         for persona in personas_of(partner) or ():

@@ -125,6 +125,8 @@ def section(row: Mapping[str, Any]) -> Section:
             for each in by_turn
         ]
         tables.append(Table(f"{seat}: who is it, and what does it want", heads, tuple(rows), label="after"))
+        if not row["followed"]:
+            continue
         lost = [
             Row(f"{each['own']} own turns", (_figure(each["points"], "points"), _figure(each["asked"], "share")))
             for each in side["lost"]

@@ -18,7 +18,7 @@ from dond_marl.yardsticks.recognition import Guess, recognized
 from league.bench.crowd import best_reply
 from league.bench.recognition.beliefs import APART, believed, calibration
 from league.bench.recognition.regret import lost_by_turn
-from league.bench.recognition.rows import keep, read, recognition_row
+from league.bench.recognition.rows import keep, read, recognition_row, section
 from league.bench.submission import of_spec
 from partners.best_response import BestResponse
 from tests.command import in_process as dond
@@ -128,6 +128,10 @@ def test_the_best_reply_loses_nothing_on_any_turn():
     assert len(lost) > 1 and all(abs(each.points) < 1e-9 for each in lost)
 
 
+def test_to_nobody_there_is_no_best_reply_and_nothing_is_lost():
+    assert lost_by_turn(PARTNERS[0], (), (), 0, one_pool(), Rules()) == []
+
+
 def test_the_command_keeps_a_line_and_prints_it(tmp_path):
     path = tmp_path / "r.jsonl"
     command = ("bench", "beliefs", "linear", "--of", "tough", "--of", "versatile", "--of", "micro", "--results", path)
@@ -141,6 +145,8 @@ def test_the_command_keeps_a_line_and_prints_it(tmp_path):
         assert side["slices"]["held-out views"][0]["games"] < first["games"]
         assert sum(each["points"] for each in side["lost"]) > 0
     assert "What linear makes of own list" in done.stdout and "micro (it gambles" in done.stdout
+    none = {**row, "followed": [], "seats": [{**side, "lost": []} for side in row["seats"]]}
+    assert (len(section(row).blocks), len(section(none).blocks)) == (4, 2)
     keep(path, {**row, "processor_seconds": 0.0})
     assert [each["processor_seconds"] for each in read(path)] == [0.0]
     path.write_text("{}\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -27,11 +29,13 @@ CPU = torch.device("cpu")
     source=st.sampled_from(("uniform", "lewis")),
     reveal=st.booleans(),
     history=st.sampled_from(("none", "flat")),
+    foreseen=st.sampled_from((1.0, 0.5)),
 )
-def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, source, reveal, history):
+def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, source, reveal, history, foreseen):
     rng = np.random.default_rng(seed)
     scenarios, rules = open_source(source).draw(rng, 40), Rules(max_turns, disagree)
-    shape = NetworkShape(max_turns=max_turns, partner_utilities=reveal, history=history)
+    turns_foreseen = math.ceil(foreseen * max_turns)  # a network may sit in games longer than those it is made for
+    shape = NetworkShape(max_turns=turns_foreseen, partner_utilities=reveal, history=history)
     host = Table(scenarios, rules, reveal_partner_utilities=reveal)
     table = DeviceTable(*on(CPU, scenarios), rules, reveal_partner_utilities=reveal)
     while host.open:
