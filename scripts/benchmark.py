@@ -26,8 +26,10 @@ import click
 
 from league.cli.shell import FILE, Command, run
 
-SUITES = ("aec", "backends", "device", "engine", "imports", "league", "learning", "practice", "scale", "score")
-SUITES = (*SUITES, "vector")
+SUITES = (
+    *("aec", "backends", "device", "engine", "imports", "league", "learning", "practice", "scale", "score"),
+    "vector",
+)
 
 
 @click.command(cls=Command, help=__doc__)

@@ -17,7 +17,8 @@ def ended(*command: object, cwd: Path, typed: str = "") -> str:
     """Nothing if a command ended well, otherwise its last line."""
     words = [*map(str, command)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=cwd, input=typed)  # noqa: S603  # ours
-    return "" if done.returncode == 0 else (done.stderr or done.stdout).strip().splitlines()[-1]
+    said = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
+    return "" if done.returncode == 0 else said[-1]
 
 
 def interpreter(version: str) -> str | None:
