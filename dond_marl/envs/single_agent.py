@@ -12,7 +12,7 @@ from gymnasium import logger
 
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
 from dond_marl.envs.spaces import Info, Observation, check_known, own, read_seed
-from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.envs.turn import only_action, turn_for
 from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Action, as_seat, rule_against
 from dond_marl.occupants import Spec, seat_occupant, spec_name
@@ -138,14 +138,8 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
 
     def _answer(self) -> Action:
         game, state = self.game, self.game.negotiation
-        free = not self.partner.traits.deterministic
-        turn = turn_of(
-            state,
-            prior=game.source.prior,
-            reveal_partner_utilities=game.reveal_partner_utilities,
-            noise=self._noise.of_turn(len(state.history)) if free else None,
-            game_noise=self._noise.of_game(state.mover) if free else None,
-        )
+        prior, revealed = game.source.prior, game.reveal_partner_utilities
+        turn = turn_for(self.partner, state, self._noise, prior=prior, reveal_partner_utilities=revealed)
         where = f"the partner {self.partner_name} in {SEATS[state.mover]}"
         try:
             action = only_action(self.partner.act(turn))

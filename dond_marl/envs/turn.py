@@ -58,15 +58,21 @@ def only_action(decisions: Decisions) -> Action:
 
 def ask(partner: Partner, state: State, *, seed: int, prior: str) -> Action:
     """What ``partner``, to move in ``state``, says; raises whatever it raises."""
-    taken, noise = len(state.history), Noise(seed, (), 1)
+    return only_action(partner.act(turn_for(partner, state, Noise(seed, (), 1), prior=prior)))
+
+
+def turn_for(
+    partner: Partner, state: State, noise: Noise, *, prior: str, reveal_partner_utilities: bool = False
+) -> Turns:
+    """What ``partner``, to move in ``state``, is asked with; the noise of one game, if it gambles."""
     free = not partner.traits.deterministic
-    turn = turn_of(
+    return turn_of(
         state,
         prior=prior,
-        noise=noise.of_turn(taken) if free else None,
+        reveal_partner_utilities=reveal_partner_utilities,
+        noise=noise.of_turn(len(state.history)) if free else None,
         game_noise=noise.of_game(state.mover) if free else None,
     )
-    return only_action(partner.act(turn))
 
 
 def _row(triple: Triple) -> Int8s:

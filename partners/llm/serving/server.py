@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.envs.turn import only_action, turn_for
 from dond_marl.errors import InputError, shown
 from dond_marl.game import as_integer
 from dond_marl.rollout import Noise, one_line
@@ -89,14 +89,7 @@ class PolicyServer(ThreadingHTTPServer):
         state = position.state
         dealt = repr((state.mover, state.scenario.counts, state.scenario.utilities[state.mover]))
         noise = Noise(seed, (zlib.crc32(dealt.encode()),), 1)
-        free = not occupant.traits.deterministic
-        turn = turn_of(
-            state,
-            prior=self.prior,
-            reveal_partner_utilities=position.revealed,
-            noise=noise.of_turn(len(state.history)) if free else None,
-            game_noise=noise.of_game(state.mover) if free else None,
-        )
+        turn = turn_for(occupant, state, noise, prior=self.prior, reveal_partner_utilities=position.revealed)
         with self._one_at_a_time:  # a network's forward pass takes the machine's cores by itself
             decisions = occupant.act(turn)
         return reply_line(only_action(decisions), round(float(decisions.confidence[0]), 6))
