@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, method: str) -> None:
         kind = "application/json"
         try:
-            status, told = 200, self._done(method, urlsplit(self.path).path.rstrip("/"))
+            status, told = 200, self._done(method, self.path.partition("?")[0].rstrip("/"))
             kind = "text/event-stream" if told.startswith(b"data:") else kind
         except InputError as error:
             status, told = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(told)
 
     def _done(self, method: str, path: str) -> bytes:
-        if urlsplit(f"//{self.headers.get('Host', HOST)}").hostname not in _OURS:
+        if _host(self.headers.get("Host", HOST)) not in _OURS:
             raise Refused("this server answers this machine alone, under 127.0.0.1 or localhost", 403)
         if (method, path) == ("GET", "/v1/models"):
             return json.dumps(self.server.models()).encode()
@@ -153,6 +153,14 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(body, dict):
             raise Refused("the body is no JSON object")
         return body
+
+
+def _host(header: str) -> str | None:
+    """The name in a ``Host``, without the port; ``None`` where there is none to be read."""
+    try:
+        return urlsplit(f"//{header}").hostname
+    except ValueError:
+        return None
 
 
 def _prompt(messages: object) -> str:

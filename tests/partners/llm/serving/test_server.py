@@ -139,6 +139,8 @@ def test_a_request_that_cannot_be_answered_is_told_why(server, changed, status, 
         ("POST", "/v1/chat/completions", None, {"Content-Length": str(MOST_BYTES + 1)}, 413),
         ("POST", "/v1/chat/completions", None, {"Content-Length": "9" * 5000}, 413),
         ("GET", "/v1/models", None, {"Host": "example.org"}, 403),
+        ("GET", "/v1/models", None, {"Host": "[::1"}, 403),
+        ("GET", "//[", None, {}, 404),
     ],
 )
 def test_whatever_is_sent_there_is_an_answer_in_json(server, method, path, body, headers, status):
