@@ -199,9 +199,8 @@ def _as_partner(told: Turns, utilities: Int8s, turn: int) -> Turns:
     for of in range((turn + 1) % 2, turn, 2):
         claimed = np.less_equal(acts[:, of], Act.INSIST)[:, None]
         offered = np.where(claimed, told.counts - offers[:, of], offered)
-    revealed = told.partner_utilities.any(
-        axis=1, keepdims=True
-    )  # where one seat is shown the other's values, so is the other
+    # Where one seat is shown the other's values, so is the other.
+    revealed = told.partner_utilities.any(axis=1, keepdims=True)
     return Turns(
         rules=told.rules,
         prior=told.prior,

@@ -50,12 +50,13 @@ def first_state(
     """A learner before its first round, and the content of its blob; its features hold whatever any stage shows.
 
     ``layout``: the widest environment of all stages; ``hinted``: whether any of them gives hints; ``past``: everybody
-    whom it will have met, which the blob notes; ``members``: whom it may come to know. The blob holds
-    also the reference that the learner is pulled toward, so that nothing is read from outside the run again. Raises
+    whom it will have met, which the blob notes; ``members``: whom it may come to know. The blob holds also the
+    reference that the learner is pulled toward, so that nothing is read from outside the run again. Raises
     :class:`partners.learning.first_weights.FirstWeightsError`.
     """
-    network = learner.first_network(layout, hints=hinted, seed=learner_seed(seed, learner.name), members=members)
-    made = Learner(network, learner.learner(1), 0, copy_of(network) if learner.kl else None)
+    own = learner_seed(seed, learner.name)
+    network = learner.first_network(layout, hints=hinted, seed=own, members=members)
+    made = Learner(network, learner.learner(1), own, copy_of(network) if learner.kl else None)
     content = pack(made.state()[0], {**describe(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
 

@@ -13,12 +13,12 @@ import math
 import torch
 from torch import Tensor, nn
 
-from dond_marl.game import ITEMS, MAX_VALUE
+from dond_marl.game import ITEMS
+from dond_marl.yardsticks.recognition import LEVELS
 from partners.network.layers import Linear, Tanh
 from partners.network.network import PolicyNetwork, first_weights
 
 HIDDEN = 64
-LEVELS = MAX_VALUE + 1
 
 
 class Critic(nn.Module):

@@ -46,9 +46,8 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
     """The network of this shape that a learner starts with, in a game where DISAGREE means ``disagree``.
 
     Weights that were taught without hints or without the history get room for them where ``shape`` has it: none of the
-    new inputs counts yet.
-    What it believes it learns anew, unless the weights believe of the same members.
-    Weights that were taught by people hardly ever walk away where DISAGREE ends the game
+    new inputs counts yet. What it believes it learns anew, unless the weights believe of the same members. Weights that
+    were taught by people hardly ever walk away where DISAGREE ends the game
     (:func:`partners.network.partner.reluctant`). ``seed`` draws the weights where ``init_from`` is ``None``. Raises
     :class:`FirstWeightsError`.
     """

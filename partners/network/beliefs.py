@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dond_marl.game import ITEMS, MAX_VALUE
-
-LEVELS = MAX_VALUE + 1  # what an item may be worth: 0..10
+from dond_marl.game import ITEMS
+from dond_marl.yardsticks.recognition import LEVELS
 
 
 class BeliefHead(nn.Module):

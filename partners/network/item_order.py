@@ -37,9 +37,8 @@ class ItemOrder:
             rank = torch.add(columns[items], rank, alpha=STEP)
         if len(self._said):
             codes = columns.index_select(0, self._said.to(columns.device)).mul_(self._code).round_().double()
-            for some in torch.split(
-                codes.view(-1, *rank.shape), AT_ONCE
-            ):  # whole numbers, exact in any order of summing
+            # Whole numbers, exact in any order of summing.
+            for some in torch.split(codes.view(-1, *rank.shape), AT_ONCE):
                 weights = CODES ** torch.arange(len(some) - 1, -1, -1, dtype=codes.dtype, device=codes.device)
                 one_number = (weights[None] @ some.flatten(1)).view_as(rank)
                 rank = one_number.add_(_smaller(rank), alpha=CODES ** len(some))

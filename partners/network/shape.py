@@ -29,12 +29,8 @@ CODES, AT_ONCE = 16, 12  # the codes of a piece are fewer than CODES: so many pi
 
 History = Literal["none", "flat"]
 Head = Literal["factored", "joint"]
-LATER: dict[str, Any] = {
-    "history": "none",
-    "head": "factored",
-    "beliefs": False,
-    "members": [],
-}  # keys of a shape that the first checkpoints do not have
+# Keys of a shape that the first checkpoints do not have.
+LATER: dict[str, Any] = {"history": "none", "head": "factored", "beliefs": False, "members": []}
 
 
 class Spelled(NamedTuple):

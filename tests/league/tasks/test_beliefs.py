@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import torch
 
 from dond_marl.batch import Table
 from dond_marl.scenarios.sources import open_source
@@ -37,3 +38,13 @@ def test_it_names_those_whom_it_meets_and_nobody_else(tmp_path):
     assert np.abs(before.who.mean(axis=0) - 1 / 3).max() < 0.05
     assert after.who[:, 2].mean() < 0.05 and after.who[:, :2].mean() > 0.4  # the third is never met
     assert any(name.startswith("critic.") for name in read_blob(place.blobs, done.state.blob).tensors)
+
+
+def test_the_first_critic_of_each_learner_is_its_own(tmp_path):
+    critics = []
+    for name, seed in (("main", 1), ("main", 2), ("other", 1)):
+        learner = LearnerConfig(name=name, hidden=(16,), critic="both")
+        state, content = first_state(learner, ENV, hinted=False, seed=seed)
+        write_blob(tmp_path, content)
+        critics.append(read_blob(tmp_path, state.blob).tensors["critic.inner.weight"])
+    assert not any(torch.equal(critics[0], another) for another in critics[1:])
