@@ -23,6 +23,7 @@ from partners.llm.adapters.spoken import AS_SHIPPED, Manner, Row, SpokenGame, ro
 from partners.llm.prompt import SYSTEM
 
 CLUSTER = "scenario"
+CUT_OFF = ("max_tokens", "model_length")  # why a reply may end before it is whole
 _MEANS = [mean(), stderr(cluster=CLUSTER)]
 _RESULT = "result"
 
@@ -61,7 +62,7 @@ def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None) -> Any
             mover = game.state.mover
             asked = [ChatMessageSystem(content=SYSTEM), ChatMessageUser(content=game.prompt)]
             output = await models[mover].generate(asked)
-            refused = game.read(output.completion, finished=output.stop_reason != "max_tokens")
+            refused = game.read(output.completion, finished=output.stop_reason not in CUT_OFF)
             if mover == seat:
                 state.messages += [asked[1], ChatMessageAssistant(content=output.completion)]
                 state.output, mine = output, mine + (refused is not None)

@@ -59,11 +59,15 @@ def rows(
     check_whole_number("games", games, 1, 10**6)
     check_whole_number("start", start, 0, 2**31)
     source = open_source(scenarios, split=split)
-    first = start // 2
-    dealt = source.block(seed, first, (start + games - 1) // 2 - first + 1)
+    first, last = start // 2, (start + games - 1) // 2
+    if source.table is None:  # what is drawn depends on where a block begins: each is a block of its own
+        dealt = [source.block(seed, place, 1).scenario(0) for place in range(first, last + 1)]
+    else:
+        block = source.block(seed, first, last + 1 - first)
+        dealt = [block.scenario(place) for place in range(block.size)]
     made = []
     for number in range(start, start + games):
-        scenario = dealt.scenario(number // 2 - first)
+        scenario = dealt[number // 2 - first]
         utilities = [list(values) for values in scenario.utilities]
         made.append(
             Row(counts=list(scenario.counts), utilities=utilities, seat=number % 2, seed=number, prior=source.prior)

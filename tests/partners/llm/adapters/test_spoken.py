@@ -25,7 +25,9 @@ def test_rows_are_scenarios_of_the_split_each_in_both_seats_wherever_one_begins(
     assert [row["seat"] for row in ten] == [0, 1] * 5 and [row["seed"] for row in ten] == list(range(10))
     assert all(ten[i]["counts"] == ten[i + 1]["counts"] for i in range(0, 10, 2))
     assert ten[0]["utilities"] == ten[1]["utilities"] and {row["prior"] for row in ten} == {"lewis"}
-    assert rows(4, start=3) == ten[3:7] and rows(1, seed=1) != ten[:1]
+    for scenarios in ("lewis", "uniform"):
+        assert rows(4, scenarios=scenarios, start=3) == rows(10, scenarios=scenarios)[3:7]
+    assert rows(1, seed=1) != ten[:1]
     held_out = open_source("lewis", split="test").table
     dealt = rows(20, split="test")
     assert held_out is not None
