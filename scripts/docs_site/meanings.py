@@ -23,7 +23,7 @@ MEANINGS = {
     "Gate.confidence": "of the test that it is better",
     "Gate.kind": "by points or by the share of games won",
     "Gate.win_rate": "where kind is win_rate: the share that the lower bound has to reach",
-    "Config.gate": "members that a gate measures against; left out: those of the league",
+    "Config.gate": "whom a gate measures against; left out: members of the roster train, or all that never learn",
     "Config.heldout": "members that are met at the end alone",
     "Config.members": "who meets whom",
     "grad_norm": "the gradient's norm is cut to this",
