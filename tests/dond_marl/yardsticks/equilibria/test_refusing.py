@@ -90,7 +90,7 @@ def best_where_it_ends(tree, policy, seat):
     return perfect.values(best_response(perfect, same, seat))[seat]
 
 
-@pytest.mark.parametrize("turns", [1, 2, 3, 4])
+@pytest.mark.parametrize("turns", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_no_act_of_this_rule_gains_more_than_is_said(turns, seat):
     """Of any policy: the best response lies between that of the other rule and the bound above it."""
@@ -123,6 +123,21 @@ def test_the_corner_is_real():
     policy[2][:] = (np.arange(tree.width + 2) == 0) / 2 + (np.arange(tree.width + 2) == tree.width + 1) / 2
     best, without = best_by_the_rules(tree, policy, 1), best_where_it_ends(tree, policy, 1)
     assert without + 0.5 < best <= without + added(tree, policy).most[1] + 1e-12
+
+
+def test_a_refusal_of_what_one_was_left_may_pay_too():
+    """Who leaves its partner just what that claims, is refused, and then ends the game or grants everything."""
+    tree = Tree(POOL, 5)
+    last, policy = tree.width - 1, tree.uniform()
+    middle = tree.width // 2
+    for chances in policy[1::2]:
+        chances[:] = 0
+    policy[1][..., last + 2] = 1  # it walks away, but from one claim, which it takes at its word
+    policy[1][:, middle] = np.arange(tree.width + 2) == last - middle
+    policy[3][..., last] = 1  # it claims everything, but after a refusal
+    policy[3][:, last] = (np.arange(tree.width + 2) == 0) / 2 + (np.arange(tree.width + 2) == last + 2) / 2
+    best, without = best_by_the_rules(tree, policy, 0), best_where_it_ends(tree, policy, 0)
+    assert without + 0.5 < best <= without + added(tree, policy).most[0] + 1e-12
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4])
