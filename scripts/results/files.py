@@ -51,7 +51,11 @@ NOTES = {  # what else belongs to it
     "spite.jsonl": "and the other turns of the table",
     "double_oracle.jsonl": "and the other turns and solvers of the table",
     "expert.jsonl": "and the same `--against heuristic`",
-    "recognition.jsonl": "and the same of CHECKPOINT, the first of the arm `belief`, with `--name belief --seed 1`",
+    "recognition.jsonl": (
+        "and the same of CHECKPOINT with `--name belief`, after `dond train --config configs/expert.yaml "
+        "--set training.history=flat --set training.belief=0.5 --set env.partner='{kind: mixture, of: zoo}' "
+        "--set training.num_train_steps=4000000`"
+    ),
     "bench.jsonl": "a row each; their commands are in docs/BENCHMARK.md",
     "ppo_fast.jsonl": (
         "after `dond train --config configs/ppo_fast.yaml --set training.num_train_steps=1000000 --seed N`"
