@@ -81,7 +81,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         autoreset: str | AutoresetMode = "same_step",
         **settings: Any,
     ) -> None:
-        check_known(settings, [*inspect.signature(DealVectorEnv).parameters, *_settings()])
+        check_known(settings, _settings())
         number = as_integer(num_envs)
         if number is None or not 1 <= number <= MOST:
             raise InputError(f"num_envs must be a whole number in 1..{MOST:,}; got {shown(num_envs)}")
@@ -298,7 +298,8 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
 
 
 def _settings() -> list[str]:
-    return [name for name in inspect.signature(NegotiationEnv).parameters if name != "render_mode"]
+    names = [*inspect.signature(DealVectorEnv).parameters, *inspect.signature(NegotiationEnv).parameters]
+    return [name for name in names if name not in ("settings", "render_mode")]
 
 
 @lru_cache(maxsize=8)

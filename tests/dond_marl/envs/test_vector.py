@@ -170,6 +170,8 @@ def test_mistakes_are_said_before_anything_changes():
             DealVectorEnv(**settings)
     with pytest.raises(TypeError, match="did you mean 'scenarios'"):
         DealVectorEnv(4, scenario="lewis")
+    with pytest.raises(TypeError, match=r"no setting 'settings'.* are num_envs, .* autoreset, max_turns"):
+        DealVectorEnv(4, settings={})
     with pytest.raises(OccupantNameError):
         DealVectorEnv(4, "nobody")
     with pytest.raises(InputError, match="share one seed"):
