@@ -26,7 +26,7 @@ from league.settings.read import Config, parse
 from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Result, Round
 
 DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
-NOTED = "sha256"  # the key of the notes' own digest
+NOTED = "config_sha256"  # the key of a note: the digest of the settings; ledgers of before have none
 
 
 class LedgerError(RunFailure):
@@ -66,7 +66,7 @@ class Ledger:
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._insert("meta", sorted(meta.items()))
-            self._insert("notes", sorted({**notes, NOTED: _digest(notes)}.items()))
+            self._insert("notes", sorted({**notes, NOTED: _digest(notes.get("config", ""))}.items()))
             self._join(members)
             self._insert("states", [(-1, name, *state, None, None) for name, state in states.items()])
             self._insert("seals", [(-1, self._seal(-1))])
@@ -124,21 +124,26 @@ class Ledger:
         return dict(self._rows("SELECT key, value FROM meta"))
 
     def notes(self) -> dict[str, str]:
-        """Where and with what the run was made: settings with their paths, versions, machine.
+        """Where and with what the run was made: settings with their paths, versions, machine."""
+        return dict(self._rows("SELECT key, value FROM notes WHERE key != ?", NOTED))
 
-        Raises :class:`LedgerError` where they are not what was written.
-        """
-        notes = dict(self._rows("SELECT key, value FROM notes"))
-        if notes.pop(NOTED, _digest(notes)) != _digest(notes):  # a ledger of before has none
+    def settings(self) -> str:
+        """The text of the settings that the run was started with. Raises :class:`LedgerError` where it is another."""
+        text = self.notes().get("config", "")
+        kept = [digest for (digest,) in self._rows("SELECT value FROM notes WHERE key = ?", NOTED)]
+        if kept not in ([], [_digest(text)]):
             raise LedgerError(
-                f"{self.path}: the ledger is damaged (what it notes of how the run was made is not what was written); "
-                "restore a copy or start a new run"
+                f"{self.path}: the ledger is damaged (the settings kept in it are not what was written); restore a "
+                "copy or start a new run"
             )
-        return notes
+        return text
 
     def config(self) -> Config:
-        """The settings that the run was started with. Raises :class:`league.settings.read.ConfigError`."""
-        return parse(self.notes()["config"], f"settings in {self.path}")
+        """The settings that the run was started with.
+
+        Raises :class:`league.settings.read.ConfigError`, or :class:`LedgerError` as :meth:`settings` does.
+        """
+        return parse(self.settings(), f"settings in {self.path}")
 
     def members(self) -> tuple[Member, ...]:
         """Who takes part, in the order of the config; snapshots after their birth."""
@@ -317,8 +322,8 @@ class Ledger:
             raise LedgerError(f"{self.path}: the ledger could not be {verb}: {error}. {advice}") from error
 
 
-def _digest(notes: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(sorted(notes.items())).encode()).hexdigest()
+def _digest(settings: str) -> str:
+    return hashlib.sha256(settings.encode()).hexdigest()
 
 
 def _packed(leg: Leg) -> bytes:

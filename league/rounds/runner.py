@@ -62,7 +62,7 @@ def run_league(
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)
         check_devices(config.learners)
-        write_whole(directory.path / "config.yaml", ledger.notes()["config"])
+        write_whole(directory.path / "config.yaml", ledger.settings())
         for key in UNUSED:
             if getattr(config.env, key) != getattr(EnvConfig(), key):
                 watcher.warned(f"env.{key} says who or what faces a single agent; a league does not use it")

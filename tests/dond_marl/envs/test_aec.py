@@ -467,7 +467,7 @@ def test_a_table_that_does_not_fit_is_refused_and_the_game_goes_on(scenario, com
         ({"max_turns": "10"}, "max_turns"),
         ({"disagree": "maybe"}, "disagree must be"),
         ({"illegal": "ignore"}, "illegal must be one of None, 'raise', 'forfeit'"),
-        ({"render_mode": "rgb_array"}, "render_mode must be one of None, 'human', 'ansi'"),
+        ({"render_mode": "svg"}, "render_mode must be one of None, 'human', 'ansi', 'rgb_array'"),
         ({"scenarios": "nowhere"}, "scenarios must be one of"),
         ({"max_count": 11}, "max_count"),
         ({"use_dataset": True, "scenarios": "lewis"}, "contradicts"),
@@ -549,5 +549,5 @@ def test_ansi_returns_the_talk_so_far_and_human_prints_only_what_is_new(capsys):
         "Deal: seat_0 gets 1 book, 2 balls (8 points); seat_1 gets 2 hats (8 points).",
     ]
     env = at_the_table()
-    with pytest.warns(UserWarning, match="build the environment with 'human' or 'ansi'"):
+    with pytest.warns(UserWarning, match="build the environment with 'human', 'ansi' or 'rgb_array'"):
         env.render()

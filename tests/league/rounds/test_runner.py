@@ -237,12 +237,10 @@ def test_settings_lost_to_a_kill_are_written_again(tmp_path):
 
 
 def test_a_run_whose_scenarios_are_others_now_is_refused(tmp_path):
-    import sqlite3
-
     assert run("--config", write_settings(tmp_path, 1)).returncode == 0
-    with sqlite3.connect(tmp_path / "runs" / "0001" / "ledger.sqlite") as db:
-        db.execute("UPDATE meta SET value = value || '0' WHERE key = 'source'")
-    db.close()
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger, ledger._transaction():
+        ledger._db.execute("UPDATE meta SET value = value || '0' WHERE key = 'source'")
+        ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = -1", (ledger._seal(-1),))
     done = run("--resume", tmp_path / "runs" / "0001")
     assert done.returncode == 1 and "other scenarios" in done.stderr
 
@@ -315,7 +313,6 @@ def test_a_run_started_elsewhere_warns_and_goes_on(tmp_path):
     folder = tmp_path / "runs" / "0001"
     with sqlite3.connect(folder / "ledger.sqlite") as db:
         db.execute("""UPDATE notes SET value = replace(value, '"numpy": "', '"numpy": "0.') WHERE key = 'machine'""")
-        db.execute("DELETE FROM notes WHERE key = 'sha256'")
     db.close()
     done = run("--resume", folder)
     assert done.returncode == 0 and "started elsewhere: numpy 0." in done.stdout
