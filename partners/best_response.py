@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.seats import Decisions, Int8s, Partner, Traits, Turns, decide
+from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Traits, Turns, decide
 from dond_marl.yardsticks.adaptive import Adaptive, Belief, has_minds
 from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
@@ -62,6 +63,25 @@ class BestResponse:
             for mind, some, context in self._memory_of(part.rules, part.prior, revealed).minds(part):
                 act[rows[some]], oA[rows[some]] = mind.says(part.rows(some), context)
         return decide(act, oA)
+
+    def worths(self, turns: Turns) -> Doubles:
+        """What every offer is worth, ``[R, 2N]`` points of ten, of the N splits of the rows' one pool.
+
+        PROPOSE of each, counted up with the last item type fastest, then INSIST of each; under ``disagree="rejects"``
+        a last column for the refusal. Expected over what it cannot know, the best response being played from its next
+        turn on; so not for the last turn of a game. Raises ``ValueError`` where this is not exact: ``to`` gambles, or
+        remembers too much.
+        """
+        found: list[tuple[Index, Doubles]] = []
+        revealed = bool(turns.partner_utilities.any())
+        for mind, some, context in self._memory_of(turns.rules, turns.prior, revealed).minds(turns):
+            if isinstance(mind, _Guess):
+                raise ValueError(f"{self._name} gambles: what an act is worth against it is not exact")
+            found.append((some, mind.worths(turns.rows(some), context)))
+        worths = np.empty((turns.size, found[0][1].shape[1]))
+        for some, values in found:
+            worths[some] = values
+        return worths
 
     def beliefs(self, turns: Turns) -> Guess:
         """What it can tell of its partner: its values and, where ``to`` is a mixture, whom of it it faces; exact.
@@ -153,6 +173,20 @@ class _Sure:
 
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
+        numbers, moves = self._states(turns, context), self._moves
+        level = self._solver.solved(numbers, turns.rules.max_turns - turns.taken)
+        say = level.say[np.searchsorted(level.numbers, numbers)].astype(np.int64)
+        return _written(say, moves.contexts, context, moves.width)
+
+    def worths(self, turns: Turns, context: Index) -> Doubles:
+        """See :meth:`BestResponse.worths`."""
+        numbers = self._states(turns, context)
+        likely = self._moves.weight(self._moves.unpack(numbers))
+        worths = self._solver.worths(numbers, turns.rules.max_turns - turns.taken) / likely[:, None]
+        return worths[:, np.isfinite(worths).all(axis=0)]  # of larger pools there are more splits
+
+    def _states(self, turns: Turns, context: Index) -> NDArray[np.int64]:
+        """The rows' belief states, by number."""
         moves, heard = self._moves, Heard(turns)
         fits = moves.all_fit[context]
         for question, answer, left in heard.answers(moves.width):
@@ -160,10 +194,7 @@ class _Sure:
         fits = np.where(fits == 0, moves.all_fit[context], fits)
         offered, nothing = turns.last_partner_act <= Act.INSIST, np.full(turns.size, moves.width)
         own = heard.claim(turns.seat, moves.width) if moves.rejects else nothing
-        numbers = moves.pack(States(context, fits, heard.claim(1 - turns.seat, moves.width), offered, own))
-        level = self._solver.solved(numbers, turns.rules.max_turns - turns.taken)
-        say = level.say[np.searchsorted(level.numbers, numbers)].astype(np.int64)
-        return _written(say, moves.contexts, context, moves.width)
+        return moves.pack(States(context, fits, heard.claim(1 - turns.seat, moves.width), offered, own))
 
 
 class _Tracking:
@@ -194,6 +225,18 @@ class _Tracking:
             act[rows] = np.where(agree, Act.AGREE, claim // n)
             oA[rows] = pool.automaton.splits.oA[0][claim % n] * ~agree[:, None]
         return act, oA
+
+    def worths(self, turns: Turns, context: Index) -> Doubles:
+        """See :meth:`BestResponse.worths`."""
+        game, left = self._seats[turns.seat], turns.rules.max_turns - turns.taken
+        number = int(game.pool_of[context[0]])  # the rows are of one pool
+        pool = game.pool(number)
+        belief = pool.after(game.place[context], turns.history.act, turns.history.oA)
+        if not pool.exact or not np.diff(belief.start).all():
+            raise ValueError("what an act is worth here is only known within bounds")
+        likely = np.bincount(belief.row, pool.weights(belief, left), belief.size)
+        worths = pool.worths(belief, left)[1] / likely[:, None]
+        return worths if worths.shape[1] == 2 * pool.automaton.width else np.tile(worths, 2)
 
 
 class _Guess:

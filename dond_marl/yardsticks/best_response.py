@@ -245,17 +245,32 @@ class Solver:
             values += np.bincount(opening.origin, first.values[_places(first, opening.following)], len(values))
         return values
 
+    def worths(self, numbers: NDArray[np.int64], left: int) -> Doubles:
+        """What every act that is answered is worth in states of a turn, ``left`` turns left, at least 2.
+
+        ``[S, A]`` points of ten times the states' probability: PROPOSE of each split, INSIST of each, and where a
+        refusal ends nothing, that. Minus infinity for what cannot be said.
+        """
+        return np.concatenate(
+            [self._worth(steps, left) for _, steps in self.moves.steps(self.moves.unpack(numbers), left)]
+        )
+
+    def _worth(self, steps: Steps, left: int) -> Doubles:
+        """What the acts of ``steps`` are worth, the best response being played from the seat's next turn on."""
+        if not len(steps.following):
+            return steps.paid
+        following = self.solved(steps.following, left - 2)
+        reached = following.values[_places(following, steps.following)]
+        worth: Doubles = steps.paid + np.bincount(steps.origin, reached, steps.paid.size).reshape(steps.paid.shape)
+        return worth
+
     def _solve(self, numbers: NDArray[np.int64], left: int) -> Level:
         """Expectimax: the values of states, given those of the seat's next turn, which are solved block by block."""
         moves, n = self.moves, self.moves.width
         states = moves.unpack(numbers)
         values, say = _talk_stops(moves, states, left)
         for block, steps in moves.steps(states, left) if left > 1 else ():
-            worth = steps.paid
-            if len(steps.following):
-                following = self.solved(steps.following, left - 2)
-                reached = following.values[_places(following, steps.following)]
-                worth = worth + np.bincount(steps.origin, reached, worth.size).reshape(worth.shape)
+            worth = self._worth(steps, left)
             best = worth.max(axis=1)
             claims = moves.points[states.context[block]]
             taste = np.hstack([claims, claims, np.full((len(claims), worth.shape[1] - 2 * n), -1.0)])

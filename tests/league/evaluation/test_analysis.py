@@ -1,0 +1,138 @@
+"""A finished game looked at act by act: values held to games played out, costs, alternatives, and what is compared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
+from dond_marl.occupants import seat_occupant
+from dond_marl.records.record import record_of
+from dond_marl.yardsticks.contexts import contexts_of
+from league.evaluation.analysis import analysis, word
+from partners.best_response import BestResponse
+
+# 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
+SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+
+
+def played_out(state, seat, player, partner):
+    """The seat's points when both play on."""
+    while not state.over:
+        state = apply(
+            state, only_action((player if state.mover == seat else partner).act(turn_of(state, prior="lewis")))
+        )
+    return state.outcome.scores[seat]
+
+
+def opened(seat, partner, theirs, rules):
+    """The table at the seat's first turn, the partner holding ``theirs``."""
+    values = (SCENARIO.utilities[0], theirs) if seat == 0 else (theirs, SCENARIO.utilities[0])
+    state = State(Scenario(SCENARIO.counts, values), rules)
+    return state if seat == 0 else apply(state, only_action(partner.act(turn_of(state, prior="lewis"))))
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize(("name", "turns", "disagree"), [
+    ("heuristic", 10, "ends"), ("boulware", 5, "rejects"), ("prosocial", 6, "ends"), ("conceder", 2, "ends"),
+])  # fmt: skip
+def test_the_best_offer_is_worth_what_the_best_response_gets_from_every_partner_that_may_sit_there(
+    name, turns, disagree, seat
+):
+    """Every partner's game is played out; those that open alike are one belief."""
+    partner, rules = seat_occupant(name), Rules(turns, disagree)
+    best = BestResponse(partner)
+    row = (np.array([each], dtype=np.int8) for each in (SCENARIO.counts, SCENARIO.utilities[0]))
+    contexts = contexts_of("lewis", *row)
+    beliefs: dict[tuple[Action, ...], list[tuple[float, State]]] = {}
+    for kind, weight in zip(contexts.types[0], contexts.weights[0], strict=True):
+        if weight > 0:
+            theirs = tuple(contexts.theirs.utilities[kind].tolist())
+            state = opened(seat, partner, theirs, rules)
+            beliefs.setdefault(state.history, []).append((weight, state))
+    assert (len(beliefs) == 1) == (seat == 0)
+    for history, among in beliefs.items():
+        if turns - len(history) < 2:
+            continue
+        state = among[0][1]
+        total = sum(weight for weight, _ in among)
+        mean = sum(weight * played_out(each, seat, best, partner) for weight, each in among) / total
+        ends = max(after.outcome.scores[seat] for act in legal_actions(state) if (after := apply(state, act)).over)
+        assert max(best.worths(turn_of(state, prior="lewis")).max(), ends) == pytest.approx(mean, abs=1e-9)
+
+
+def test_what_an_offer_is_worth_on_the_second_last_turn_is_what_the_partners_pay_for_it():
+    partner, rules = seat_occupant("heuristic"), Rules(2)
+    row = (np.array([each], dtype=np.int8) for each in (SCENARIO.counts, SCENARIO.utilities[0]))
+    contexts = contexts_of("lewis", *row)
+    worths = BestResponse(partner).worths(turn_of(State(SCENARIO, rules), prior="lewis"))[0]
+    offers = [action for action in legal_actions(State(SCENARIO, rules)) if action.act_type.is_offer]
+    assert len(offers) == len(worths)
+    for action, worth_of_it in zip(offers, worths, strict=True):
+        paid = 0.0
+        for kind, weight in zip(contexts.types[0], contexts.weights[0], strict=True):
+            if weight > 0:
+                theirs = tuple(contexts.theirs.utilities[kind].tolist())
+                state = apply(State(Scenario(SCENARIO.counts, (SCENARIO.utilities[0], theirs)), rules), action)
+                paid += weight * apply(state, only_action(partner.act(turn_of(state, prior="lewis")))).outcome.scores[0]
+        assert worth_of_it == pytest.approx(paid, abs=1e-9)
+
+
+def game(name, *actions, source="lewis, split train"):
+    state = State(SCENARIO)
+    for action in actions:
+        state = apply(state, action)
+    return record_of(state, ("human", name), source=source)
+
+
+def test_an_act_that_gives_points_away_is_told_and_so_is_what_was_better():
+    record = game("pushover", Action(Act.PROPOSE, (1, 1, 2)), Action(Act.AGREE))
+    found = analysis(record, 0, seat_occupant("pushover"), seat_occupant("tough"))
+    (act,) = found.acts
+    assert found.exact
+    assert found.compared.startswith("Compared with the best response to pushover, which knows how it answers but not")
+    assert act.played.points == pytest.approx(9)
+    assert word(act) == "gave away 1 point"
+    assert found.given_away == pytest.approx(1)
+    assert act.best[0].action == Action(Act.PROPOSE, (1, 2, 2))
+    assert act.best[0].points == pytest.approx(10)
+    assert len({each.action.oA for each in act.best}) == 3
+    assert act.expert == (Action(Act.PROPOSE, (1, 2, 2)), pytest.approx(10))
+
+
+def test_the_best_act_is_called_best_and_a_word_that_ends_the_game_is_worth_what_it_pays():
+    record = game("pushover", Action(Act.PROPOSE, (1, 2, 2)), Action(Act.AGREE))
+    (act,) = analysis(record, 0, seat_occupant("pushover"), None).acts
+    assert (word(act), act.cost, act.expert) == ("best", 0.0, None)
+    gone = game("pushover", Action(Act.DISAGREE))
+    (act,) = analysis(gone, 0, seat_occupant("pushover"), None).acts
+    assert act.played.points == 0
+    assert word(act) == "gave away 10 points"
+
+
+def test_against_whom_nothing_is_exact_the_experts_acts_stand_alone_and_it_is_said_why():
+    record = game("random", Action(Act.PROPOSE, (1, 2, 2)), Action(Act.DISAGREE))
+    for partner, why in ((seat_occupant("random"), "random gambles"), (None, "nobody knows how random would")):
+        found = analysis(record, 0, partner, seat_occupant("tough"))
+        assert not found.exact
+        assert why in found.compared
+        assert found.acts[0].expert.action == Action(Act.PROPOSE, (1, 2, 2))
+        assert math.isnan(found.acts[0].cost)
+        assert math.isnan(found.given_away)
+        assert word(found.acts[0]) == ""
+
+
+def test_where_the_prior_is_too_rich_the_best_response_is_told_the_values_that_the_end_has_shown():
+    record = game("heuristic", Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE), source="uniform")
+    found = analysis(record, 0, seat_occupant("heuristic"), None)
+    assert found.exact
+    assert "as the game is over, what it values" in found.compared
+    assert found.acts[0].best[0].points > 0
+
+
+def test_who_never_came_to_speak_has_no_acts_to_look_at():
+    record = game("human", Action(Act.DISAGREE))
+    assert analysis(record, 1, seat_occupant("heuristic"), None).acts == ()
