@@ -12,14 +12,16 @@ import json
 import re
 import secrets
 from http.cookies import CookieError, SimpleCookie
-from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
+from urllib.parse import parse_qs
 
 from nicegui import Client, core
 from socketio import exceptions  # type: ignore[import-untyped]
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from league.web.origin import Refusal, foreign
 
 WINDOWS = 32  # that are connected at once
 PAGES = 96  # made and not yet forgotten: one that nobody connects to lasts a minute
@@ -31,13 +33,6 @@ SHORTEST = 16  # characters of a packet that says nothing: a ping, a pong, hello
 SLOWEST = 20.0  # seconds until a browser has taken what it is sent
 KEY = "key"  # of the query, and part of the cookie's name
 STATIC = ("/static/", "/_nicegui/", "/favicon.ico")  # files, which make no page
-
-
-class Refusal(NamedTuple):
-    """Why nobody is let in."""
-
-    status: int
-    why: str
 
 
 class Door:
@@ -53,7 +48,7 @@ class Door:
             return
         headers = Headers(scope=scope)
         socket = scope["type"] == "websocket"
-        refusal = _foreign(headers) or (None if socket else _unusual(scope))
+        refusal = foreign(headers) or (None if socket else _unusual(scope))
         if refusal is None and not self._knows_key(scope, headers):
             if not socket and self._brings_key(scope):
                 await self._kept_key(scope)(scope, receive, send)
@@ -183,24 +178,6 @@ def _welcome(handle: Any) -> Any:
             raise exceptions.ConnectionRefusedError("no window of this page") from None
 
     return heard
-
-
-def _foreign(headers: Headers) -> Refusal | None:
-    """What another site's page asks for: its reading is prevented by browsers, its acting is here."""
-    origin, host = headers.get("origin"), headers.get("host", "")
-    if origin is not None and _place(origin) != host:
-        return Refusal(403, "another site may not ask for this page")
-    site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode", "navigate")
-    if site in ("cross-site", "same-site") and mode != "navigate":  # a link may lead here, a picture or script not
-        return Refusal(403, "another site may not ask for this page")
-    return None
-
-
-def _place(address: str) -> str | None:
-    try:
-        return urlsplit(address).netloc
-    except ValueError:  # such as of "http://["
-        return None
 
 
 def _unusual(scope: Scope) -> Refusal | None:
