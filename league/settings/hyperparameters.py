@@ -59,7 +59,7 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 class Hyperparameters(Section):
     """How a network learns."""
 
-    LATER: ClassVar[tuple[str, ...]] = ("history", "head", "belief", "critic", "device", "rollouts")
+    LATER: ClassVar[tuple[str, ...]] = ("history", "head", "magnet", "belief", "critic", "device", "rollouts")
     algo: Literal["ppo", "reinforce"] = _LEARNER.algo
     lr: float = Field(default=_LEARNER.lr, gt=0, le=1)
     gamma: float = Field(default=_LEARNER.gamma, ge=0, le=1, description="per own decision")
@@ -79,7 +79,8 @@ class Hyperparameters(Section):
     head: Literal["factored", "joint"] = Field(default="factored", description="joint: all splits of a pool together")
     reward: RewardName = Field(default=OWN, description="a reward, such as own or svo(angle=45)")
     init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
-    kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="the pull toward init_from")
+    kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="the pull toward init_from, or the magnet")
+    magnet: float = Field(default=_LEARNER.magnet, ge=0, le=1, description="how far kl's reference follows each update")
     belief: float = Field(default=_LEARNER.belief, ge=0, le=1000, description="weight of learning what the partner is")
     critic: Literal["own", "both"] = Field(default="own", description="both: in training it sees both seats' values")
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where the weights lie and improve")
@@ -92,8 +93,12 @@ class Hyperparameters(Section):
 
     @model_validator(mode="after")
     def _pulled_somewhere(self) -> Hyperparameters:
-        if self.kl and self.init_from is None:
-            raise wrong("pulls toward the weights that it starts with, so it needs init_from", "kl")
+        if self.kl and self.init_from is None and not self.magnet:
+            raise wrong(
+                "pulls toward the weights that it starts with, so it needs init_from, or a magnet above 0", "kl"
+            )
+        if self.magnet and not self.kl:
+            raise wrong("moves what kl pulls toward, so it needs kl above 0", "magnet")
         return self
 
     @property

@@ -23,6 +23,7 @@ from partners.learning.losses import (
     policy_gradient,
     value_loss,
 )
+from partners.learning.magnet import follow
 from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import NETWORK, part_of
 from partners.network.network import PolicyNetwork, with_weights
@@ -55,6 +56,8 @@ class Learner:
         step = self._ppo if self.settings.algo == "ppo" else self._reinforce
         metrics = step(experience, self.settings.ent * left)
         self.network.eval()
+        if self.reference is not None and self.settings.magnet:
+            follow(self.reference, self.network, self.settings.magnet)
         self.updates += 1
         self.decisions += experience.size
         return metrics

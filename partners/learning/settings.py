@@ -21,6 +21,7 @@ class LearnerSettings:
     vf: float = 0.5  # PPO: weight of the value loss
     grad_norm: float = 0.5  # PPO: the gradient is scaled down to this norm
     kl: float = 0.0  # weight of the divergence from a reference policy, nats per decision
+    magnet: float = 0.0  # how far that reference follows the learner after each update; 0: it stays, 1: all the way
     belief: float = 0.0  # weight of what it is surprised by in the partner's values and in who it is, nats
     critic: Literal["own", "both"] = "own"  # PPO: both: the value that it learns by sees both seats' values
     anneal: bool = False  # lr and ent fall linearly to zero over ``total_decisions``

@@ -20,7 +20,7 @@ from partners.learning.experience import Experience
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
-from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.network import NetworkShape, PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
@@ -271,3 +271,37 @@ def test_what_paid_more_becomes_likelier(settings, updates):
     for _ in range(updates):
         learner.update(paid)
     assert ending() > before + 0.05
+
+
+def test_a_magnet_follows_by_its_share_of_the_way_after_each_update():
+    """By hand: after two updates m2 = m0 + s (w1 - m0) + s (w2 - m1)."""
+    settings = replace(PPO, kl=0.1, magnet=0.25)
+    start = network()
+    learner, by_hand = Learner(network(), settings, seed=7, reference=copy_of(start)), weights(start)
+    for _ in range(2):
+        learner.update(experience())
+        now = weights(learner.network)
+        by_hand = {name: old + 0.25 * (now[name] - old) for name, old in by_hand.items()}
+    assert learner.reference is not None
+    kept = weights(learner.reference)
+    assert all(torch.allclose(kept[name], by_hand[name], atol=1e-6) for name in by_hand)
+    assert not same(kept, weights(start)) and not same(kept, weights(learner.network))
+
+
+@pytest.mark.parametrize(("magnet", "whose"), [(0.0, "the first"), (1.0, "its own")])
+def test_a_magnet_of_nothing_stays_and_one_of_the_whole_way_is_the_last_iterate(magnet, whose):
+    start = network()
+    learner = Learner(network(), replace(PPO, kl=0.1, magnet=magnet), seed=7, reference=copy_of(start))
+    learner.update(experience())
+    assert learner.reference is not None
+    assert same(weights(learner.reference), weights(start if whose == "the first" else learner.network))
+
+
+def test_a_stronger_magnet_keeps_self_play_nearer_to_what_it_was():
+    away = []
+    for pull in (1e-6, 10.0):
+        learner = Learner(network(), replace(PPO, lr=1e-2, kl=pull, magnet=0.1), 7, copy_of(network()))
+        for _ in range(4):
+            metrics = learner.update(experience())
+        away.append(metrics["reference_kl"])
+    assert away[1] < away[0] / 2
