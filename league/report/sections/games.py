@@ -21,7 +21,7 @@ from dond_marl.yardsticks.metrics import GROUPS, by_group, rate
 from league.display.dialogue import act_in_words, said, steps
 from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
-from league.report.replay import orders, played_again
+from league.ledger.replay import orders, played_again
 from league.settings.read import Config
 from league.tables.blocks import Dialogue, Figure, Row, Section, Table, plain
 from league.tasks.values import Leg

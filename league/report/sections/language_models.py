@@ -18,7 +18,7 @@ from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.rollout import one_line
 from hints.providers import HinterError
 from league.ledger.ledger import ReadLedger
-from league.report.replay import orders, played_again
+from league.ledger.replay import orders, played_again
 from league.settings.read import Config
 from league.tables.blocks import Figure, Row, Section, Table, plain
 from league.tasks.answers import Answers
