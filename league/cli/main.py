@@ -10,6 +10,8 @@ examples:
   dond bench expert --against dev               # under one protocol, to a leaderboard
   dond play --partner expert                    # sit down yourself
   dond web                                      # or in a browser
+  dond study serve                              # let others play, as a study
+  dond demo                                     # a page to put online: no server, no installation
   dond catalogue                                # who can sit in a seat
   eval "$(_DOND_COMPLETE=bash_source dond)"     # complete with Tab; also zsh_source, fish_source
 """
@@ -38,10 +40,28 @@ EXPERIMENTS = (
     "spite",
 )
 COMMANDS = (
-    *("league", "train", "evaluate", "bench", "rosters", "play", "web", "report", "catalogue", "llm-check", "data"),
-    *("ship", "serve"),
+    *(
+        "league",
+        "train",
+        "evaluate",
+        "bench",
+        "rosters",
+        "play",
+        "web",
+        "demo",
+        "report",
+        "catalogue",
+        "llm-check",
+        "data",
+    ),
+    *("ship", "serve", "study"),
 )
-ROOMS = {"llm-check": "models.", "serve": "models."}  # of commands that lie in a room beside the others
+ROOMS = {
+    "llm-check": "models.",
+    "serve": "models.",
+    "study": "experiments.study.",
+    "demo": "pages.",
+}  # of commands that lie in a room beside the others
 
 experiment = Group(
     "experiment",

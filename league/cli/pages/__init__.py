@@ -1,0 +1,1 @@
+"""The commands that write or serve pages to look at."""

@@ -1,0 +1,189 @@
+"""The demo without a server plays the game of the Python rules: the same acts, masks, words, ends and scores."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from dond_marl.game import Action, Ending, Rules, State, apply, may_agree
+from dond_marl.occupants import seat_occupant
+from dond_marl.records.wording import in_english
+from dond_marl.rollout import Noise, rollout
+from dond_marl.scenarios.sources import open_source
+from league.cli.main import main
+from league.web.demo.site import GAME, HERE, NAMES, defaults, page
+from tests.league.web.browser import NARROW, WIDE, browsing, missing
+
+NODE = shutil.which("node")
+# Plays the games on standard input: each a scenario, rules, two names, and the noise of every turn.
+DRIVER = """
+const told = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const played = told.games.map(({ scenario, rules, names, noise }) => {
+  let state = newGame(scenario, rules);
+  const masks = [], words = [];
+  while (!state.outcome) {
+    const name = names[mover(state)];
+    masks.push(actMask(state));
+    const action = PARTNERS[name](view(state, noise[state.history.length]), told.parameters[name]);
+    words.push(inEnglish(action, scenario.counts, state.history.length, rules.disagree === "ends"));
+    state = apply(state, action);
+  }
+  return { history: state.history.map(({ act, oA }) => [act, oA]), masks, words, outcome: state.outcome };
+});
+console.log(JSON.stringify({ names: Object.keys(PARTNERS), played }));
+"""
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: apt-get install nodejs")
+
+
+def in_script(games):
+    """What the scripts of the demo make of the games."""
+    source = "\n".join((HERE / name).read_text(encoding="utf-8") for name in GAME) + DRIVER
+    given = json.dumps({"games": games, "parameters": {name: defaults(name) for name in NAMES}})
+    done = subprocess.run([NODE, "-e", source], input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def in_python(pair, scenarios, rules, seed):
+    """The same games by the one play loop, and what a script needs to repeat them."""
+    games = rollout(tuple(map(seat_occupant, pair)), scenarios, rules, seed=seed, prior="lewis")
+    noise = Noise(seed, (), scenarios.size)
+    turns = np.stack([noise.of_turn(turn)[:, :4] for turn in range(rules.max_turns)], axis=1)
+    given = [
+        {
+            "scenario": {"counts": counts.tolist(), "utilities": values.tolist()},
+            "rules": {"maxTurns": rules.max_turns, "disagree": rules.disagree},
+            "names": pair,
+            "noise": luck.tolist(),
+        }
+        for counts, values, luck in zip(scenarios.counts, scenarios.utilities, turns, strict=True)
+    ]
+    told = []
+    for row in range(scenarios.size):
+        state = State(scenarios.scenario(row), rules)
+        masks, words = [], []
+        for turn in range(int(games.turns[row])):
+            action = Action(int(games.act[row, turn]), tuple(games.oA[row, turn].tolist()))
+            masks.append([True, True, may_agree(state, state.mover), True, True])
+            state = apply(state, action)
+            said = state.history[-1]
+            words.append(in_english(said, state.scenario.counts, variant=turn, final=rules.disagree == "ends"))
+        assert state.outcome is not None
+        history = [[int(action.act_type), list(action.oA)] for action in state.history]
+        shared = state.outcome.allocation
+        outcome = {
+            "ending": Ending(state.outcome.ending).name,
+            "allocation": None if shared is None else [list(items) for items in shared],
+            "scores": list(state.outcome.scores),
+        }
+        told.append({"history": history, "masks": masks, "words": words, "outcome": outcome})
+    return given, told
+
+
+def both(pairs, each, seed):
+    """Play ``each`` scenarios with every pair, in Python and in the scripts; they are the same to the bit."""
+    given, expected = [], []
+    for number, pair in enumerate(pairs):
+        rules = Rules(max_turns=(10, 7, 3, 1)[number % 4], disagree=("ends", "rejects")[number // 4 % 2])
+        scenarios = open_source("lewis").block(seed, number * each, each)
+        some, told = in_python(pair, scenarios, rules, seed + number)
+        given, expected = given + some, expected + told
+    found = in_script(given)
+    assert sorted(found["names"]) == sorted(NAMES)
+    for game, ours, theirs in zip(given, expected, found["played"], strict=True):
+        assert theirs == ours, (game["names"], game["rules"], game["scenario"])
+    return expected
+
+
+@needs_node
+def test_every_partner_of_the_demo_plays_in_the_browser_as_it_does_here():
+    pairs = [pair for name in NAMES for pair in ((name, "random"), ("aspiration_adaptation", name))]
+    told = both(pairs, 6, 11)
+    assert {game["outcome"]["ending"] for game in told} == {"AGREE", "END", "DISAGREE", "TURN_LIMIT"}
+    assert {act for game in told for act, _ in game["history"]} == set(range(5))
+
+
+@needs_node
+@pytest.mark.slow
+def test_ten_thousand_games_of_all_pairs_are_the_same_to_the_bit():
+    pairs = [(first, second) for first in NAMES for second in NAMES]
+    told = both(pairs, -(-10_000 // len(pairs)), 12)
+    assert len(told) >= 10_000
+
+
+@needs_node
+def test_an_act_that_the_rules_forbid_is_an_error_in_the_browser_too():
+    source = "\n".join((HERE / name).read_text(encoding="utf-8") for name in GAME)
+    source += """
+      const scenario = { counts: [1, 2, 2], utilities: [[4, 1, 2], [0, 4, 1]] };
+      const start = newGame(scenario, { maxTurns: 10, disagree: "ends" });
+      const refused = [{ act: AGREE, oA: [0, 0, 0] }, { act: PROPOSE, oA: [2, 0, 0] }, { act: INSIST, oA: [0, -1, 0] },
+                       { act: PROPOSE, oA: [0.5, 0, 0] }, { act: 5, oA: [0, 0, 0] }];
+      const says = (action) => { try { apply(start, action); return 0; } catch (error) { return 1; } };
+      console.log(refused.map(says).join(""));
+    """
+    done = subprocess.run([NODE, "-e", source], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "11111"
+
+
+def test_the_page_is_one_small_file_that_asks_nobody_for_anything():
+    text = page()
+    assert len(text.encode()) <= 300_000
+    assert "<!-- " not in text
+    assert "src=" not in text and "url(http" not in text and "fetch(" not in text
+
+
+def test_the_command_writes_the_page_into_a_folder_that_it_makes(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "some" / "place")]) == 0
+    assert (tmp_path / "some" / "place" / "index.html").read_text(encoding="utf-8") == page()
+    (tmp_path / "file").write_text("")
+    assert main(["demo", "--out", str(tmp_path / "file")]) == 2
+    assert "is a file; name a folder" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+def test_a_person_plays_by_keys_in_a_page_opened_as_a_file_light_wide_and_dark_narrow(tmp_path):
+    from axe_playwright_python.sync_playwright import Axe
+
+    (tmp_path / "index.html").write_text(page(), encoding="utf-8")
+    problems: list[str] = []
+    asked: set[str] = set()
+    with browsing() as browser:
+        for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
+            context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+            window = context.new_page()
+            window.set_default_timeout(60_000)  # a busy machine is no failure
+            window.on("pageerror", lambda error: problems.append(str(error)))
+            window.on("console", lambda line: problems.append(line.text))
+            window.on("request", lambda request: asked.add(request.url.split(":")[0]))
+            window.goto((tmp_path / "index.html").as_uri())
+            accessible(Axe(), window)
+            window.get_by_text("Stubborn", exact=True).click()
+            window.locator("#seat").select_option("0")
+            window.get_by_role("button", name="Deal the items").click()
+            window.keyboard.press("p")  # everything that is worth anything: nobody stubborn takes it
+            window.get_by_text("They insist").or_(window.get_by_text("They offer")).or_(
+                window.get_by_text("They want everything")
+            ).wait_for()
+            accessible(Axe(), window)
+            window.keyboard.press("d")
+            window.get_by_text("Really?").wait_for()
+            window.keyboard.press("d")
+            window.get_by_role("heading", name="No deal. You walked away.").wait_for()
+            window.get_by_text("Nobody gets anything. A fair deal was there").wait_for()
+            accessible(Axe(), window)
+            window.get_by_role("button", name="Swap sides").click()
+            window.get_by_text("they open").wait_for()
+            context.close()
+    assert problems == []
+    assert asked <= {"file", "data"}
+
+
+def accessible(axe, window):
+    """Nothing that axe finds is wrong, and nothing hangs over the edge."""
+    assert [found["id"] for found in axe.run(window).response["violations"]] == []
+    assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
