@@ -21,7 +21,7 @@ def plan_of(config: TrainConfig) -> list[str]:
     training = begin(config)
     settings, steps = config.training, config.training.num_train_steps
     asked = list(_questions(training))
-    seconds = _seconds(_free(config, training))
+    seconds = seconds_of(_free(config, training))
     lines = [
         f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} own decisions",
         *where_practiced(settings, [training.partner], config.env),
@@ -65,7 +65,7 @@ def _free(config: TrainConfig, training: Training) -> TrainConfig:
     )
 
 
-def _seconds(config: TrainConfig) -> float:
+def seconds_of(config: TrainConfig) -> float:
     """Of processor time for a whole training, from its second update: the first seats everybody."""
     training = begin(config)
     training.step()

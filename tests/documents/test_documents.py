@@ -24,7 +24,9 @@ from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, 
 # PLUG_IN.md's are run by tests/documents/test_examples.py; what README.md repeats of the pages is run there.
 PYTHON = [page for page in PAGES if page.name not in ("PLUG_IN.md", "README.md") and blocks(page, "python")]
 OTHER_SETTINGS = {
+    "ablation.yaml": BaselinesConfig,
     "baselines.yaml": BaselinesConfig,
+    "curricula.yaml": BaselinesConfig,
     "distill.yaml": DistillConfig,
     "hint_experiment.yaml": ExperimentConfig,
     "memory.yaml": BaselinesConfig,

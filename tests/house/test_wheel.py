@@ -21,8 +21,10 @@ PACKAGES = ("dond_marl", "hints", "league", "partners")
 CONFIGS = sorted(path.name for path in (ROOT / "configs").glob("*.yaml"))
 LEAGUES = [name for name in CONFIGS if name.startswith("league") or name == "pool_ppo.yaml"]
 COMMANDS = {  # of every other config
+    "ablation.yaml": "experiment baselines",
     "baselines.yaml": "experiment baselines",
     "bc_config.yaml": "train",
+    "curricula.yaml": "experiment baselines",
     "distill.yaml": "experiment distill",
     "expert.yaml": "train",
     "hint_experiment.yaml": "experiment hints",

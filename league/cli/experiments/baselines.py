@@ -5,9 +5,9 @@ not done again, so that a second roster costs its games alone.
 
 examples:
   dond experiment baselines                      # with configs/baselines.yaml, against the roster dev
-  dond experiment baselines --seeds 3 --only pool_ppo --only league
+  dond experiment baselines --config configs/ablation.yaml --dry-run
+  dond experiment baselines --config configs/ablation.yaml --seeds 3 --only pool_ppo --only league
   dond experiment baselines --against test --results docs/results/baselines.jsonl
-  dond experiment baselines --config configs/selection.yaml
 """
 
 from __future__ import annotations
@@ -32,31 +32,36 @@ MOST_WORKERS = 64
 @set_option
 @click.option("--seeds", type=whole(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
 @click.option(
-    "--against", type=click.Choice(ROSTERS), help="the roster to be measured on; comparison.against otherwise"
+    "--against",
+    type=click.Choice(ROSTERS),
+    multiple=True,
+    help="a roster to be measured on, may be repeated; comparison.against otherwise",
 )
 @click.option(
     "--workers", type=whole(1, MOST_WORKERS), default=2, metavar="N", help="runs at a time, a thread each (2)"
 )
 @click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
+@click.option("--dry-run", is_flag=True, help="print what is not done yet and what it would cost, stop")
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
 def command(
     config_path: Path,
     overrides: tuple[str, ...],
     seeds: int | None,
-    against: str | None,
+    against: tuple[str, ...],
     workers: int,
     only: tuple[str, ...],
+    dry_run: bool,
     results: Path | None,
 ) -> None:
     """Train, measure, and print the table."""
     from league.bench.run import against as opponents_of  # PyTorch is loaded from here on
     from league.bench.table import leaderboard
     from league.display.tables import print_section
-    from league.experiments.baselines.measured import acts_section, perform
+    from league.experiments.baselines.measured import acts_section, lines_in, perform
     from league.experiments.baselines.plan import jobs_of
     from league.report.as_markdown import markdown
 
-    given = {"comparison.seeds": seeds, "comparison.against": against}
+    given = {"comparison.seeds": seeds, "comparison.against": f"[{', '.join(against)}]" if against else None}
     overrides = (*overrides, *(f"{key}={value}" for key, value in given.items() if value is not None))
     config = load_config(config_path, overrides, BaselinesConfig)
     names = [arm.name for arm in config.arms]
@@ -64,17 +69,23 @@ def command(
         if name not in names:
             raise InputError(f"--only {name}: no arm is called so; there are {', '.join(names)}")
     folder, comparison = Path(config.output_dir).expanduser(), config.comparison
-    opponents, path = opponents_of([comparison.against]), results or folder / "results.jsonl"
+    rosters, path = [opponents_of([name]) for name in comparison.against], results or folder / "results.jsonl"
     jobs = jobs_of(config, only or names)
-    say(f"{len(jobs)} runs against the roster {comparison.against}, {workers} at a time, under {folder}")
+    if dry_run:
+        from league.experiments.baselines.forecast import forecast
+
+        print_section(console_for_people(), forecast(jobs, rosters, lines_in(path)))
+        return
+    measured_on = " and ".join(comparison.against)
+    say(f"{len(jobs)} runs against the roster {measured_on}, {workers} at a time, under {folder}")
     STOPS.word = "stopped: what is done is kept, and the rest goes on where it was with the same command"
-    done = sorted(perform(jobs, opponents, path, workers, say), key=lambda result: jobs.index(result.job))
+    done = sorted(perform(jobs, rosters, path, workers, say), key=lambda result: jobs.index(result.job))
     learned = {result.job.arm.name for result in done}
     over = comparison.reference if comparison.reference in learned else None
-    report = leaderboard([result.row for result in done if result.row is not None], over)
+    report = leaderboard([row for result in done for row in result.rows], over)
     report = report._replace(sections=(*report.sections, acts_section(done, comparison.acts)))
     for section in report.sections:
         print_section(console_for_people(), section)
-    table = folder / f"table_{comparison.against}.md"
+    table = folder / f"table_{'_'.join(comparison.against)}.md"
     write_whole(table, markdown(report))
     say(f"written: {path} and {table}")

@@ -20,11 +20,11 @@ from partners.rosters import hash_of
 
 
 class Result(NamedTuple):
-    """A job that is done: its run, and its line of the results file where that was asked for."""
+    """A job that is done: its run, and its line of the results file against each roster that was asked for."""
 
     job: Job
     run: Run
-    row: Row | None
+    rows: tuple[Row, ...]
 
 
 def measured(rows: Sequence[Row], job: Job, opponents: Against) -> Row | None:
@@ -38,42 +38,56 @@ def measured(rows: Sequence[Row], job: Job, opponents: Against) -> Row | None:
     return None
 
 
+def missing(rows: Sequence[Row], job: Job, against: Sequence[Against]) -> list[Against]:
+    """Against whom ``job`` has no line yet."""
+    return [opponents for opponents in against if measured(rows, job, opponents) is None]
+
+
 def perform(
-    jobs: Sequence[Job], opponents: Against, path: Path, workers: int, tell: Callable[[str], None]
+    jobs: Sequence[Job], against: Sequence[Against], path: Path, workers: int, tell: Callable[[str], None]
 ) -> Iterator[Result]:
-    """Do every job that is not done, and append its line to the results file ``path``; all of them, done or new.
+    """Do every job that is not done, and append its lines to the results file ``path``; all of them, done or new.
 
     ``tell`` hears of each. Raises what learning and measuring raise.
     """
-    known = results.read([path]) if path.is_file() else []
+    known = lines_in(path)
     waiting = []
     for job in jobs:
-        row, run = measured(known, job, opponents), finished(job)
-        if row is not None and run is not None:
-            yield Result(job, run, row)
+        unknown, run = missing(known, job, against), finished(job)
+        if run is not None and not unknown:
+            yield Result(job, run, _lines(known, job, against))
         else:
-            waiting.append((job, row is None))
+            waiting.append((job, unknown))
     if len(waiting) < len(jobs):
         tell(f"{len(jobs) - len(waiting)} of {len(jobs)} are done and measured already")
-    calls = [(job, opponents, anew) for job, anew in waiting]
-    for number, (_, done) in enumerate(in_processes(_one, calls, workers), start=1):
-        if done.row is not None:
-            results.append(path, done.row)
-        else:
-            done = done._replace(row=measured(known, done.job, opponents))
-        assert done.row is not None
-        points = done.row["figures"]["points"]["value"]
-        tell(f"{number}/{len(waiting)} {done.job.label}: {points:.2f} points of ten after {done.run.acts:,} acts")
+    for number, (_, new) in enumerate(in_processes(_one, waiting, workers), start=1):
+        for row in new.rows:
+            results.append(path, row)
+        done = new._replace(rows=_lines([*known, *new.rows], new.job, against))
+        points = ", ".join(
+            f"{row['figures']['points']['value']:.2f} ({row['benchmark']['roster']})" for row in done.rows
+        )
+        tell(f"{number}/{len(waiting)} {done.job.label}: {points} points of ten after {done.run.acts:,} acts")
         yield done
 
 
-def _one(job: Job, opponents: Against, anew: bool) -> Result:
+def lines_in(path: Path) -> list[Row]:
+    """The lines of a results file; none where there is no such file yet."""
+    return results.read([path]) if path.is_file() else []
+
+
+def _lines(rows: Sequence[Row], job: Job, against: Sequence[Against]) -> tuple[Row, ...]:
+    found = [measured(rows, job, opponents) for opponents in against]
+    return tuple(row for row in found if row is not None)
+
+
+def _one(job: Job, against: Sequence[Against]) -> Result:
     import torch
 
     torch.set_num_threads(1)
     try:
         run = learn(job)
-        return Result(job, run, measure(submission(job, run), opponents) if anew else None)
+        return Result(job, run, tuple(measure(submission(job, run), opponents) for opponents in against))
     except InputError as error:
         raise InputError(f"{job.label}: {error}") from error
     except (RunFailure, OSError) as error:

@@ -8,6 +8,7 @@ as it plays; what is planned here meets that within some per cent.
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
@@ -57,21 +58,21 @@ class Job(NamedTuple):
 
 
 def jobs_of(config: BaselinesConfig, names: Collection[str] | None = None) -> list[Job]:
-    """Every arm, or those of these ``names``, with every seed, 1 the first; once, where nobody learns.
+    """Every arm, or those of these ``names``, with every seed; once, where nobody learns.
 
-    Raises what reading its config raises.
+    All arms with the first seed, then all with the next, so that what is stopped has as many seeds of each. Raises
+    what reading its config raises.
     """
+    arms = [arm for arm in config.arms if names is None or arm.name in names]
     jobs = []
-    for arm in config.arms:
-        if names is not None and arm.name not in names:
-            continue
-        folder = Path(config.output_dir).expanduser() / arm.name
-        if arm.occupant is not None:
-            who = best_of_train() if arm.occupant == BEST_OF_TRAIN else arm.occupant
-            jobs.append(Job(arm, 1, folder, None, who))
-            continue
-        seeds = range(1, config.comparison.seeds + 1)
-        jobs += [Job(arm, seed, folder / f"{seed:04d}", _config(arm, seed, config.comparison.acts)) for seed in seeds]
+    for seed in range(1, config.comparison.seeds + 1):
+        for arm in arms:
+            folder = Path(config.output_dir).expanduser() / arm.name
+            if arm.occupant is None:
+                jobs.append(Job(arm, seed, folder / f"{seed:04d}", _config(arm, seed, config.comparison.acts)))
+            elif seed == 1:
+                who = best_of_train() if arm.occupant == BEST_OF_TRAIN else arm.occupant
+                jobs.append(Job(arm, seed, folder, None, who))
     return jobs
 
 
@@ -80,6 +81,8 @@ def _config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainConfig
     assert arm.config is not None
     path = preset(Path(arm.config))
     if not _is_league(path):
+        if arm.learners:
+            raise InputError(f"{arm.name}: learners changes those of a league, and {path} is a training; use set")
         training = load_config(path, (*arm.set, f"training.seed={seed}", "logging.tensorboard=false"), TrainConfig)
         if training.training.algo == "bc":
             raise InputError(f"{arm.name}: {path} clones people, who are no arm of equal acts; take another config")
@@ -87,10 +90,27 @@ def _config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainConfig
             return training
         return _shortened(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
-    league: Config = load_config(path, (*arm.set, f"league.seed={seed}", *unmeasured))
+    league: Config = load_config(path, (*arm.set, *_changed_learners(arm, path), f"league.seed={seed}", *unmeasured))
     if not league.learners:
         raise InputError(f"{arm.name}: nobody learns in {path}; name somebody with occupant instead of config")
     return league if acts is None else _scaled(league, acts, arm)
+
+
+def _changed_learners(arm: ArmConfig, path: Path) -> tuple[str, ...]:
+    """The option that names a league's learners anew, as the file has them but for what the arm changes."""
+    if not arm.learners:
+        return ()
+    listed = yaml.safe_load(path.read_text(encoding="utf-8")).get("learners") or []
+    own = {learner["name"]: learner for learner in listed if isinstance(learner, dict) and "name" in learner}
+    for name in arm.learners:
+        if name not in own:
+            raise InputError(f"{arm.name}: {path} has no learner called {name}; it has {', '.join(own)}")
+    changed = [
+        {**learner, **(arm.learners.get(name) or {})}
+        for name, learner in own.items()
+        if arm.learners.get(name, learner) is not None
+    ]
+    return (f"learners={json.dumps(changed)}",)
 
 
 def _shortened(config: TrainConfig, acts: int) -> TrainConfig:
@@ -127,6 +147,17 @@ def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
             "make its matches smaller with set: [league.block_size=4, league.pairs=0]"
         )
     return config.model_copy(update={"learners": learners})
+
+
+def planned_acts(job: Job) -> int:
+    """About how many acts a run takes; none where nobody learns."""
+    if job.config is None:
+        return 0
+    if isinstance(job.config, TrainConfig):
+        return 2 * job.config.training.num_train_steps
+    decisions = job.config.league.rounds * sum(learner.decisions for learner in job.config.learners)
+    chosen = choice_acts(job.config) if job.arm.pick != "last" else 0
+    return 2 * decisions + unasked_acts(job.config) + match_acts(job.config) + chosen
 
 
 def unasked_acts(config: Config) -> int:

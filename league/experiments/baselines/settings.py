@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import BeforeValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from league.settings.sections import Occupant, PathText, Section, wrong
 from partners.rosters import ROSTERS
@@ -20,18 +20,27 @@ def _best_or(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
     return value if value == BEST_OF_TRAIN else occupant(value)
 
 
+def _one_or_more(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
 class ArmConfig(Section):
     """One way to come to a policy: a config that learns, or somebody who does not learn.
 
-    ``config`` is a league's or a training's file under the ``set`` options; ``occupant`` a spec, or ``best of train``,
-    the member of the train roster that scores most against the others of it on the train scenarios. ``pick`` says which
-    of a league's main and its snapshots is submitted: the ``last``, the main as it ended, or the one that has the most
-    ``points``, or ``wins`` the most games, against the members that it practiced with.
+    ``config`` is a league's or a training's file under the ``set`` options. ``learners`` changes some keys of a
+    league's learners, by their names, and takes out whom it says is null, so that an arm says what it does without and
+    follows its league in all the rest. ``occupant`` is a spec, or ``best of train``, the member of the train roster
+    that scores most against the others of it on the train scenarios. ``pick`` says which of a league's main and its
+    snapshots is submitted: the ``last``, the main as it ended, or the one that has the most ``points``, or ``wins`` the
+    most games, against the members that it practiced with.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="small letters, digits and _")
     config: PathText | None = Field(default=None, description="a league's or a training's YAML file")
     set: tuple[str, ...] = Field(default=(), strict=False, description="a list of KEY=VALUE")
+    learners: dict[str, dict[str, Any] | None] = Field(
+        default_factory=dict, description="by learner what changes, or null: it is taken out"
+    )
     occupant: Annotated[Occupant, WrapValidator(_best_or)] | None = Field(
         default=None, description="who does not learn"
     )
@@ -52,7 +61,9 @@ class ComparisonSection(Section):
         default=3_000_000, ge=1, le=10**11, description="environment acts of an arm, or null: as its config says"
     )
     seeds: int = Field(default=10, ge=1, le=1000)
-    against: Roster = "dev"
+    against: Annotated[tuple[Roster, ...], BeforeValidator(_one_or_more)] = Field(
+        default=("dev",), strict=False, min_length=1, description="a roster, or a list of them"
+    )
     reference: str = Field(default="pool_ppo", description="the arm that the others are compared with")
 
 

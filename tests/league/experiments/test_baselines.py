@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,10 +16,11 @@ import pytest
 import torch
 import yaml
 
+from dond_marl.errors import InputError
 from league.bench.results import read
 from league.bench.run import against
 from league.experiments.baselines.measured import acts_section, measured, perform
-from league.experiments.baselines.plan import Job, best_of_train, choice_acts, jobs_of, match_acts, unasked_acts
+from league.experiments.baselines.plan import Job, best_of_train, jobs_of, planned_acts
 from league.experiments.baselines.runs import DONE, PRACTICED, learn
 from league.experiments.baselines.settings import BaselinesConfig
 from league.ledger.run_directory import RunError
@@ -68,7 +70,7 @@ def small_jobs(folder: Path, **changes: object) -> list[Job]:
 
 def test_the_shipped_arms_are_planned_for_equal_acts():
     """Own decisions are half of the acts of a practice; what a league plays to choose is planned for."""
-    for name in ("baselines.yaml", "selection.yaml"):
+    for name in ("ablation.yaml", "baselines.yaml", "curricula.yaml", "selection.yaml"):
         config = load_config(ROOT / "configs" / name, ("comparison.seeds=1",), BaselinesConfig)
         for arm in config.arms:
             assert arm.name != "best_fixed" or arm.occupant == "best of train"
@@ -77,16 +79,10 @@ def test_the_shipped_arms_are_planned_for_equal_acts():
         assert {job.arm.name for job in jobs} == {arm.name for arm in learning}
         for job in jobs:
             if isinstance(job.config, TrainConfig):
-                planned = 2 * job.config.training.num_train_steps
                 whole = load_config(ROOT / "configs" / job.arm.config, (), TrainConfig)
                 kept = [each.training.num_train_steps / each.logging.save_every for each in (whole, job.config)]
                 assert kept[0] == pytest.approx(kept[1], rel=1e-3)  # as many past selves
-            else:
-                assert job.config is not None
-                chosen = choice_acts(job.config) if job.arm.pick != "last" else 0
-                rounds, each = job.config.league.rounds, sum(learner.decisions for learner in job.config.learners)
-                planned = 2 * rounds * each + unasked_acts(job.config) + match_acts(job.config) + chosen
-            assert planned == pytest.approx(config.comparison.acts, rel=1e-3), job.label
+            assert planned_acts(job) == pytest.approx(config.comparison.acts, rel=1e-3), job.label
     assert all(job.config.members[0].spec in roster(TRAIN) for job in jobs if not isinstance(job.config, TrainConfig))
 
 
@@ -105,7 +101,8 @@ def test_pool_ppo_meets_every_member_of_the_train_roster_alike_and_nobody_else()
 
 def test_acts_are_those_of_both_seats_in_all_games_of_all_learners(tmp_path):
     """A game of four turns at most: seats alternate, so own decisions are half of the acts, within the odd ones."""
-    training, _, league, _, nobody = small_jobs(tmp_path)
+    training, league, nobody, *second = small_jobs(tmp_path)
+    assert [job.label for job in second] == ["pool, seed 2", "league, seed 2"]  # whoever stops has all of seed 1
     runs = [learn(job) for job in (training, league, nobody)]
     for run in runs[:2]:
         assert run.practice == pytest.approx(2 * run.decisions, rel=0.1)
@@ -121,18 +118,46 @@ def test_acts_are_those_of_both_seats_in_all_games_of_all_learners(tmp_path):
     assert runs[2].acts == 0 and runs[2].submitted == "random"
 
 
+def test_an_arm_changes_a_leagues_learners_by_name_and_takes_some_out(tmp_path):
+    league = {"name": "pool", "config": written(tmp_path, "league.yaml", LEAGUE)}
+    (whole,) = small_jobs(tmp_path, arms=[league], comparison={"seeds": 1, "acts": None, "reference": "pool"})
+    changes = {"main": {"snapshot_every": 0, "reward": "spite(weight=1)"}, "hunter": None}
+    (job,) = small_jobs(
+        tmp_path, arms=[{**league, "learners": changes}], comparison={"seeds": 1, "acts": None, "reference": "pool"}
+    )
+    (main,) = job.config.learners
+    first = whole.config.learners[0]
+    assert main == first.model_copy(update={"snapshot_every": 0, "reward": main.reward}) and "spite" in main.reward
+    assert [learner.name for learner in whole.config.learners] == ["main", "hunter"]
+    assert job.config.model_copy(update={"learners": whole.config.learners}) == whole.config
+    for name, arm, why in (
+        ("nobody", league, "no learner called nobody; it has main, hunter"),
+        ("main", {**league, "config": written(tmp_path, "training.yaml", TRAINING)}, "is a training; use set"),
+    ):
+        with pytest.raises(InputError, match=why):
+            small_jobs(tmp_path, arms=[{**arm, "learners": {name: None}}])
+
+
+def test_what_is_not_done_yet_and_its_cost_is_told_before_anything_is_written(tmp_path, capsys):
+    config = settings(tmp_path, arms=[{"name": "pool", "config": written(tmp_path, "league.yaml", LEAGUE)}])
+    assert command("--config", config, "--dry-run") == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"pool +2 +2 +2 +[23]\d,\d{3} +\d", shown) and "minutes of one core" in shown
+    assert not (tmp_path / "runs").exists()
+
+
 def test_what_is_done_is_not_done_again_and_a_killed_run_comes_to_the_same(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     jobs = []
     for folder in (first, second):
         folder.mkdir()
-        jobs.append(small_jobs(folder)[2])
+        jobs.append(small_jobs(folder)[1])
     whole, killed = jobs
     code = (
         "import pathlib, sys, torch; torch.set_num_threads(1)\n"
         "from tests.league.experiments.test_baselines import small_jobs\n"
         "from league.experiments.baselines.runs import learn\n"
-        "learn(small_jobs(pathlib.Path(sys.argv[1]))[2])"
+        "learn(small_jobs(pathlib.Path(sys.argv[1]))[1])"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(second)], env=HERE, cwd=ROOT)
     while process.poll() is None and not (killed.folder / PRACTICED).is_file():
@@ -153,31 +178,31 @@ def test_results_are_appended_once_each_and_a_second_roster_costs_its_games_alon
     pool = {"name": "pool", "config": written(tmp_path, "training.yaml", TRAINING)}
     jobs, path = small_jobs(tmp_path, arms=[pool, {"name": "nobody", "occupant": "random"}]), tmp_path / "results.jsonl"
     said: list[str] = []
-    some = perform(jobs, against(["heuristic"]), path, 1, said.append)
+    some = perform(jobs, [against(["heuristic"])], path, 1, said.append)
     next(some)
     some.close()  # stopped
     assert len(read([path])) == 1
-    done = list(perform(jobs, against(["heuristic"]), path, 1, said.append))
+    done = list(perform(jobs, [against(["heuristic"])], path, 1, said.append))
     assert [(row["submission"]["name"], row["submission"]["seed"]) for row in read([path])] == [
-        ("pool", 1), ("pool", 2), ("nobody", None),
+        ("pool", 1), ("nobody", None), ("pool", 2),
     ]  # fmt: skip
     assert said.count("1 of 3 are done and measured already") == 1
-    again = list(perform(jobs, against(["heuristic"]), path, 1, said.append))
+    again = list(perform(jobs, [against(["heuristic"])], path, 1, said.append))
     assert again == done and len(read([path])) == 3
     older = [{**row, "benchmark": {**row["benchmark"], "version": 0}} for row in read([path])]
     assert measured(older, jobs[0], against(["heuristic"])) is None  # of an older protocol: to be measured anew
     trained = [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
-    list(perform(jobs, against(["conceder"]), path, 1, said.append))
+    list(perform(jobs, [against(["conceder"])], path, 1, said.append))
     assert len(read([path])) == 6 and trained == [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
     assert read([path])[0]["submission"]["acts"] == done[0].run.acts
     (table,) = acts_section(done, 30_000).blocks
     by_arm = {row.label: row.cells for row in table.rows}
     assert by_arm["pool"][0].estimate.mean == 2 and by_arm["nobody"][1].estimate.mean == 0
-    assert by_arm["pool"][1].estimate.mean == np.mean([result.run.acts for result in done[:2]])
+    assert by_arm["pool"][1].estimate.mean == np.mean([result.run.acts for result in (done[0], done[2])])
 
 
 def test_a_folder_of_other_settings_is_refused_and_a_damaged_one_too(tmp_path):
-    job = small_jobs(tmp_path)[-1]
+    job = small_jobs(tmp_path)[2]
     learn(job)
     other = small_jobs(
         tmp_path, arms=[{"name": "nobody", "occupant": "conceder"}, {"name": "pool", "occupant": "nice"}]
