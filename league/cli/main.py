@@ -40,28 +40,14 @@ EXPERIMENTS = (
     "spite",
 )
 COMMANDS = (
-    *(
-        "league",
-        "train",
-        "evaluate",
-        "bench",
-        "rosters",
-        "play",
-        "web",
-        "demo",
-        "report",
-        "catalogue",
-        "llm-check",
-        "data",
-    ),
-    *("ship", "serve", "study"),
+    *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
+    *("data", "ship", "serve", "study"),
 )
-ROOMS = {
-    "llm-check": "models.",
-    "serve": "models.",
+ROOMS = {  # of commands that lie in a room beside the others
+    **dict.fromkeys(("llm-check", "serve"), "models."),
+    **dict.fromkeys(("demo", "report", "web"), "pages."),
     "study": "experiments.study.",
-    "demo": "pages.",
-}  # of commands that lie in a room beside the others
+}
 
 experiment = Group(
     "experiment",
