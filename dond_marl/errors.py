@@ -34,6 +34,8 @@ EXTRAS = {  # which extra of the package brings a library, by the name that is i
     "markupsafe": "league",
     "matplotlib": "plot",
     "nicegui": "ui",
+    "pandas": "frames",
+    "pyarrow": "frames",
     "pydantic": "learn",
     "pydantic_core": "learn",
     "ray": "ray",
@@ -46,6 +48,7 @@ EXTRAS = {  # which extra of the package brings a library, by the name that is i
     "tokenizers": "llm",
     "torch": "learn",
     "transformers": "llm",
+    "uvicorn": "ui",
     "yaml": "learn",
 }
 

@@ -27,7 +27,8 @@ ROOMS = (
     ("tables",),
     ("display",),
     ("bench",),
-    ("report", "experiments", "web"),
+    ("report", "web"),
+    ("experiments",),
     ("cli",),
 )
 MOST_ENTRIES = 16

@@ -37,6 +37,7 @@ DISTRIBUTION = {
     "socketio": "nicegui",
     "starlette": "nicegui",
     "tokenizers": "transformers",
+    "uvicorn": "nicegui",
     "yaml": "pyyaml",
 }
 # In no extra of ours: who plays there has it.
@@ -49,6 +50,7 @@ LIGHT = (
     "ship",
     "rosters",
     "serve",
+    "study",
 )  # commands that answer --help at least with nothing more
 
 # Plays a game with each occupant, then runs commands, and prints what came of both.

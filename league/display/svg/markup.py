@@ -10,7 +10,7 @@ from league.display.counted import counted, points
 
 __all__ = ["Markup", "counted", "element", "joined", "numbers_table", "points", "svg"]
 
-_EMPTY = frozenset(("br", "hr", "img", "input", "circle", "line", "path", "polyline", "rect", "use"))
+_EMPTY = frozenset(("br", "hr", "img", "input", "link", "meta", "circle", "line", "path", "polyline", "rect", "use"))
 
 
 def element(tag: str, /, *inside: object, **attributes: str | float | bool | None) -> Markup:

@@ -1,0 +1,1 @@
+"""A study with people: who plays whom, what happened, what is given away of it, and what it says."""

@@ -1,0 +1,1 @@
+"""The pages of a study: plain forms that work without a script, served to its participants."""

@@ -1,0 +1,136 @@
+"""The settings of a study: whom people meet, how often, what they are asked, and what they are told."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from dond_marl.errors import shown
+from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
+
+PERSON = "person"  # the partner of a condition in which two people meet
+TEMPLATE = "[REPLACE"  # opens what a shipped text leaves to whoever runs the study
+NAME = r"^[a-z][a-z0-9_]{0,39}$"
+
+
+class DesignConfig(Section):
+    """Who meets whom, and how often."""
+
+    title: str = Field(default="A study of bargaining", min_length=1, max_length=200)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    design: Literal["between", "within"] = "between"
+    games: int = Field(default=5, ge=1, le=100, description="games of a participant in each condition that it meets")
+    attempts: int = Field(default=3, ge=1, le=100, description="times that the check may be tried")
+    feedback: Literal["none", "own", "both"] = "own"
+    waiting: float = Field(default=300.0, gt=0, le=86_400, description="seconds for another person")
+    turn: float = Field(default=180.0, gt=0, le=86_400, description="seconds for an act where two people play")
+    stand_in: Occupant | None = Field(default=None, description="an occupant")
+
+
+class ConditionConfig(Section):
+    """Whom a participant meets: an occupant of the catalogue, or ``person``."""
+
+    name: str = Field(pattern=NAME, description="small letters, digits and _")
+    partner: Literal["person"] | Occupant = Field(description="person, or an occupant")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_name(cls, value: object) -> object:
+        return {"name": value, "partner": value} if isinstance(value, str) else value
+
+    @property
+    def with_a_person(self) -> bool:
+        return self.partner == PERSON
+
+
+class TextsConfig(Section):
+    """What participants read; a blank line begins a paragraph."""
+
+    consent: str = Field(min_length=1, description="text")
+    agree: str = Field(default="I have read this, I am of age, and I want to take part.", min_length=1)
+    instructions: str = Field(min_length=1, description="text")
+    thanks: str = Field(default="Thank you for taking part.", min_length=1)
+    excluded: str = Field(
+        default="Thank you. The questions were not answered as the study needs it, so it ends here for you.",
+        min_length=1,
+    )
+    withdrawn: str = Field(
+        default="You have stopped taking part. What you did here is left out of whatever is exported.", min_length=1
+    )
+
+
+class CheckConfig(Section):
+    """A question with one right answer."""
+
+    question: str = Field(min_length=1, description="text")
+    options: tuple[str, ...] = Field(strict=False, min_length=2, max_length=20, description="a list of texts")
+    answer: int = Field(ge=1, description="the number of the right option, from 1")
+
+    @model_validator(mode="after")
+    def _there(self) -> CheckConfig:
+        if self.answer > len(self.options):
+            raise wrong(f"there are {len(self.options)} options; got {self.answer}", "answer")
+        return self
+
+
+class QuestionConfig(Section):
+    """A question after the games. ``scale`` takes 1..points, ``choice`` one of the options, ``text`` anything."""
+
+    name: str = Field(pattern=NAME, description="small letters, digits and _")
+    question: str = Field(min_length=1, description="text")
+    kind: Literal["scale", "choice", "text"] = "scale"
+    points: int = Field(default=7, ge=2, le=11, description="of a scale")
+    low: str = ""
+    high: str = ""
+    options: tuple[str, ...] = Field(default=(), strict=False, max_length=30, description="a list of texts")
+
+    @model_validator(mode="after")
+    def _options_of_a_choice(self) -> QuestionConfig:
+        if (self.kind == "choice") != bool(self.options):
+            raise wrong("a choice needs options, and nothing else has them", "options")
+        return self
+
+
+class StudyConfig(Section):
+    """All settings of a study."""
+
+    study: DesignConfig = Field(default_factory=DesignConfig)
+    env: EnvConfig = Field(default_factory=EnvConfig)
+    conditions: tuple[ConditionConfig, ...] = Field(strict=False, min_length=1, description="a list of conditions")
+    texts: TextsConfig
+    check: tuple[CheckConfig, ...] = Field(default=(), strict=False, description="a list of questions")
+    questionnaire: tuple[QuestionConfig, ...] = Field(default=(), strict=False, description="a list of questions")
+    output_dir: PathText = Field(default="runs/study", description="the path of a folder")
+
+    @model_validator(mode="after")
+    def _parts_that_fit(self) -> StudyConfig:
+        mistakes: list[tuple[tuple[str, ...], str]] = []
+        for key in ("conditions", "questionnaire"):
+            names = [each.name for each in getattr(self, key)]
+            if len(set(names)) < len(names):
+                mistakes.append(((key,), f"each has a name of its own; got {', '.join(names)}"))
+        if sum(condition.with_a_person for condition in self.conditions) > 1:
+            mistakes.append((("conditions",), f"one condition at most is with a {PERSON}: the waiting room is one"))
+        if self.env.reveal_partner_utilities:
+            mistakes.append((("env", "reveal_partner_utilities"), "people see their own values alone; leave it out"))
+        if self.env.max_turns < 2:
+            mistakes.append((("env", "max_turns"), f"must be at least 2, to answer; got {shown(self.env.max_turns)}"))
+        if mistakes:
+            raise ValidationError.from_exception_data(
+                "study", [{"type": wrong(text), "loc": path, "input": None} for path, text in mistakes]
+            )
+        return self
+
+    @property
+    def games_each(self) -> int:
+        """Games of a participant who plays all of them."""
+        return self.study.games * (1 if self.study.design == "between" else len(self.conditions))
+
+    @property
+    def templates_left(self) -> list[str]:
+        """The texts that still hold what is to be replaced."""
+        return [key for key, text in self.texts.model_dump().items() if TEMPLATE in text]
+
+    def condition(self, name: str) -> ConditionConfig:
+        return next(condition for condition in self.conditions if condition.name == name)
