@@ -24,6 +24,7 @@ from partners.best_response import BestResponse
 
 NAME = "human"  # in records
 RECORDS = Path("runs/human/games.jsonl")  # where games are written unless another file is named
+INEXACT = b'"inexact":'  # in lines of games that are known in part; within a text its quotes are escaped
 _ONE_WRITER = threading.Lock()
 
 
@@ -122,12 +123,17 @@ def _record(
     return records(games, names, source=source.label, seed=sitting.seed)[0]
 
 
-def write_down(record: GameRecord, book: Path) -> None:
-    """Add a game to the file, whose folder is made where there is none. Raises ``OSError``."""
+def write_down(record: GameRecord, book: Path) -> int:
+    """Add a game to the file, whose folder is made where there is none; the game's number in it, from 1.
+
+    Games that cannot be replayed exactly are not counted. Raises ``OSError``.
+    """
     with _ONE_WRITER:
         book.parent.mkdir(parents=True, exist_ok=True)
         with book.open("a", encoding="utf-8") as file:
             file.write(f"{to_line(record)}\n")
+        with book.open("rb") as file:
+            return sum(bool(line.strip()) and INEXACT not in line for line in file)
 
 
 def points_of_ten(record: GameRecord, seat: int) -> float:

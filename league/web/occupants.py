@@ -128,6 +128,14 @@ def seat(candidate: Candidate) -> tuple[Partner, str]:
         return follower.seat(candidate.name), candidate.name
 
 
+def expert() -> Partner | None:
+    """The shipped expert, ``None`` where what it needs is not installed."""
+    try:
+        return _scripted("expert") if "expert" in catalogue() else None
+    except MISTAKES:
+        return None
+
+
 def rules_of(candidate: Candidate) -> Rules | None:
     """The rules that a member of a league knows; ``None`` for those who play by any. Raises one of ``MISTAKES``."""
     if candidate.run is None:

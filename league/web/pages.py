@@ -11,6 +11,7 @@ from typing import Any
 from nicegui import app, ui
 from starlette.responses import PlainTextResponse, Response
 
+from dond_marl.errors import MissingLibrary
 from dond_marl.records.record import RecordError, to_line
 from league.web.arena.page import ArenaPage
 from league.web.aside import Busy, aside
@@ -19,8 +20,10 @@ from league.web.frame import Desk, page, prepare
 from league.web.league.follower import Leagues
 from league.web.league.page import LeaguePage
 from league.web.occupants import warm_up
+from league.web.play.keeping import GAME, PICTURE
 from league.web.play.page import PlayPage
-from league.web.replay.page import GAME, ReplayPage
+from league.web.replay.page import ReplayPage
+from league.web.replay.picture import picture
 from league.web.replay.view import game_of, replay_files
 
 PATIENCE = 50.0  # seconds until a page is given up that waits for files
@@ -70,6 +73,15 @@ def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None, loopb
             return PlainTextResponse(in_a_sentence(error), 404)
         named = {"content-disposition": f'attachment; filename="game_{game}.json"'}
         return Response(f"{to_line(record)}\n", media_type="application/json", headers=named)
+
+    @app.get(PICTURE)
+    @_unless_busy
+    async def drawn(file: str, game: int) -> Response:
+        try:
+            png = await aside(lambda: picture(game_of(replay_files(desk.book, desk.games), file, game)))
+        except (RecordError, OSError, MissingLibrary) as error:
+            return PlainTextResponse(in_a_sentence(error), 404)
+        return Response(png, media_type="image/png")
 
     app.on_startup(lambda: threading.Thread(target=warm_up, daemon=True).start())
 

@@ -51,6 +51,7 @@ class Ended(NamedTuple):
 
     record: GameRecord
     unwritten: str | None
+    number: int = 0  # of the game in the book, from 1, where it was written down
 
 
 class Broken(NamedTuple):
@@ -117,12 +118,12 @@ class LiveGame:
         with told_by_this_thread(lambda line: self._hear(Working(line))):
             record = play_game(self.sitting, Person(self), self.seat, self.number, self.scenarios)
         record = with_words(record, self.seat, self._words)
-        unwritten = None
+        unwritten, number = None, 0
         try:
-            write_down(record, self.sitting.book)
+            number = write_down(record, self.sitting.book)
         except OSError as error:
             unwritten = f"{self.sitting.book}: {error.strerror}; the game is not recorded"
-        self._hear(Ended(record, unwritten))
+        self._hear(Ended(record, unwritten, number))
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
-from urllib.parse import quote
 
 from nicegui import background_tasks, context, ui
 
@@ -17,9 +16,11 @@ from league.display.svg.frontier import ending_text
 from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html, in_a_sentence, show
 from league.web.frame import Desk
-from league.web.occupants import MISTAKES, People
+from league.web.occupants import MISTAKES, People, expert
 from league.web.play.actions import KEYS, Actions
+from league.web.play.analysis import AnalysisPanel
 from league.web.play.board import Board
+from league.web.play.keeping import REPLAY, Keeping, address_of
 from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, Working, best_response_score
 from league.web.play.result import pips, result
 from league.web.play.setup_form import SetupForm, Wish, sitting_of
@@ -191,10 +192,15 @@ class PlayPage:
                 again = button("Next game", self._again, "button primary large")
                 button("Swap sides", lambda: self._again(game), "button large")
                 button("Somebody else", self._leave_table, "button large")
-                Tag("a", "Step through it", "button large", href=f"/replay?file={quote(str(self._desk.book))}")
+                if event.number:
+                    found = address_of(REPLAY, self._desk.book, event.number)
+                    Tag("a", "Step through it", "button large", href=found)
+            if event.number:
+                Keeping().show(self._desk.book, event.number)
             note = event.unwritten or f"Recorded in {self._desk.book}, seed {self._sitting.seed}."
             Tag("p", note, "problem" if event.unwritten else "quiet")
             self._best = Tag("p", "", "quiet")
+            AnalysisPanel(record, game.seat, lambda: game.sitting.partner, expert)
         self._headline.say(" ".join(ending_text(state, game.seat)))
         again.run_method("focus", {"preventScroll": True})
         ui.run_javascript(f"scrollTo({{top: 0, behavior: 'smooth'}}); {LOSE_FREELY}")

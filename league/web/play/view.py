@@ -158,13 +158,18 @@ def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) 
 
 def hint_text(hint: Hint, view: View) -> str:
     """An adviser's hint in words, such as ``propose to keep 2 hats (6 points), 80% sure``."""
-    act, left = hint.action.act_type, hint.action.oA
-    what = {
-        Act.PROPOSE: f"propose to keep {in_words(left)} ({points(worth(view.values, left))})",
-        Act.INSIST: f"insist on keeping {in_words(left)} ({points(worth(view.values, left))})",
+    sure = f", {hint.confidence:.0%} sure" if hint.confidence else ""
+    return f"{act_text(hint.action, view.state)}{sure}"
+
+
+def act_text(action: Action, state: State) -> str:
+    """An act of the seat to move in words, such as ``propose to keep 2 hats (6 points)``."""
+    act, kept, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
+    if act.is_offer:
+        name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
+        return f"{name} {in_words(kept)} ({points(worth(values, kept))})"
+    return {
         Act.AGREE: "accept their offer",
         Act.DISAGREE: "say no",
         Act.END: "stop talking: the latest claims stand",
     }[act]
-    sure = f", {hint.confidence:.0%} sure" if hint.confidence else ""
-    return f"{what}{sure}"

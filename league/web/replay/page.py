@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlencode
 
 from nicegui import background_tasks, ui
 
-from dond_marl.records.record import GameRecord, RecordError
+from dond_marl.records.record import GameRecord, RecordError, from_json, replay
 from league.display.svg.markup import counted
 from league.web.aside import aside
 from league.web.elements import Tag, in_a_sentence, select
 from league.web.occupants import MISTAKES, People
+from league.web.play.keeping import Keeping
 from league.web.replay.stepper import Stepper
 from league.web.replay.view import read_records, title
 
 MOST_LISTED = 500  # games of one file, the newest
-GAME = "/replay/game.json"  # where one game is downloaded
 # The stepper's keys are heard at once, unless somebody is elsewhere already.
 FOCUS = """if (document.activeElement === document.body)
   document.querySelector(".stepper")?.focus({preventScroll: true})"""
+
+# The file stays with the browser; its first game is a line of a thousand characters or two.
+READ_FILE = """(event) => {
+  const file = event.target.files[0];
+  if (file) file.slice(0, 20000).text().then(emit);
+}"""
 
 
 class ReplayPage:
@@ -30,6 +35,7 @@ class ReplayPage:
         self._people = people
         self._files = {str(number): path for number, path in enumerate(files)}
         self._games: dict[str, GameRecord] = {}
+        self._path: Path | None = None
         with Tag("div", classes="heading"):
             Tag("h1", "Replay")
             if files:
@@ -37,6 +43,11 @@ class ReplayPage:
                 names = {key: str(path) for key, path in self._files.items()}
                 select("File", names, begin, self._open)
             self._chooser = Tag("div", classes="game-chooser")
+            with Tag("div", classes="field"):
+                caption = Tag("label", "Open a file that was downloaded")
+                chosen = Tag("input", type="file", accept=".json,.jsonl")
+            caption.set(for_=chosen.html_id)
+            chosen.on("change", lambda event: self._open_text(str(event.args)), js_handler=READ_FILE)
         self._problem = Tag("p", "", "problem", role="alert")
         self._place = Tag("div")
         if files:
@@ -69,6 +80,22 @@ class ReplayPage:
         with self._place:
             ui.run_javascript(script)
 
+    def _open_text(self, text: str) -> None:
+        """Show the first game of a file that the browser has read."""
+        self._path = None  # what is being read is not shown any more
+        try:
+            record = from_json(next(iter(text.split("\n")), ""))
+            replay(record)
+        except RecordError as error:
+            self._problem.say(f"This file cannot be opened: {in_a_sentence(error)}")
+            return
+        self._clear()
+        self._problem.say("")
+        with self._place:
+            Tag("p", f"{title(record)}. From a file of yours; it is not kept here.", "quiet")
+            Stepper(record, self._people)
+            ui.run_javascript(FOCUS)
+
     def _clear(self) -> None:
         self._chooser.clear()
         self._place.clear()
@@ -87,18 +114,15 @@ class ReplayPage:
         with self._chooser:
             listed = {key: f"{key}. {title(record)}" for key, record in self._games.items()}
             select("Game", listed, shown, self._show)
-            with Tag("p", classes="keep"):
-                self._link = Tag("a", "Link to this game", "link")
-                self._download = Tag("a", "Download it", "link", download="game.json")
+            self._keeping = Keeping()
         self._show(shown)
 
     def _show(self, key: str) -> None:
-        if (record := self._games.get(key)) is None:
+        record, path = self._games.get(key), self._path
+        if record is None or path is None:
             return
         self._place.clear()
-        address = urlencode({"file": str(self._path), "game": key})
-        self._link.set(href=f"/replay?{address}")
-        self._download.set(href=f"{GAME}?{address}")
+        self._keeping.show(path, key)
         with self._place:
             try:
                 Stepper(record, self._people)

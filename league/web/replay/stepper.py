@@ -9,12 +9,14 @@ from nicegui import background_tasks, ui
 from dond_marl.game import Action
 from dond_marl.records.record import GameRecord
 from dond_marl.scenarios.space import pack
+from dond_marl.seats import Partner
 from league.display.dialogue import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html, in_a_sentence, select, show
-from league.web.occupants import HINT_MODES, MISTAKES, SOLVED, WRITTEN, People, seat, whisper
+from league.web.occupants import HINT_MODES, MISTAKES, SOLVED, WRITTEN, People, expert, seat, whisper
+from league.web.play.analysis import AnalysisPanel
 from league.web.play.setup_form import HINT_WORDS
 from league.web.replay.beliefs import beliefs_drawn, held
 from league.web.replay.step import best_line, conversation, hint_line, private_views, thoughts
@@ -62,8 +64,17 @@ class Stepper:
                             if name in self._people.known and name not in self._unfit:
                                 button(f"What would {name} do here?", partial(self._ask, name), "button small")
                     self._mind = html()
+            for which in (0, 1):
+                if is_person(record.occupants[which]):
+                    whose = "your" if not is_person(record.occupants[1 - which]) else f"{self._names[which]}'s"
+                    AnalysisPanel(record, which, partial(self._occupant, 1 - which), expert, whose)
         whole.on("keydown", lambda event: self._by(STEPS.get(str(event.args), 0)), js_handler=KEYS)
         self._go(0)
+
+    def _occupant(self, which: int) -> Partner | None:
+        """Who sat there, ``None`` for a person. Raises one of ``MISTAKES`` for whom may not be named here."""
+        name = self._record.occupants[which]
+        return None if is_person(name) else seat(self._people.named(name))[0]
 
     def _choosers(self) -> None:
         with Tag("div", classes="fields two") as self._asking:

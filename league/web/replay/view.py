@@ -21,6 +21,7 @@ from dond_marl.records.record import GameRecord, RecordError
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner, Whisper
 from dond_marl.splits import action_at
+from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.replies import Probable
 from league.display.dialogue import Step
@@ -133,8 +134,9 @@ def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
     if step.action is None:
         return "the game is over"
     try:
-        if not exact_by_answers(partner, step.state.rules):
-            return "it is exact only against a partner that neither gambles nor remembers"
+        rules = step.state.rules
+        if not exact_by_answers(partner, rules) and not (partner.traits.deterministic and has_minds(partner, rules)):
+            return "it is exact only against a partner that does not gamble and says what it remembers"
         return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
     except Exception as error:  # noqa: BLE001  # somebody else's code, asked for everything that it might answer
         return _told(error)

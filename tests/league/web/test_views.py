@@ -502,7 +502,7 @@ def test_advice_and_the_best_response_are_asked_anew_at_every_step():
     hint = advice(HintSchedule(ExpertHinter(seat_occupant("tough"))), first, "lewis")
     assert hint.action == Action(Act.PROPOSE, (1, 2, 2))
     assert best_answer(seat_occupant("pushover"), first, "lewis") == Action(Act.PROPOSE, (1, 2, 2))  # it agrees to all
-    assert "neither gambles nor remembers" in best_answer(seat_occupant("random"), second, "lewis")
+    assert "does not gamble and says what it remembers" in best_answer(seat_occupant("random"), second, "lewis")
     assert "too many" in best_answer(seat_occupant("pushover"), first, "uniform")
     assert best_answer(seat_occupant("pushover"), last, "lewis") == "the game is over"
     assert best_line(Action(Act.PROPOSE, (1, 0, 2)), first).endswith(", as was said")
