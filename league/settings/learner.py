@@ -86,17 +86,24 @@ class LearnerConfig(Hyperparameters):
     """A league member that learns: how, from how much play, against whom, and what it leaves behind.
 
     A snapshot is due ``snapshot_every`` rounds after the last one (0: never). With a ``gate`` it joins once the gate
-    lets it pass. After a snapshot the learner starts over with probability ``reset``.
+    lets it pass. After a snapshot the learner starts over with probability ``reset``. With a ``reservoir`` what it
+    leaves behind, and what plays for it, is the average of all that it has done (neural fictitious self-play).
     """
 
+    LATER = (*Hyperparameters.LATER, "exploits", "reservoir", "anticipation")
     name: str = Field(
         min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
     )
     role: LearnerRole = "main"
+    exploits: str | None = Field(default=None, description="the main that a main exploiter is for; left out: all mains")
     decisions: int = Field(default=50_000, ge=1, le=10**9, description="own decisions per round")
     snapshot_every: int = Field(default=5, ge=0, le=100_000, description="rounds; 0: never")
     gate: Gate | None = None
     reset: float = Field(default=0.0, ge=0, le=1, description="probability")
+    reservoir: int = Field(
+        default=0, ge=0, le=10_000_000, description="own decisions kept to learn their average, which is the result"
+    )
+    anticipation: float = Field(default=0.1, ge=0, le=1, description="share of self-play not against that average")
     matchmaking: Matchmaking = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -106,3 +113,9 @@ class LearnerConfig(Hyperparameters):
             return settings
         preset = MATCHMAKING.get(settings.get("role", "main"))
         return {**settings, "matchmaking": dict(preset)} if preset is not None else settings
+
+    @model_validator(mode="after")
+    def _average_of_acts(self) -> LearnerConfig:
+        if self.reservoir and self.belief:
+            raise wrong("the average imitates acts and learns no beliefs: leave belief out", "reservoir")
+        return self

@@ -19,14 +19,15 @@ from league.tasks.blobs import name_of, read_blob
 from league.tasks.devices import device_of, practicing
 from league.tasks.hinters import league_schedule_of
 from league.tasks.pasts import pasts_of_league
-from league.tasks.values import LearnerState, Place, TrainResult, TrainTask, open_source, seated
+from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask, open_source, seated
 from partners.ancestry import KEYS, NOBODY, Ancestry
 from partners.judges.judge import JudgeError
+from partners.learning.average_policy import AveragePolicy
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached
 from partners.mixture import Mixture
 from partners.network.checkpoint import describe, pack
-from partners.network.network import copy_of
+from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 
 
@@ -56,7 +57,7 @@ def first_state(
     """
     own = learner_seed(seed, learner.name)
     network = learner.first_network(layout, hints=hinted, seed=own, members=members)
-    made = Learner(network, learner.learner(1), own, copy_of(network) if learner.kl else None)
+    made = _learner(learner, network, own, 1, copy_of(network) if learner.kl else None)
     content = pack(made.state()[0], {**describe(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
 
@@ -77,7 +78,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     weights = read_blob(place.blobs, task.state.blob)
     device = device_of(task.learner)
     network = weights.network().to(device)
-    learner = Learner(network, task.learner.learner(task.total_decisions), seed)
+    learner = _learner(task.learner, network, seed, task.total_decisions)
     counters = {"updates": task.state.updates, "decisions": task.state.decisions}
     learner.restore({name: value.to(device) for name, value in weights.tensors.items()}, counters)
     opponents = [Opponent(_crowd(task, learner, place), 1.0)]
@@ -114,15 +115,38 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     return TrainResult(task, state, content, points / played, deals / played, turns=turns / played)
 
 
+def _learner(
+    settings: LearnerConfig, network: PolicyNetwork, seed: int, total: int, reference: PolicyNetwork | None = None
+) -> Learner:
+    """A learner of ``total`` own decisions that begins with ``network``, and so does its average, where it has one."""
+    own, average = settings.learner(total), None
+    if settings.reservoir:
+        average = AveragePolicy(copy_of(network), own, seed, settings.reservoir, settings.anticipation)
+    return Learner(network, own, seed, reference, average)
+
+
 def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:
-    """All opponents as one, drawn for every game; where the learner meets itself, it is the network that learns."""
-    own = task.learner.name
-    partners = [
-        NetworkPartner(learner.network) if meeting.opponent.name == own else seated(meeting.opponent, place)
-        for meeting in task.meetings
-    ]
+    """All opponents as one, drawn for every game; where the learner meets itself, it is the network that learns.
+
+    One that learns the average of what it does meets that average, and itself in the share that it anticipates.
+    """
+    partners, names, weights = list[Partner](), list[str](), list[float]()
+    for meeting in task.meetings:
+        for who, share in _met(meeting, task, learner, place):
+            partners.append(who)
+            names.append(meeting.opponent.name)
+            weights.append(meeting.probability * share)
     if task.learner.plays_on_device:  # where networks are known as such, and nobody is asked whose code may hang
         partners = [inner if isinstance(inner := unwatched(who), NetworkPartner) else who for who in partners]
-    names = [meeting.opponent.name for meeting in task.meetings]
     seats = [seat_occupant(partner) for partner in partners]
-    return Mixture(of=seats, weights=[m.probability for m in task.meetings], names=names)
+    return Mixture(of=seats, weights=weights, names=names)
+
+
+def _met(meeting: Meeting, task: TrainTask, learner: Learner, place: Place) -> list[tuple[Partner, float]]:
+    """Who sits there in a meeting, and in which share of its games."""
+    if meeting.opponent.name != task.learner.name:
+        return [(seated(meeting.opponent, place), 1.0)]
+    itself, average = NetworkPartner(learner.network), learner.average
+    if average is None:
+        return [(itself, 1.0)]
+    return [(NetworkPartner(average.network), 1 - average.anticipation), (itself, average.anticipation)]

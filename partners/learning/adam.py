@@ -5,9 +5,11 @@ That takes a process a second of CPU, as long as PyTorch itself; every start of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from inspect import unwrap
 
 import torch
+from torch import Tensor
 from torch.optim import Optimizer
 
 
@@ -22,3 +24,22 @@ class Adam(torch.optim.Adam):
     state_dict = unwrap(Optimizer.state_dict)
     step = torch.no_grad()(unwrap(torch.optim.Adam.step))
     zero_grad = unwrap(Optimizer.zero_grad)
+
+
+def moments(optimizer: Optimizer, parameters: Sequence[torch.nn.Parameter], prefix: str) -> dict[str, Tensor]:
+    """What an optimizer remembers of each of its ``parameters``, by ``prefix``, the parameter's number and a name."""
+    return {
+        f"{prefix}{number}.{name}": value
+        for number, parameter in enumerate(parameters)
+        for name, value in optimizer.state.get(parameter, {}).items()
+    }
+
+
+def set_moments(
+    optimizer: Optimizer, parameters: Sequence[torch.nn.Parameter], remembered: Mapping[str, Tensor]
+) -> None:
+    """Make an optimizer remember a copy of what :func:`moments` gave, without its prefix, and nothing else."""
+    optimizer.state.clear()
+    for key, value in remembered.items():
+        number, name = key.split(".")
+        optimizer.state[parameters[int(number)]][name] = value.clone()

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from dond_marl.randomness import generator
-from partners.learning.adam import Adam
+from partners.learning.adam import Adam, moments, set_moments
+from partners.learning.average_policy import AveragePolicy
 from partners.learning.critic import Critic
 from partners.learning.experience import Experience
 from partners.learning.losses import (
@@ -30,17 +31,27 @@ from partners.network.network import PolicyNetwork, with_weights
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
 ROUNDING = 1e-5  # share of a whole: advantages that spread less are rounding, and must not be scaled up to a full step
-REFERENCE, CRITIC = "reference.", "critic."  # before the names of their tensors
+REFERENCE, CRITIC, MOMENTS = "reference.", "critic.", "optimizer."  # before the names of their tensors
+RESPONDER = "responder."  # before the names of its own tensors, where the network that plays for it is an average
 
 
 class Learner:
-    """One network, its optimizer and its progress; with ``settings.kl`` also the reference that it is pulled toward."""
+    """One network, its optimizer and its progress; with ``settings.kl`` also the reference that it is pulled toward.
+
+    ``average``: the policy that imitates all that the network has done, where that is the result and not the network.
+    """
 
     def __init__(
-        self, network: PolicyNetwork, settings: LearnerSettings, seed: int, reference: PolicyNetwork | None = None
+        self,
+        network: PolicyNetwork,
+        settings: LearnerSettings,
+        seed: int,
+        reference: PolicyNetwork | None = None,
+        average: AveragePolicy | None = None,
     ) -> None:
         self.network, self.settings, self.seed = network, settings, seed
         self.reference = reference if settings.kl else None
+        self.average = average
         self.critic = Critic(network, seed).to(network.device) if settings.critic == "both" else None
         self.updates = self.decisions = 0
         self.optimizer = Adam(self._parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
@@ -58,32 +69,32 @@ class Learner:
         self.network.eval()
         if self.reference is not None and self.settings.magnet:
             follow(self.reference, self.network, self.settings.magnet)
+        if self.average is not None:
+            metrics["average_loss"] = self.average.learn(experience, self.updates, self.decisions)
         self.updates += 1
         self.decisions += experience.size
         return metrics
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
         """Everything that the next update depends on: tensors by name, and counters."""
-        tensors = {f"{NETWORK}{name}": value for name, value in self.network.state_dict().items()}
+        own = NETWORK if self.average is None else RESPONDER
+        tensors = {f"{own}{name}": value for name, value in self.network.state_dict().items()}
+        if self.average is not None:
+            tensors |= self.average.state()
         if self.critic is not None:
             tensors |= {f"{CRITIC}{name}": value for name, value in self.critic.state_dict().items()}
-        for number, parameter in enumerate(self._parameters()):
-            for name, value in self.optimizer.state.get(parameter, {}).items():
-                tensors[f"optimizer.{number}.{name}"] = value
+        tensors |= moments(self.optimizer, self._parameters(), MOMENTS)
         if self.reference is not None:
             tensors |= {f"{REFERENCE}{name}": value for name, value in self.reference.state_dict().items()}
         return tensors, {"updates": self.updates, "decisions": self.decisions}
 
     def restore(self, tensors: dict[str, Tensor], counters: dict[str, int]) -> None:
-        self.network.load_state_dict(part_of(tensors, NETWORK))
-        parameters = self._parameters()
+        self.network.load_state_dict(part_of(tensors, NETWORK if self.average is None else RESPONDER))
+        if self.average is not None:
+            self.average.restore(tensors)
         if self.critic is not None:
             self.critic.load_state_dict(part_of(tensors, CRITIC))
-        self.optimizer.state.clear()
-        for name, value in tensors.items():
-            kind, number, *rest = name.split(".")
-            if kind == "optimizer":
-                self.optimizer.state[parameters[int(number)]][rest[0]] = value.clone()
+        set_moments(self.optimizer, self._parameters(), part_of(tensors, MOMENTS))
         pull = part_of(tensors, REFERENCE)
         if pull and self.settings.kl:
             self.reference = with_weights(self.network.shape, pull, self.network.device)
