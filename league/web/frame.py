@@ -17,7 +17,7 @@ from league.web.elements import Tag
 from league.web.occupants import People
 
 STATIC = Path(__file__).with_name("static")
-PAGES = (("/", "Play"), ("/league", "League"), ("/arena", "Arena"), ("/replay", "Replay"))
+PAGES = (("/", "Play"), ("/league", "League"), ("/arena", "Arena"), ("/replay", "Replay"), ("/scores", "Scores"))
 HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 # Nothing is fetched from, or sent to, anywhere else: the browser itself sees to it.
 POLICY = (

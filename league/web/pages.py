@@ -24,6 +24,7 @@ from league.web.play.keeping import GAME, PICTURE
 from league.web.play.page import PlayPage
 from league.web.replay.page import ReplayPage
 from league.web.replay.picture import picture
+from league.web.replay.scores_page import ScoresPage
 from league.web.replay.view import game_of, replay_files
 
 PATIENCE = 50.0  # seconds until a page is given up that waits for files
@@ -63,6 +64,11 @@ def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None, loopb
         files = await aside(replay_files, desk.book, desk.games)
         with page("Replay"):
             ReplayPage(files, people, file, game)
+
+    @ui.page("/scores")
+    def scores() -> None:
+        with page("Scores"):
+            ScoresPage(desk.book)
 
     @app.get(GAME)
     @_unless_busy

@@ -17,6 +17,7 @@ from league.web.play.analysis import analysed, summary
 from league.web.play.keeping import GAME, address_of
 from league.web.play.view import act_text
 from league.web.replay.picture import lines, picture
+from league.web.replay.scores import scores_of, scores_page
 from league.web.replay.view import game_of
 from tests.league.web.browser import HOSTILE
 
@@ -97,3 +98,40 @@ def test_the_picture_of_a_result_is_a_png_with_a_line_for_whoever_played():
     strange = game(Action(Act.DISAGREE), names=("human", "\N{SNOWMAN}" * 90))
     assert "?..." in lines(strange)[0]
     assert picture(strange)
+
+
+# Scores
+
+
+def test_scores_are_kept_by_partner_in_the_order_played_and_advised_games_apart():
+    deal, none = WASTEFUL, game(Action(Act.DISAGREE))
+    swapped = game(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.AGREE), names=("tough", "human"))
+    advised = game(Action(Act.DISAGREE), names=("human(hints=expert)", "pushover"))
+    nobody = game(Action(Act.DISAGREE), names=("tough", "expert"))
+    found = scores_of([deal, none, swapped, advised, nobody, game(Action(Act.END), names=("human", "human"))])
+    assert [(score.partner, score.advised, score.mine.n) for score in found] == [
+        ("pushover", False, 2), ("tough", False, 1), ("pushover", True, 1),
+    ]  # fmt: skip
+    first = found[0]
+    assert (first.mine.mean, first.deals, first.best) == (3.5, 1, 7.0)
+    assert [(n, mean.mean) for n, mean in first.curve] == [(1, 7.0), (2, 3.5)]
+    assert (found[1].mine.mean, found[1].theirs) == (8.0, 8.0)
+
+
+def test_the_scores_of_many_games_have_an_interval_and_a_curve_that_ends_at_their_mean():
+    records = []
+    for number in range(80):
+        values = ((4, 1, 2), (0, 4, 1)) if number % 2 else ((2, 2, 2), (6, 1, 1))
+        state = apply(State(Scenario((1, 2, 2), values)), Action(Act.PROPOSE, (number % 2, 2, 1)))
+        records.append(record_of(apply(state, Action(Act.AGREE)), ("human", "pushover")))
+    (score,) = scores_of(records)
+    assert score.mine.low < score.mine.mean < score.mine.high
+    assert len(score.curve) == 60
+    assert score.curve[-1] == (80, score.mine)
+    assert 'class="band hue0"' in scores_page(records)
+
+
+def test_scores_of_hostile_names_are_text_and_nobodys_are_a_sentence():
+    named = game(Action(Act.DISAGREE), names=("human", HOSTILE[0]))
+    assert "<img" not in scores_page([named])
+    assert "No game of yours is recorded yet" in scores_page([])
