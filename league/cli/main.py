@@ -41,11 +41,12 @@ EXPERIMENTS = (
 )
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
-    *("data", "ship", "serve", "study"),
+    *("data", "export", "ship", "serve", "study"),
 )
 ROOMS = {  # of commands that lie in a room beside the others
     **dict.fromkeys(("llm-check", "serve"), "models."),
     **dict.fromkeys(("demo", "report", "web"), "pages."),
+    **dict.fromkeys(("export",), "sharing."),
     "study": "experiments.study.",
 }
 

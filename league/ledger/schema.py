@@ -3,6 +3,7 @@
 SCHEMA_VERSION = 3
 READ_VERSIONS = (2, 3)  # 2: no causes of fallbacks
 SCHEMA = """
+-- What the rows are a function of: the settings, and the digest of the scenario source.
 CREATE TABLE meta    (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 -- A snapshot is its parent as it was when round born began; blob names its weights for good.
 CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, spec TEXT, role TEXT NOT NULL,
@@ -11,9 +12,10 @@ CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE,
 -- the values of seat_0 and of seat_1.
 CREATE TABLE rounds  (round INTEGER PRIMARY KEY, stage INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL,
                       scenarios BLOB NOT NULL) STRICT;
--- What was decided, with which probability and why, and what became of it.
+-- What was planned, a match or a learner's practice, and whose fault it was where it failed.
 CREATE TABLE tasks   (round INTEGER NOT NULL REFERENCES rounds, task INTEGER NOT NULL,
                       kind TEXT NOT NULL, failed TEXT REFERENCES members, PRIMARY KEY (round, task)) STRICT;
+-- Who meets whom in a task, with which probability, and why.
 CREATE TABLE meetings (round INTEGER NOT NULL, task INTEGER NOT NULL, member TEXT NOT NULL REFERENCES members,
                       opponent TEXT NOT NULL REFERENCES members, probability REAL NOT NULL, reason TEXT NOT NULL,
                       PRIMARY KEY (round, task, opponent), FOREIGN KEY (round, task) REFERENCES tasks) STRICT;
@@ -40,6 +42,7 @@ CREATE TABLE causes  (round INTEGER NOT NULL, task INTEGER NOT NULL, cause TEXT 
                       PRIMARY KEY (round, task)) STRICT;
 -- Seconds that a round took, and those of them that went into planning, folding and writing.
 CREATE TABLE clock   (round INTEGER PRIMARY KEY, seconds REAL NOT NULL, overhead REAL NOT NULL) STRICT;
+-- Where and with what the run was made; settings with their paths.
 CREATE TABLE notes   (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
 FINGERPRINTED = {
