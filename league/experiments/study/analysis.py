@@ -1,0 +1,131 @@
+"""The table of Li et al. 2023 for a study: points to the human, to the agent, joint, and the Nash product.
+
+Source: Li et al. 2023, *Combining Tree-Search, Generative Models, and Nash Bargaining Concepts in Game-Theoretic
+Reinforcement Learning* (arXiv 2302.00797), the table of agents with people in Deal or No Deal. Their joint figure is
+the mean of both sides' points. Points are points of ten; 95 % intervals are over clusters of participants who met, with
+Student's quantile for so many clusters less one. The Nash product is that of the two means (the published figures are
+near theirs), with the interval of its linearization; beside it stands the mean product of a game.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.errors import InputError
+from dond_marl.yardsticks.metrics import TEN, Estimate, mean_of_cells
+from league.experiments.study.export import GAMES
+from league.experiments.study.games import Shuffled
+
+MEASURES = ("to the human", "to the agent", "joint", "Nash product", "product of a game")
+CONFIDENCE = 0.95
+
+
+class Played(NamedTuple):
+    """One finished game of one participant; points of ten."""
+
+    cluster: int
+    participant: int
+    condition: str
+    human: float
+    agent: float
+    deal: bool
+
+
+class Line(NamedTuple):
+    """What a condition came to."""
+
+    participants: int
+    clusters: int
+    games: int
+    deals: Estimate  # share
+    figures: Mapping[str, Estimate]  # by measure
+
+
+def table(played: Iterable[Played]) -> dict[str, Line]:
+    """A line for every condition, by name."""
+    games = list(played)
+    return {
+        name: line([game for game in games if game.condition == name]) for name in sorted({g.condition for g in games})
+    }
+
+
+def line(games: Sequence[Played]) -> Line:
+    """What the games of one condition come to."""
+    clusters = [game.cluster for game in games]
+    human, agent = (np.array([getattr(game, side) for game in games]) for side in ("human", "agent"))
+    means = float(human.mean()), float(agent.mean())
+    # Its mean is the product of the means, and its spread over clusters that of the product's linearization.
+    product = means[0] * means[1] + means[1] * (human - means[0]) + means[0] * (agent - means[1])
+    values = (human, agent, (human + agent) / 2, product, human * agent)
+    figures = {name: clustered(each, clusters) for name, each in zip(MEASURES, values, strict=True)}
+    people = len({game.participant for game in games})
+    deals = clustered(np.array([game.deal for game in games], dtype=np.float64), clusters)
+    return Line(people, len(set(clusters)), len(games), deals, figures)
+
+
+def clustered(values: NDArray[np.float64], clusters: Sequence[int], confidence: float = CONFIDENCE) -> Estimate:
+    """The mean of ``values[N]`` with the two-sided interval that holds where the games of a cluster go together."""
+    names, places = np.unique(np.asarray(clusters), return_inverse=True)
+    sums = np.bincount(places, values, len(names)).astype(np.float64)
+    games = np.bincount(places, minlength=len(names)).astype(np.float64)
+    return mean_of_cells(sums[None], games[None], confidence)
+
+
+def played(given: Shuffled) -> list[Played]:
+    """The finished games of a study."""
+    rows = []
+    for row in given.games:
+        outcome, scenario = row.table.state.outcome, row.table.state.scenario
+        if row.table.why == "finished" and outcome is not None:
+            human, agent = (
+                outcome.scores[seat] * TEN / max(scenario.whole(seat), 1) for seat in (row.seat, 1 - row.seat)
+            )
+            rows.append(Played(row.cluster, row.participant, row.condition, human, agent, outcome.deal))
+    return rows
+
+
+def read_played(folder: Path) -> list[Played]:
+    """The finished games of an export. Raises :class:`InputError`."""
+    path = folder / GAMES
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        return [
+            Played(
+                int(row["cluster"]),
+                int(row["participant"]),
+                row["condition"],
+                int(row["points"]) * TEN / max(int(row["whole"]), 1),
+                int(row["points_other"]) * TEN / max(int(row["whole_other"]), 1),
+                row["deal"] == "1",
+            )
+            for row in rows
+            if row["ended"] == "finished"
+        ]
+    except FileNotFoundError:
+        raise InputError(f"{folder} holds neither a study nor an export: there is no {GAMES}") from None
+    except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as the games of an export ({error})") from None
+
+
+def markdown(lines: Mapping[str, Line]) -> str:
+    """The table."""
+    heads = ("condition", "people", "clusters", "games", "deals", *MEASURES)
+    rows = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for name, each in lines.items():
+        counts = (name, str(each.participants), str(each.clusters), str(each.games), f"{each.deals.mean:.0%}")
+        rows.append(f"| {' | '.join((*counts, *(spelled(each.figures[measure]) for measure in MEASURES)))} |")
+    return "\n".join(rows)
+
+
+def spelled(figure: Estimate) -> str:
+    """``6.12 [5.80, 6.44]``; without an interval where there are fewer than two clusters."""
+    return (
+        f"{figure.mean:.2f} [{figure.low:.2f}, {figure.high:.2f}]" if figure.low == figure.low else f"{figure.mean:.2f}"
+    )
