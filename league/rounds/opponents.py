@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Kind, Prospects
+from league.rounds.repair import Repair
 from league.settings.learner import Among, Branch, LearnerConfig, branches_of
 from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History
-from league.standings.payoffs import complete, shrink
+from league.standings.payoffs import Shrunk, complete, shrink
 from league.tasks.values import Meeting, Member, Seated
 
 if TYPE_CHECKING:
@@ -46,9 +47,16 @@ class Mix(NamedTuple):
 
 
 def meetings_of(
-    config: Config, learner: LearnerConfig, history: History, seats: Mapping[str, Seated]
+    config: Config,
+    learner: LearnerConfig,
+    history: History,
+    seats: Mapping[str, Seated],
+    repaired: Repair | None = None,
 ) -> tuple[Meeting, ...]:
-    """The practice of ``learner`` in the next round, likeliest first; ``seats``: everybody as they are now."""
+    """The practice of ``learner`` in the next round, likeliest first; ``seats``: everybody as they are now.
+
+    What is being ``repaired`` comes first; the rules of its matchmaking share the rest.
+    """
     members = history.members
     branches = branches_of(learner.matchmaking)
     opponents = [place for place, member in enumerate(members) if _may_meet(learner, member, members)]
@@ -66,8 +74,11 @@ def meetings_of(
         reached=history.cross.cells.reached() if "regret" in rules else None,
         rounds=history.rounds_of(learner.name, names) if "learning_progress" in rules else None,
         mixture=_mixture(config.league.meta_solver, history, opponents) if "meta_mixture" in rules else None,
+        shrunk=history.cross.shrunk(),
     )
-    mix = mixed(branches, known, config.league.floor)
+    mix = mixed(branches, known, config.league.floor, 0.0 if repaired is None else repaired.share)
+    if repaired is not None:
+        mix = _joined(repaired, opponents, mix)
     likeliest = sorted(zip(names, mix.chances.tolist(), mix.reasons, strict=True), key=lambda row: (-row[1], row[0]))
     return tuple(Meeting(seats[name], chance, reason) for name, chance, reason in likeliest if chance > NEVER)
 
@@ -82,14 +93,15 @@ def prospects(
     reached: Floats | None = None,
     rounds: Floats | None = None,
     mixture: Floats | None = None,
+    shrunk: Shrunk | None = None,
 ) -> Prospects:
     """What the cells say of ``opponents`` to ``learner``, members by number; ``kinds[N]`` and ``born[N]`` of them.
 
     Points are shrunk (:func:`league.standings.payoffs.shrink`). ``reached``: as
     :meth:`league.standings.cells.Cells.reached`. It is not known unless given; ``rounds[R, N]`` and ``mixture[N]`` are
-    empty and 0 unless given.
+    empty and 0 unless given. ``shrunk``: the payoffs, where they are shrunk already.
     """
-    shrunk, others = shrink(payoffs), list(opponents)
+    shrunk, others = shrink(payoffs) if shrunk is None else shrunk, list(opponents)
     met = payoffs.games[learner][:, others].T > 0  # [N, 2]
     return Prospects(
         kinds=tuple(kinds),
@@ -104,27 +116,37 @@ def prospects(
     )
 
 
-def mixed(branches: Sequence[Branch], known: Prospects, floor: float) -> Mix:
+def mixed(branches: Sequence[Branch], known: Prospects, floor: float, taken: float = 0.0) -> Mix:
     """Probabilities over all opponents, one at least, from one branch or more.
 
     ``floor`` (0..1) of the probability is spread evenly, so that nobody is forgotten. Where every branch abstains,
-    all opponents are equally likely.
+    all opponents are equally likely. The probabilities add up to what is left of 1 after ``taken``.
     """
+    left = 1 - taken
     total, parts = np.zeros(len(known.kinds)), [list[str]() for _ in known.kinds]
     live = [(branch, shares) for branch in branches if (shares := _shares(branch, known)) is not None]
     whole = sum(branch.share for branch, _ in live)
     for branch, (places, weights, reasons) in live:
-        share = (1 - floor) * branch.share / whole
+        share = left * (1 - floor) * branch.share / whole
         total[places] += share * weights
         for place, weight, reason in zip(places.tolist(), weights.tolist(), reasons, strict=True):
             if weight > 0:
                 parts[place].append(f"{share * weight:.1%} {reason}")
     if not live:
-        even = 1 / len(total)
+        even = left / len(total)
         return Mix(np.full(len(total), even), (f"{even:.1%} nothing is known",) * len(total))
-    even = floor / len(total)
+    even = left * floor / len(total)
     tail = [f"{even:.1%} floor"] if floor > 0 else []
     return Mix(total + even, tuple("; ".join(own + tail) for own in parts))
+
+
+def _joined(repaired: Repair, opponents: Sequence[int], mix: Mix) -> Mix:
+    """The practice that repairs and the other ``mix``, which add up to 1."""
+    reasons = [repaired.reasons[place] for place in opponents]
+    return Mix(
+        repaired.chances[list(opponents)] + mix.chances,
+        tuple("; ".join(filter(None, pair)) for pair in zip(reasons, mix.reasons, strict=True)),
+    )
 
 
 def _shares(branch: Branch, known: Prospects) -> tuple[NDArray[np.int64], Floats, tuple[str, ...]] | None:
@@ -159,15 +181,14 @@ def _group(branch: Branch) -> Among:
 def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member]) -> bool:
     """A learner practices against the split ``train`` alone, never against members that cost something to ask.
 
-    A main exploiter practices against mains and what they were.
+    A main exploiter practices against mains and what they were, or against the one that it is for.
     """
     if member.split != "train" or member.costly:
         return False
     if learner.role != "main_exploiter" or member.name == learner.name:
         return True
-    roles = {other.name: other.role for other in members}
-    mains = any(role == "main" for role in roles.values())
-    return not mains or "main" in (member.role, roles.get(member.parent or ""))
+    mains = {other.name for other in members if other.role == "main" and learner.exploits in (None, other.name)}
+    return not mains or member.name in mains or member.parent in mains
 
 
 def _kind(learner: str, member: Member) -> Kind:

@@ -9,9 +9,11 @@ from typing import NamedTuple
 from league.rounds.curriculum import stage_now
 from league.rounds.matches import pairs_of
 from league.rounds.opponents import meetings_of
+from league.rounds.repair import Repair, repair_of
+from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
-from league.tasks.values import Block, LearnerState, MatchTask, Member, Seated, TrainTask
+from league.tasks.values import Block, Decision, LearnerState, MatchTask, Member, Place, Seated, TrainTask
 
 
 class Plan(NamedTuple):
@@ -22,6 +24,7 @@ class Plan(NamedTuple):
     block: Block
     training: tuple[TrainTask, ...]
     matches: tuple[MatchTask, ...]
+    decisions: tuple[Decision, ...] = ()  # what is being repaired
 
     @property
     def tasks(self) -> tuple[TrainTask | MatchTask, ...]:
@@ -55,11 +58,18 @@ def first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
     return states
 
 
-def plan_round(config: Config, history: History, states: Mapping[str, LearnerState]) -> Plan:
-    """The next round."""
+def plan_round(
+    config: Config, history: History, states: Mapping[str, LearnerState], place: Place | None = None
+) -> Plan:
+    """The next round; ``place``: where the learners' weights lie, from which best responses to them are computed."""
     number = history.round
     seats = {m.name: Seated(m, states[m.name].blob if m.live else m.blob) for m in history.members}
-    stage, training = stage_now(config, history), _training(config, history, seats, states)
+    repairs = {
+        learner.name: made
+        for learner in _practicing(config, history)
+        if (made := repair_of(config, learner, history, seats, place)) is not None
+    }
+    stage, training = stage_now(config, history), _training(config, history, seats, states, repairs)
     block = block_of(config, number)
     matches = tuple(
         MatchTask(
@@ -74,7 +84,8 @@ def plan_round(config: Config, history: History, states: Mapping[str, LearnerSta
         )
         for place, (first, second, reason) in enumerate(pairs_of(config, history))
     )
-    return Plan(number, stage, block, training, matches)
+    decisions = tuple(made.decision(name) for name, made in repairs.items())
+    return Plan(number, stage, block, training, matches, decisions)
 
 
 def block_of(config: Config, number: int) -> Block:
@@ -83,26 +94,39 @@ def block_of(config: Config, number: int) -> Block:
     return Block(start=number * size, size=size)
 
 
-def _training(
-    config: Config, history: History, seats: Mapping[str, Seated], states: Mapping[str, LearnerState]
-) -> tuple[TrainTask, ...]:
-    """The practice of the next round, by the rules of its stage; none in the last round, which only measures."""
+def _practicing(config: Config, history: History) -> list[LearnerConfig]:
+    """Who practices in the next round, as the stage has it; nobody in the last round, which only measures."""
     if not config.learners or config.league.phase(history.round) == "measures":
+        return []
+    stage = config.curriculum[stage_now(config, history)]
+    return [changed for learner in config.learners if (changed := stage.learner(learner)) is not None]
+
+
+def _training(
+    config: Config,
+    history: History,
+    seats: Mapping[str, Seated],
+    states: Mapping[str, LearnerState],
+    repairs: Mapping[str, Repair],
+) -> tuple[TrainTask, ...]:
+    """The practice of the next round, by the rules of its stage."""
+    practicing = _practicing(config, history)
+    if not practicing:
         return ()
     stage = config.curriculum[stage_now(config, history)]
-    practicing = [(learner, changed) for learner in config.learners if (changed := stage.learner(learner)) is not None]
+    whole = {learner.name: learner.decisions for learner in config.learners}
     return tuple(
         TrainTask(
             round=history.round,
             number=place,
-            learner=changed,
+            learner=learner,
             state=states[learner.name],
-            meetings=meetings_of(config, changed, history, seats),
+            meetings=meetings_of(config, learner, history, seats, repairs.get(learner.name)),
             env=stage.env.over(config.env),
             hints=stage.hints_of(learner.name),
             seed=config.league.seed,
-            total_decisions=learner.decisions * config.league.rounds,
+            total_decisions=whole[learner.name] * config.league.rounds,
             unreached=config.league.unreached,
         )
-        for place, (learner, changed) in enumerate(practicing)
+        for place, learner in enumerate(practicing)
     )

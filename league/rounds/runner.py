@@ -180,7 +180,7 @@ def _play_round(
 ) -> Round:
     began = time.perf_counter()
     before = ledger.states()
-    plan = plan_round(config, history, before)
+    plan = plan_round(config, history, before, place)
     pace.stage = config.curriculum[plan.stage].name
     started = time.perf_counter()
     trained: list[TrainResult] = []
@@ -222,7 +222,7 @@ def _play_round(
         trained,
         follows.states,
         follows.born,
-        follows.decisions,
+        (*plan.decisions, *follows.decisions),
     )
     now = time.perf_counter()
     ledger.commit_round(done_round, now - began, (started - began) + (now - finished))

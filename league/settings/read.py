@@ -76,6 +76,15 @@ class Config(Section):
         if not self.members:
             yield ("members",), f"must be {Config.model_fields['members'].description}; got []"
         learners, known = [learner.name for learner in self.learners], {member.name for member in self.members}
+        mains = [learner.name for learner in self.learners if learner.role == "main"]
+        for place, learner in enumerate(self.learners):
+            if learner.exploits is not None and learner.role != "main_exploiter":
+                yield ("learners", place, "exploits"), "only a main_exploiter is for one main: leave it out"
+            elif learner.exploits is not None and learner.exploits not in mains:
+                yield (
+                    ("learners", place, "exploits"),
+                    f"no main is called {shown(learner.exploits)}; there are {', '.join(mains) or 'none'}",
+                )
         for place, stage in enumerate(self.stages):
             here, until = ("stages", place), stage.until
             try:

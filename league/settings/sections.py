@@ -170,13 +170,22 @@ UNREACHED_BOUND = 0.05  # of the games; more of them, left out, would choose wha
 class LeagueConfig(Section):
     """How much is played, and how sure the figures are."""
 
-    LATER = ("unreached",)
+    LATER = ("unreached", "repair", "repair_margin")
     seed: int = Field(default=0, ge=0, lt=2**63)
     rounds: int = Field(default=10, ge=1, le=100_000)
     block_size: int = Field(default=512, ge=1, le=65_536, description="scenarios per match")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
     decay: float = Field(default=0.5, ge=0, le=1, description="what a round weighs less where a learner has changed")
     floor: float = Field(default=0.1, gt=0, le=1, description="of practice spread evenly")
+    repair: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="of each main's practice with exploiters while they take more from it than it takes from itself",
+    )
+    repair_margin: float = Field(
+        default=0.3, ge=0, le=10, description="points of ten; against whom it loses no more, a main is repaired"
+    )
     opponents: int = Field(default=64, ge=1, le=10_000, description="matches of a learner a round")
     pairs: int = Field(default=64, ge=0, le=1_000_000, description="other matches a round")
     costly: int = Field(default=4, ge=0, le=10_000, description="matches a round with members that cost something")

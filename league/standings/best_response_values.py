@@ -15,6 +15,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource
+from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import Adaptive, has_minds
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import prior_contexts
@@ -65,7 +66,7 @@ def references(partner: str, source: ScenarioSource, rules: Rules, revealed: boo
     return References(nash, math.nan if stored is None else float(np.mean(stored)))
 
 
-def exact_responses(spec: str, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
+def exact_responses(spec: str | Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
     """Points of ten of a best response in each seat against ``spec``; ``None`` where that cannot be computed."""
     partner = seat_occupant(spec)
     if source.table is None or not (exact_by_answers(partner, rules) or has_minds(partner, rules)):

@@ -61,9 +61,15 @@ class Cells:
         self._games = np.zeros((0, GROUPS), dtype=np.float32)
         self._deals = np.zeros((0, GROUPS), dtype=np.float32)
         self._most = np.zeros((0, 2, 2 * GROUPS), dtype=np.uint8)  # by side of a group; 0: never met, see STEPS
+        self._payoffs: Payoffs | None = None  # worked out since the last change
+        self._reached: NDArray[np.float64] | None = None  # the same
+
+    def _changed(self) -> None:
+        self._payoffs = self._reached = None
 
     def admit(self, members: int) -> None:
         """Make room for ``members`` in all."""
+        self._changed()
         self._row = np.pad(self._row, (0, members - len(self._row)), constant_values=-1)
 
     @property
@@ -99,6 +105,7 @@ class Cells:
         For members that have changed since: what a live learner scored is not what it scores. Games between members
         that do not change keep their weight for good.
         """
+        self._changed()
         touched = np.concatenate([self._row[members].ravel(), self._row[:, members].ravel(), np.zeros(0, np.int32)])
         rows = np.unique(touched[touched >= 0])
         for name in SUMS:
@@ -113,12 +120,18 @@ class Cells:
         """Add the games of ``legs``, members in seat_0 and seat_1; ``facts[leg][K]`` are those of all ``scenarios``."""
         if not legs:
             return
+        self._changed()
         block = _block(scenarios)
         for sweep in _sweeps(legs, scenarios.size):
             self._add(block, legs[sweep], facts[sweep])
 
     def payoffs(self) -> Payoffs:
-        """The figures of every cell, ``nan`` where nothing was played."""
+        """The figures of every cell, ``nan`` where nothing was played; worked out once between two changes."""
+        if self._payoffs is None:
+            self._payoffs = Payoffs(*map(_fixed, self._worked_out()))
+        return self._payoffs
+
+    def _worked_out(self) -> Payoffs:
         first, second = np.nonzero(self._row >= 0)
         rows = self._row[first, second]
         kept = self.totals["games"][rows] > 0
@@ -139,8 +152,14 @@ class Cells:
         """The most that anybody has reached against each member, ``[2, N]`` by the seat it was reached in.
 
         The best game on each scenario, whatever its items are called, the mean over scenarios; ``nan``: nobody has met
-        the member as it is. It is a lower bound of what a best response that knows everything gets.
+        the member as it is. It is a lower bound of what a best response that knows everything gets. Worked out once
+        between two changes.
         """
+        if self._reached is None:
+            self._reached = _fixed(self._most_reached())
+        return self._reached
+
+    def _most_reached(self) -> NDArray[np.float64]:
         most = np.full((2, len(self._row)), np.nan)
         for member in range(len(self._row)):
             for seat, legs in enumerate((self._row[:, member], self._row[member])):
@@ -248,6 +267,12 @@ def _sweeps(legs: Sequence[tuple[int, int]], size: int) -> Iterator[slice]:
         seen.add(leg)
     if seen:
         yield slice(start, len(legs))
+
+
+def _fixed(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same table, which nobody can write into: it is shared."""
+    table.flags.writeable = False
+    return table
 
 
 def _figures(totals: NDArray[np.void]) -> tuple[NDArray[np.float64], ...]:

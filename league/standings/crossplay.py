@@ -14,6 +14,7 @@ import numpy as np
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
 from league.standings.cells import Cells, Payoffs
+from league.standings.payoffs import Shrunk, shrink
 from league.tasks.answers import Answers
 from league.tasks.values import Leg
 
@@ -28,6 +29,7 @@ class CrossPlay:
         self.answers: dict[str, Answers] = {}  # who answered for each member, in failed matches too
         self.failed = Counter[str]()  # matches that failed by its fault
         self.total_games = 0
+        self._shrunk: tuple[Payoffs, Shrunk] | None = None  # from which payoffs, and what came of them
 
     def admit(self, members: Iterable[str]) -> None:
         """Make room for members that join later."""
@@ -59,8 +61,15 @@ class CrossPlay:
         return self.place[leg.seats[0]], self.place[leg.seats[1]]
 
     def payoffs(self) -> Payoffs:
-        """Every cell's figures, in the order of ``members``."""
+        """Every cell's figures, in the order of ``members``; shared until a game is added, not to be written into."""
         return self.cells.payoffs()
+
+    def shrunk(self) -> Shrunk:
+        """What every cell is expected to be (:func:`league.standings.payoffs.shrink`); shared as the payoffs are."""
+        payoffs = self.payoffs()
+        if self._shrunk is None or self._shrunk[0] is not payoffs:
+            self._shrunk = payoffs, shrink(payoffs)
+        return self._shrunk[1]
 
     def cell(self, row: str, column: str, confidence: float) -> Estimate:
         """What ``row`` scores against ``column``, mean of both seats."""

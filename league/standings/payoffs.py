@@ -44,6 +44,17 @@ def shrink(payoffs: Payoffs) -> Shrunk:
     return Shrunk(share * np.nan_to_num(payoffs.mean) + (1 - share) * prediction, strength)
 
 
+def surely_reached(payoffs: Payoffs) -> Table:
+    """What some member is known to earn against each, ``[2, N]`` by the seat it sits in; ``nan``: nobody has met it.
+
+    The most of all members' means less one standard error each, so that it is not the luck of the best of many. It is
+    a lower bound of what a best response earns, and an amount that a policy is known for.
+    """
+    sure = np.where(payoffs.games > 0, payoffs.mean - np.sqrt(payoffs.error), np.nan)
+    known = np.where(np.isnan(sure), -np.inf, sure).max(axis=0)  # nan: an error that is not known
+    return np.where(np.isinf(known), np.nan, known)
+
+
 def complete(payoffs: Payoffs) -> Table:
     """The table of means ``[N, 2, N]`` for :mod:`league.standings.meta_game`, predicted where nothing was played."""
     return np.where(payoffs.games > 0, payoffs.mean, shrink(payoffs).mean)

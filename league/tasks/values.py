@@ -255,9 +255,9 @@ Result = MatchResult | TrainResult
 
 
 class Decision(NamedTuple):
-    """What was decided of a learner (``snapshot``, ``reset``) or of the curriculum (``stage``), and why."""
+    """What was decided of a learner (``snapshot``, ``reset``, ``repair``) or the curriculum (``stage``), and why."""
 
-    kind: Literal["snapshot", "reset", "stage"]
+    kind: Literal["snapshot", "reset", "repair", "stage"]
     subject: str  # the learner, or the stage that ends
     taken: bool
     reason: str

@@ -22,12 +22,13 @@ SCRIPT = ROOT / "scripts" / "league.py"
 ROUNDS = 3  # of a run that is killed inside a write
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 4}
-league: {seed: 3, rounds: ROUNDS, block_size: 8, evaluate: false}
+league: {seed: 3, rounds: ROUNDS, block_size: 8, evaluate: false, repair: 0.25, repair_margin: 0}
 members: [heuristic, random, pushover]
 learners:
   - {name: main, matchmaking: regret, hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 2, lr: 3.0e-3,
      decisions: 100, snapshot_every: 4}
-  - {name: other, algo: reinforce, hidden: [16], rollout: 2, num_envs: 32, decisions: 100, snapshot_every: 0}
+  - {name: other, role: main_exploiter, exploits: main, algo: reinforce, hidden: [16],
+     rollout: 2, num_envs: 32, decisions: 100, snapshot_every: 0}
 logging: {output_dir: "FOLDER"}
 """
 
@@ -142,6 +143,10 @@ def test_learners_learn_snapshots_join_and_every_decision_is_on_record(ten_round
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = {member.name: member for member in ledger.members()}
         assert list(members) == ["main", "other", "heuristic", "random", "pushover", "main@4", "main@8"]
+        repairs = [d for number in range(11) for d in ledger.decisions(number) if d.kind == "repair"]
+        assert len(repairs) == 10 and {d.subject for d in repairs} == {"main"} == {
+            d.subject for d in repairs if d.taken
+        }
         snapshot = members["main@4"]
         assert (snapshot.role, snapshot.parent, snapshot.born) == ("snapshot", "main", 4)
         assert snapshot.blob == ledger.states(3)["main"].blob != ledger.states()["main"].blob
