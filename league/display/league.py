@@ -68,6 +68,8 @@ class PlainWatcher:
             self._say(f"warning: the practice of {name} failed: {result.cause}", "yellow")
         else:
             self._say(f"  {name}: {state.decisions:,} decisions, {result.points:.2f} points of ten in practice")
+            if (repaired := result.task.repaired) is not None:
+                self._say(f"    repair: {repaired.reason}")
 
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
         self._say(f"{status(progress)} · first: {standings[0].member} {with_half(standings[0].points)}")

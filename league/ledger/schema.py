@@ -24,6 +24,7 @@ CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES me
                       updates INTEGER NOT NULL, decisions INTEGER NOT NULL, games INTEGER NOT NULL,
                       life INTEGER NOT NULL, points REAL, deals REAL, PRIMARY KEY (round, member)) STRICT;
 -- What was decided when a round was over: whether a learner left a snapshot, started over, or the stage ended; and why.
+-- Of repair, when it was planned: against whom a main was repaired, and the points that it lost to them in each seat.
 CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER NOT NULL, kind TEXT NOT NULL,
                         subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
                         PRIMARY KEY (round, place)) STRICT;

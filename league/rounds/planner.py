@@ -13,7 +13,7 @@ from league.rounds.repair import Repair, repair_of
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
-from league.tasks.values import Block, Decision, LearnerState, MatchTask, Member, Place, Seated, TrainTask
+from league.tasks.values import Block, LearnerState, MatchTask, Member, Place, Seated, TrainTask
 
 
 class Plan(NamedTuple):
@@ -24,7 +24,6 @@ class Plan(NamedTuple):
     block: Block
     training: tuple[TrainTask, ...]
     matches: tuple[MatchTask, ...]
-    decisions: tuple[Decision, ...] = ()  # what is being repaired
 
     @property
     def tasks(self) -> tuple[TrainTask | MatchTask, ...]:
@@ -84,8 +83,7 @@ def plan_round(
         )
         for place, (first, second, reason) in enumerate(pairs_of(config, history))
     )
-    decisions = tuple(made.decision(name) for name, made in repairs.items())
-    return Plan(number, stage, block, training, matches, decisions)
+    return Plan(number, stage, block, training, matches)
 
 
 def block_of(config: Config, number: int) -> Block:
@@ -127,6 +125,7 @@ def _training(
             seed=config.league.seed,
             total_decisions=whole[learner.name] * config.league.rounds,
             unreached=config.league.unreached,
+            repaired=repairs[learner.name].decision(learner.name) if learner.name in repairs else None,
         )
         for place, learner in enumerate(practicing)
     )

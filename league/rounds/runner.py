@@ -222,7 +222,7 @@ def _play_round(
         trained,
         follows.states,
         follows.born,
-        (*plan.decisions, *follows.decisions),
+        (*(task.repaired for task in plan.training if task.repaired is not None), *follows.decisions),
     )
     now = time.perf_counter()
     ledger.commit_round(done_round, now - began, (started - began) + (now - finished))

@@ -208,6 +208,7 @@ class TrainTask:
     seed: int
     total_decisions: int  # over the whole league, for annealing
     unreached: float = UNREACHED_BOUND  # share of an update's games, 0..1, in which the opponent may be out of reach
+    repaired: Decision | None = None  # what the league repairs of the learner in this practice; None: it repairs nobody
 
     def __str__(self) -> str:
         return f"the practice of {self.learner.name} in round {self.round + 1}"

@@ -68,7 +68,11 @@ def lineage(
             rows.append(Row(child.name, born))
     heads = ("who it is", "born", "own decisions", "points of ten", "why")
     tables = [Table("Learners, each followed by its snapshots", heads, tuple(rows))]
-    if others := [(at, decision) for at, decision in decisions if decision.kind != "stage"]:
+    if repairs := [(at, decision) for at, decision in decisions if decision.kind == "repair"]:
+        rounds = tuple(Row(f"round {at + 1}", (d.subject, "yes" if d.taken else "no", d.reason)) for at, d in repairs)
+        columns = ("of", "repaired", "against whom, and the points of ten that it lost to them as seat_0 / seat_1")
+        tables.append(Table("Exploit and repair: what exploiters took was practiced", columns, rounds, "when"))
+    if others := [(at, decision) for at, decision in decisions if decision.kind not in ("stage", "repair")]:
         taken = tuple(
             Row(f"round {at + 1}", (d.subject, WORDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
             for at, d in others

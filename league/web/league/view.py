@@ -168,7 +168,7 @@ def curriculum(picture: Picture) -> Markup:
         element(
             "li",
             element("small", f"round {number + 1}"),
-            element("span", f"{decision.subject}: {decision.kind}{'' if decision.taken else ' refused'}"),
+            element("span", f"{decision.subject}: {decision.kind}{'' if decision.taken or decision.kind == 'repair' else ' refused'}"),
             element("small", decision.reason),
         )
         for number, decision in picture.decisions
