@@ -5,11 +5,13 @@ Loading this module loads no PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dond_marl.errors import RunFailure
+from dond_marl.rollout import OccupantError
 from dond_marl.seats import Partner, Whisper
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DeviceError(RunFailure):
-    """A device that the settings name and this machine does not have."""
+    """A device that the settings name and this machine does not have, or that has no memory left."""
 
 
 class Practicing(Protocol):
@@ -59,6 +61,26 @@ def check_devices(learners: Iterable[Hyperparameters]) -> None:
 
     if not torch.cuda.is_available():
         raise DeviceError("training.device is cuda, but PyTorch finds no CUDA device here; say training.device=cpu")
+
+
+@contextmanager
+def on_device(settings: Hyperparameters) -> Iterator[None]:
+    """A context of practice and update: a device without memory left is told as that, and no occupant is blamed.
+
+    Raises :class:`DeviceError`.
+    """
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, OccupantError) as error:
+        short = error.__cause__ if isinstance(error, OccupantError) else error
+        if not isinstance(short, torch.OutOfMemoryError):
+            raise
+        raise DeviceError(
+            f"training.device is {settings.device}, and it has no memory left for {settings.num_envs:,} games side by "
+            f"side and updates of {settings.num_envs * settings.rollout:,} decisions; say a smaller num_envs or rollout"
+        ) from short
 
 
 def practicing(settings: Hyperparameters, plan: Practice) -> Practicing:

@@ -16,7 +16,7 @@ from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.tasks.blame import unwatched
 from league.tasks.blobs import name_of, read_blob
-from league.tasks.devices import device_of, practicing
+from league.tasks.devices import device_of, on_device, practicing
 from league.tasks.hinters import league_schedule_of
 from league.tasks.pasts import pasts_of_league
 from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask, open_source, seated
@@ -25,7 +25,7 @@ from partners.judges.judge import JudgeError
 from partners.learning.average_policy import AveragePolicy
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached
-from partners.mixture import Mixture
+from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import describe, pack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
@@ -89,16 +89,17 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     try:
         while learner.decisions < target:
             tick()
-            experience, score = practice(
-                learner.network,
-                opponents,
-                update=learner.updates,
-                games_before=games,
-                whisper=whisper,
-                own_turns=own_turns,
-            )
+            with on_device(task.learner):
+                experience, score = practice(
+                    learner.network,
+                    opponents,
+                    update=learner.updates,
+                    games_before=games,
+                    whisper=whisper,
+                    own_turns=own_turns,
+                )
+                learner.update(experience)
             own_turns = experience.size / score.games
-            learner.update(experience)
             games += score.games
             points += score.points * score.games
             deals += score.deals * score.games
@@ -130,16 +131,18 @@ def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:
 
     One that learns the average of what it does meets that average, and itself in the share that it anticipates.
     """
-    partners, names, weights = list[Partner](), list[str](), list[float]()
+    partners, names, weights = list[Partner](), list[str](), list[tuple[float, float]]()
     for meeting in task.meetings:
+        chances = (meeting.probability,) * 2 if meeting.by_seat is None else meeting.by_seat
         for who, share in _met(meeting, task, learner, place):
             partners.append(who)
             names.append(meeting.opponent.name)
-            weights.append(meeting.probability * share)
+            weights.append((chances[0] * share, chances[1] * share))
     if task.learner.plays_on_device:  # where networks are known as such, and nobody is asked whose code may hang
         partners = [inner if isinstance(inner := unwatched(who), NetworkPartner) else who for who in partners]
     seats = [seat_occupant(partner) for partner in partners]
-    return Mixture(of=seats, weights=weights, names=names)
+    first, second = (Mixture(of=seats, weights=list(chances), names=names) for chances in zip(*weights, strict=True))
+    return first if all(meeting.by_seat is None for meeting in task.meetings) else BySeat(first, second)
 
 
 def _met(meeting: Meeting, task: TrainTask, learner: Learner, place: Place) -> list[tuple[Partner, float]]:

@@ -28,7 +28,7 @@ from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import TrainConfig
 from league.standings.best_response_values import NOTHING_KNOWN, References, references
-from league.tasks.devices import Practicing, device_of, practicing
+from league.tasks.devices import Practicing, device_of, on_device, practicing
 from league.tasks.hinters import all_failed, schedule_of
 from league.tasks.pasts import past_of_training, refuse_training
 from league.training.progress_log import ProgressLog, ProgressRow
@@ -145,17 +145,19 @@ class Training:
     def step(self) -> ProgressRow:
         began = time.perf_counter()
         share = self.config.training.past_selves if self.past else 0.0
-        experience, score = self.practice(
-            self.learner.network,
-            [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)],
-            update=self.learner.updates,
-            games_before=self.games,
-            whisper=self.whisper,
-            own_turns=self.own_turns,
-        )
+        opponents = [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)]
+        with on_device(self.config.training):
+            experience, score = self.practice(
+                self.learner.network,
+                opponents,
+                update=self.learner.updates,
+                games_before=self.games,
+                whisper=self.whisper,
+                own_turns=self.own_turns,
+            )
+            metrics = self.learner.update(experience)
         self.score, self.own_turns = score, experience.size / score.games
         self.games += score.games
-        metrics = self.learner.update(experience)
         self.seconds += time.perf_counter() - began
         return ProgressRow(
             self.learner.updates,

@@ -158,7 +158,7 @@ def _blaming(seat: Callable[[], int]) -> Iterator[None]:
     """A context in which whatever is raised is the doing of whoever has ``seat()``."""
     try:
         yield
-    except (MemoryError, KeyboardInterrupt):
+    except (MemoryError, torch.OutOfMemoryError, KeyboardInterrupt):
         raise  # the machine's doing, or the user's, not the occupant's
     except BaseException as error:  # whatever an occupant may raise
         raise OccupantError(seat(), error) from error

@@ -11,6 +11,7 @@ from league.bench.recognition.rows import read
 
 FILE = "recognition.jsonl"
 UNKNOWN = "-"
+OWN_TURNS = 5  # of a seat in a game of ten
 
 
 def who_rows(folder: Path) -> Iterator[list[str]]:
@@ -49,10 +50,11 @@ def lost_rows(folder: Path) -> Iterator[list[str]]:
     """How fast does it adapt: points lost to the best reply by own turn, a row for each member and seat."""
     for who, of in _by_arm(folder):
         for seat in (0, 1):
-            by_turn = list(zip(*(row["seats"][seat]["lost"] for row in of), strict=False))
-            points = [sum(each["points"] for each in turns) / len(turns) for turns in by_turn]
-            cells = [f"{value:.2f}" for value in points] + [UNKNOWN] * (5 - len(points))
-            yield [who, f"seat_{seat}", *cells, f"{sum(points):.2f}"]
+            points: dict[int, float] = {}  # a seed whose games never last so long loses nothing there
+            for turn in (turn for row in of for turn in row["seats"][seat]["lost"]):
+                points[turn["own"]] = points.get(turn["own"], 0.0) + turn["points"] / len(of)
+            cells = [f"{points[own]:.2f}" if own in points else UNKNOWN for own in range(OWN_TURNS)]
+            yield [who, f"seat_{seat}", *cells, f"{sum(points.values()):.2f}" if points else UNKNOWN]
 
 
 def table_of(rows: Callable[[Path], Iterator[list[str]]], *heads: str) -> Callable[[Path], str]:
@@ -72,7 +74,7 @@ WANT = table_of(want_rows, "who", "seat", "own turns", "Brier score", "exact", "
 CALIBRATION = table_of(
     calibration_rows, "who", "own turns", *(f"said {10 * low}-{10 * low + 10}%" for low in range(10))
 )
-LOST = table_of(lost_rows, "who", "seat", *(f"after {own} own turns" for own in range(5)), "in all")
+LOST = table_of(lost_rows, "who", "seat", *(f"after {own} own turns" for own in range(OWN_TURNS)), "in all")
 
 
 def _by_arm(folder: Path) -> list[tuple[str, list[Mapping[str, Any]]]]:

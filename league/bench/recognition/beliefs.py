@@ -38,7 +38,9 @@ class ByTurn(NamedTuple):
 
     own: int
     games: int
-    right: float | None  # share of games in which the likeliest member was the partner
+    # Share of games in which the likeliest member was the partner; one of the crowd whom it does not know by name counts
+    # as wrong. A league's network knows members by their names there; where it shares none, it says nothing.
+    right: float | None
     right_exact: float  # the same of exact beliefs, expected: the mean probability of the likeliest
     apart: int  # games in which the exact belief is at least APART sure
     right_apart: float | None
@@ -95,7 +97,7 @@ class _Forecasts(NamedTuple):
 
 def _forecasts(crowd: Sequence[str], turns: Turns, exact: Recognition, guess: Guess | None, true: Rows) -> _Forecasts:
     right = None
-    if guess is not None and guess.members:
+    if guess is not None and set(crowd) & set(guess.members):
         who = np.full((turns.size, len(crowd)), -1.0)  # of the crowd alone: others that it knows do not sit here
         for number, name in enumerate(crowd):
             if name in guess.members:

@@ -21,6 +21,7 @@ from league.bench.recognition.regret import lost_by_turn
 from league.bench.recognition.rows import keep, read, recognition_row, section
 from league.bench.submission import of_spec
 from partners.best_response import BestResponse
+from scripts.results.recognition import FILE, lost_rows
 from tests.command import in_process as dond
 
 FEW = ("heuristic", "tough", "linear(floor=0.35)", "naive_tit_for_tat", "pushover")
@@ -74,7 +75,9 @@ def test_who_believes_what_is_exact_scores_what_is_exact(seat):
     assert all(b.brier > e.brier for b, e in zip(bent[1:], found[1:], strict=True))
     assert [b.right for b in bent] == pytest.approx([e.right for e in found])
     others = believed(Believer(player, ("boulware", "nice")), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
-    assert all(each.right == 0.0 for each in others)
+    assert all(each.right is None and each.brier is not None for each in others)
+    one = believed(Believer(player, ("boulware", "tough")), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
+    assert 0 < one[0].right < 0.3
     more = believed(Believer(player, ("boulware", *FEW)), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
     assert [each.right for each in more] == [each.right for each in bent]
 
@@ -157,3 +160,20 @@ def test_the_command_keeps_a_line_and_prints_it(tmp_path):
 def test_who_cannot_be_recognized_or_followed():
     with pytest.raises(InputError, match="nobody of mine can be recognized"):
         recognition_row(of_spec("linear"), "mine", ["micro"])
+
+
+def test_what_seeds_lose_is_their_mean_and_no_turn_is_dropped(tmp_path):
+    """One seed's games end a turn sooner: on that turn it loses nothing."""
+
+    def line(seed, *points):
+        lost = [{"own": own, "asked": 1.0, "points": each, "exact": True} for own, each in enumerate(points)]
+        return {
+            "who": "w", "crowd": "c", "seed": seed, "members": ["tough"], "followed": ["tough"], "left_out": {},
+            "seats": [{"slices": {"all scenarios": []}, "lost": lost}] * 2,
+        }  # fmt: skip
+
+    for row in (line(1, 0.1, 0.3), line(2, 0.2, 0.1, 0.4)):
+        keep(tmp_path / FILE, row)
+    assert list(lost_rows(tmp_path)) == [
+        ["w, c (2 seeds)", seat, "0.15", "0.20", "0.20", "-", "-", "0.55"] for seat in ("seat_0", "seat_1")
+    ]

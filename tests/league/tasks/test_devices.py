@@ -92,3 +92,16 @@ def test_a_dry_run_says_who_answers_on_the_device_and_who_is_asked_on_the_host()
     assert asked in where_practiced(settings, [crowd], uniform)[0]
     assert "0 opponents answer there from tables, 2 as networks" in where_practiced(settings, [], env, networks=2)[0]
     assert where_practiced(LearnerConfig(name="main"), [crowd], env) == []
+
+
+@pytest.mark.parametrize("rollouts", ["host", "device"])
+def test_a_device_without_memory_left_is_told_as_that_and_no_occupant_is_blamed(task, tmp_path, monkeypatch, rollouts):
+    """The learner's own network asks for more memory than there is, wherever its games are played."""
+
+    def greedy(self, read):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    monkeypatch.setattr(PolicyNetwork, "answer", greedy)
+    learner = task.learner.model_copy(update={"rollouts": rollouts})
+    with pytest.raises(DeviceError, match=r"has no memory left for .* games side by side.*say a smaller num_envs"):
+        train(dataclasses.replace(task, learner=learner), Place(tmp_path))
