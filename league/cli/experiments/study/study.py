@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from league.cli.shell import Group
 
-COMMANDS = ("serve", "codes", "export", "analyse")
+COMMANDS = ("serve", "codes", "export", "analyse", "power", "rehearse")
 
 command = Group("study", help=__doc__, files={name: f"league.cli.experiments.study.{name}" for name in COMMANDS})
