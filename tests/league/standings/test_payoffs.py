@@ -236,3 +236,26 @@ def test_what_was_reached_against_a_member_that_has_changed_since_is_forgotten()
     assert reached[0, 1] == 8 and np.isnan(reached[1, 0]) and reached[0, 2] == 5
     cells.decay([2], 0.5)
     assert cells.reached()[0, 1] == 8  # what a learner could once do against another can be done
+
+
+def test_payoffs_are_worked_out_once_between_two_changes_and_are_what_they_would_be_anew():
+    """Everybody who plans a round shares one table, which nobody can write into."""
+    cells = Cells(3)
+    changes = [
+        lambda: add(cells, pack([SCENARIO, OTHER]), {(0, 1): [(4, 1), (6, 1)], (1, 2): [(5, 2), (2, 9)]}),
+        lambda: cells.decay([0], 0.5),
+        lambda: cells.admit(4),
+        lambda: add(cells, pack([SCENARIO]), {(3, 1): [(9, 0)]}),
+    ]
+    before: list[bytes] = []
+    for change in changes:
+        change()
+        payoffs, reached = cells.payoffs(), cells.reached()
+        assert cells.payoffs() is payoffs and cells.reached() is reached
+        anew = [*cells._worked_out(), cells._most_reached()]
+        now = [table.tobytes() for table in (*payoffs, reached)]
+        assert now == [table.tobytes() for table in anew] and now != before
+        before = now
+        for table in (*payoffs, reached):
+            with pytest.raises(ValueError, match="read-only"):
+                table[0] = 0
