@@ -1,6 +1,8 @@
 """A report as one HTML file: it holds its style and its drawings, runs no script, and nothing in it asks anybody.
 
-A content security policy in its head says so to the browser. Text is escaped by the template engine.
+A content security policy in its head says so to the browser. Text is escaped by the template engine. What a reader
+takes out of it needs no script either: a drawing is saved by a link that holds it, a table's LaTeX or CSV is selected
+by one click.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from league.display.figures import shown, spelled
 from league.display.svg.curves import curve_chart
 from league.display.svg.frontier import drawing, legend, plane_of
 from league.display.svg.whisker import reach, whisker
+from league.report.copies import as_csv, latex, svg_link
 from league.tables.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Table, common_n, number_of
 
 HERE = Path(__file__).parent
@@ -37,7 +40,13 @@ class Drawn(NamedTuple):
 
 def page(report: Report) -> str:
     """The report as the text of an HTML file."""
-    return _engine().get_template("page.html.j2").render(report=report, style=(HERE / "page.css").read_text("utf-8"))
+    return _engine().get_template("page.html.j2").render(report=report, style=style())
+
+
+@lru_cache(maxsize=1)
+def style() -> str:
+    """The style sheet of the page."""
+    return (HERE / "page.css").read_text("utf-8")
 
 
 @lru_cache(maxsize=1)
@@ -45,9 +54,10 @@ def _engine() -> Environment:
     engine = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    engine.filters |= {"drawn": drawn, "shown": shown, "spelled": spelled}
+    engine.filters |= {"drawn": drawn, "shown": shown, "spelled": spelled, "latex": latex, "csv": as_csv}
     engine.globals |= {
         "kind_of": kind_of, "where_n": where_n, "number_of": number_of, "common_n": common_n, "span": span,
+        "saved": saved, "range_of_n": range_of_n,
         "first": first, "whisker": whisker, "heat": heat, "chart": chart, "plane": plane, "pool": pool,
         "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
     }  # fmt: skip
@@ -59,8 +69,19 @@ def kind_of(block: Block) -> str:
     return block.kind if isinstance(block, Table) else type(block).__name__.lower()
 
 
+def saved(drawn: Markup) -> str:
+    """The address of a drawing as a file of its own."""
+    return svg_link(drawn, style())
+
+
+def range_of_n(table: Table) -> str:
+    """What the figures of a table are means over, least to most: ``n = 640 to 6,272``."""
+    numbers = [cell.n for row in table.rows for cell in row.cells if isinstance(cell, Figure) and cell.known and cell.n]
+    return f"n = {min(numbers):,} to {max(numbers):,}" if numbers else ""
+
+
 def where_n(table: Table) -> str:
-    """Where to say what figures are means over: in the caption, in a column, or in each cell."""
+    """Where to say what figures are means over: in the caption, in a column, or as a range in the caption."""
     if common_n(table) is not None:
         return "caption"
     figures = [[cell for cell in row.cells if isinstance(cell, Figure) and cell.known] for row in table.rows]

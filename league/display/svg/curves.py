@@ -23,7 +23,7 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
     axes = Axes(640, 300, longest, highest, right=20)
     x, y = axes.x, axes.y
     parts = [*axes.rows(range(0, highest + 1, 1 if highest <= 5 else 2)), *axes.columns(_ticks(longest), lines=False)]
-    parts.append(axes.below("own decisions"))
+    parts += [axes.below("own decisions"), axes.beside("points of ten")]
     latest = {}
     for hue, name in enumerate(names):
         own = [point for point in points if point.member == name]

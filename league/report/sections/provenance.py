@@ -35,7 +35,7 @@ def provenance(
         Table("Where the figures are from", ("value",), tuple(rows), label="what", kind="facts"),
         Table("How long it took", ("value",), rows_of_cost, label="what", kind="facts"),
     )
-    settings = Text("Settings, without where things lie and how many play at a time", meta["settings"])
+    settings = Text("Settings (without paths and the number of workers)", meta["settings"])
     note = "The same settings and seed come to the same rows; the seals are a chain of hashes over them, one per round."
     return Section("provenance", "Provenance", (note,), (*tables, settings))
 
