@@ -128,7 +128,8 @@ def _means(
 ) -> NDArray[np.float64]:
     """The mean points of each participant of one condition, ``[studies, n]``."""
     own = rng.standard_normal((studies, n, 1))
-    return _points(rng, own, games, latent, points).mean(axis=2)
+    mean: NDArray[np.float64] = _points(rng, own, games, latent, points).mean(axis=2)
+    return mean
 
 
 def _within(
