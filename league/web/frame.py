@@ -89,12 +89,16 @@ def prepare(key: str | None, loopback: str | None) -> None:
     keep_to_own_windows()
 
 
+def asset(name: str) -> str:
+    """The address of a file of ours; it changes with the file, so that no browser shows an old one."""
+    return f"/static/{name}?{int((STATIC / name).stat().st_mtime)}"
+
+
 @contextmanager
 def page(title: str) -> Iterator[None]:
     """The frame of a page; what it shows goes inside."""
     ui.page_title(f"{title} · Deal or no deal")
-    version = int((STATIC / "style.css").stat().st_mtime)  # changes with the style, so that no browser shows an old one
-    ui.add_head_html(f'<link rel="stylesheet" href="/static/style.css?{version}">{THEME}')
+    ui.add_head_html(f'<link rel="stylesheet" href="{asset("style.css")}">{THEME}')
     Tag("a", "To the content", "skip", href="#content")
     with Tag("header", classes="top"):
         with Tag("a", classes="brand", href="/"):

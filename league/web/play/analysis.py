@@ -63,7 +63,7 @@ def analysed(found: Analysis, whose: str = "your") -> Markup:
     if not found.acts:
         return element("p", "There is no act to look at: the game was over before one.", class_="quiet")
     acts = element("ol", *(_act(judged) for judged in found.acts), class_="judged")
-    first, last = element("p", summary(found, whose), class_="verdict"), element("p", found.compared, class_="quiet")
+    first, last = element("p", summary(found, whose), class_="in-short"), element("p", found.compared, class_="quiet")
     return joined((first, acts, last))
 
 

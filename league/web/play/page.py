@@ -15,14 +15,14 @@ from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
 from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html, in_a_sentence, show
-from league.web.frame import Desk
-from league.web.occupants import MISTAKES, People, expert
+from league.web.frame import Desk, asset
+from league.web.occupants import MISTAKES, People
 from league.web.play.actions import KEYS, Actions
-from league.web.play.analysis import AnalysisPanel
 from league.web.play.board import Board
-from league.web.play.keeping import REPLAY, Keeping, address_of
-from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, Working, best_response_score
-from league.web.play.result import pips, result
+from league.web.play.closing import Next, closing
+from league.web.play.daily import Daily, daily_panel
+from league.web.play.live_game import Asked, Broken, Ended, Event, LiveGame, Working
+from league.web.play.result import pips
 from league.web.play.setup_form import SetupForm, Wish, sitting_of
 from league.web.play.talk import Talk
 from league.web.play.view import first_split, headline, time_left, waiting_view
@@ -52,17 +52,24 @@ class PlayPage:
         self._game: LiveGame | None = None
         self._sitting: Sitting | None = None
         self._number = 0
+        self._daily: Daily | None = None  # the deal of the day, where that is what is played
         self._played: list[tuple[GameRecord, int]] = []
         self._board: Board | None = None
         self._open_view: View | None = None  # of the turn that waits for the person
+        for script in ("daily.js", "tour.js"):
+            ui.add_head_html(f'<script src="{asset(script)}" defer></script>')
         with Tag("div", classes="stage") as self._place:
             self._setup = self._form()
         context.client.on_delete(self._leave)
 
     def _form(self) -> SetupForm:
+        daily_panel(self._begin_daily)
         return SetupForm(self._people, self._begin, self._desk.data_dir, self._people.key_of(*self._asked_for))
 
-    async def _begin(self, wish: Wish) -> None:
+    async def _begin_daily(self, daily: Daily) -> None:
+        await self._begin(daily.wish, daily)
+
+    async def _begin(self, wish: Wish, daily: Daily | None = None) -> None:
         setup = self._setup
         if setup.waits:  # a second submit, while the partner of the first gets ready
             return
@@ -78,7 +85,7 @@ class PlayPage:
             setup.wait(False)
         if self._place.is_deleted:  # the window was closed meanwhile
             return
-        self._sitting, self._number, self._played = sitting, 0, []
+        self._sitting, self._number, self._played, self._daily = sitting, 0, [], daily
         self._deal(sitting.seat_of(0))
 
     def _deal(self, seat: int, scenarios: Scenarios | None = None) -> None:
@@ -123,7 +130,7 @@ class PlayPage:
                 self._board.freeze(True)
                 self._actions = Actions(self._say, self._lay, self._leave_table)
                 self._actions.preview(view, self._board.kept)
-                ui.run_javascript(f"scrollTo(0, 0); {ASK_BEFORE_LOSS}")
+                ui.run_javascript(f"scrollTo(0, 0); {ASK_BEFORE_LOSS}; startTour()")
                 keys = "Keys: 1 2 3 take a book, hat or ball, with Shift give one; T to type; letters as shown."
                 Tag("p", keys, "keys quiet")
         self._talk.think(seat == 1)
@@ -187,29 +194,10 @@ class PlayPage:
         self._show_time(state)
         self._hand.clear()
         with self._hand:
-            html(result(self._played, self._sitting.name), "result")
-            with Tag("div", classes="next"):
-                again = button("Next game", self._again, "button primary large")
-                button("Swap sides", lambda: self._again(game), "button large")
-                button("Somebody else", self._leave_table, "button large")
-                if event.number:
-                    found = address_of(REPLAY, self._desk.book, event.number)
-                    Tag("a", "Step through it", "button large", href=found)
-            if event.number:
-                Keeping().show(self._desk.book, event.number)
-            note = event.unwritten or f"Recorded in {self._desk.book}, seed {self._sitting.seed}."
-            Tag("p", note, "problem" if event.unwritten else "quiet")
-            self._best = Tag("p", "", "quiet")
-            AnalysisPanel(record, game.seat, lambda: game.sitting.partner, expert)
+            following = Next(self._again, lambda: self._again(game), self._leave_table)
+            closing(event, game, self._played, self._desk.book, following, self._daily if self._number == 0 else None)
         self._headline.say(" ".join(ending_text(state, game.seat)))
-        again.run_method("focus", {"preventScroll": True})
-        ui.run_javascript(f"scrollTo({{top: 0, behavior: 'smooth'}}); {LOSE_FREELY}")
-        try:
-            best = await aside(best_response_score, game)
-        except Busy:  # a figure that the game does without
-            return
-        if best is not None and self._game is game:
-            self._best.say(f"The best response to {game.sitting.name}, which knows how it answers, gets {best} here.")
+        ui.run_javascript(LOSE_FREELY)
 
     def _again(self, game: LiveGame | None = None) -> None:
         """Another game; after ``game``, the same items with the seats exchanged."""

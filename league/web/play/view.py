@@ -170,6 +170,6 @@ def act_text(action: Action, state: State) -> str:
         return f"{name} {in_words(kept)} ({points(worth(values, kept))})"
     return {
         Act.AGREE: "accept their offer",
-        Act.DISAGREE: "say no",
+        Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",
         Act.END: "stop talking: the latest claims stand",
     }[act]

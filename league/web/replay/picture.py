@@ -6,7 +6,7 @@ import io
 
 from dond_marl.envs.drawing import HEIGHT, INK, OF_SEAT, PAPER, WIDTH, check_drawable, draw
 from dond_marl.records.record import GameRecord, replay
-from league.display.svg.markup import points
+from league.display.svg.markup import counted, points
 from league.web.replay.view import called, is_person
 
 BAND = 76  # pixels above the table
@@ -39,7 +39,7 @@ def lines(record: GameRecord) -> tuple[str, str]:
     names = [_in_short(name) for name in called(record)]
     people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
     scores, outcome = record.outcome.scores, record.outcome
-    game = f"Deal or No Deal · {len(record.actions)} acts · seats: {names[0]}, {names[1]}"
+    game = f"Deal or No Deal · {counted(len(record.actions), 'act')} · seats: {names[0]}, {names[1]}"
     if len(people) != 1:
         result = f"{scores[0]} : {scores[1]}" if outcome.deal else "no deal"
         return f"{names[0]} and {names[1]}: {result}", game

@@ -24,6 +24,7 @@ from dond_marl.splits import action_at
 from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.replies import Probable
+from league.display.counted import counted
 from league.display.dialogue import Step
 from league.web.play.live_game import Hint, whispered
 from partners.best_response import BestResponse
@@ -88,7 +89,7 @@ def title(record: GameRecord) -> str:
     """A game in one line."""
     first, second = called(record)
     scores = f"{record.outcome.scores[0]} : {record.outcome.scores[1]}" if record.outcome.deal else "no deal"
-    return f"{first} and {second}: {scores}, {len(record.actions)} acts"
+    return f"{first} and {second}: {scores}, {counted(len(record.actions), 'act')}"
 
 
 def prior_of(record: GameRecord) -> str:

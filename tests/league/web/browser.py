@@ -15,6 +15,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from dond_marl.game import Act, Action, Scenario
+from dond_marl.records.record import from_json
 from tests.command import HERE, PROGRAM
 from tests.killing import run
 
@@ -41,6 +43,10 @@ LEARNER = """heldout: [boulware]
 learners:
   - {name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100, snapshot_every: 2}
 """
+
+# 1 book, 2 hats, 2 balls, worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1: the book and the balls for the hats.
+SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+TALK = (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0)), Action(Act.AGREE))
 
 
 def small_league(folder: Path, rounds: int, *, learner: bool = False, block: int = 8) -> Path:
@@ -142,3 +148,21 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
         except OSError:
             time.sleep(0.1)
     raise RuntimeError(f"the pages are not served: {log.read_text()[-2000:]}")
+
+
+def begin(page, partner, seat="0", seed="1030", **fields):
+    """Sit down with whoever is written so."""
+    page.get_by_text("Somebody else").click()
+    page.get_by_label("Name and parameters").fill(partner)
+    page.get_by_label("Who opens").select_option(seat)
+    page.get_by_text("Rules and chance").click()
+    page.get_by_label("Seed").fill(seed)
+    for label, value in fields.items():
+        page.get_by_label(label.replace("_", " ")).select_option(value)
+    page.get_by_role("button", name="Deal the items").click()
+    page.locator(".token").first.wait_for()
+
+
+def games_in(folder):
+    book = folder / "runs" / "human" / "games.jsonl"
+    return [from_json(line) for line in book.read_text().splitlines()] if book.exists() else []

@@ -5,92 +5,15 @@ from __future__ import annotations
 import re
 import urllib.error
 import urllib.request
-from urllib.parse import urlsplit
 
 import pytest
 
-from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.game import Rules, State, apply
 from dond_marl.records.record import from_json, record_of, replay, to_line
 from league.ledger.run_directory import LEDGER
-from tests.league.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing, serving, small_league
+from tests.league.web.browser import HOSTILE, NARROW, SCENARIO, TALK, WIDE, as_after, begin, games_in, missing
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-ROUNDS = 4
-
-# 1 book, 2 hats, 2 balls, worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1: the book and the balls for the hats.
-SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
-TALK = (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0)), Action(Act.AGREE))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A place with a league, of which two rounds are shown at first, and a file of games by hostile names."""
-    place = tmp_path_factory.mktemp("web")
-    run = small_league(place, ROUNDS)
-    as_after(run, 2, place / "growing" / "0001")
-    state = State(SCENARIO, Rules())
-    for action in TALK:
-        state = apply(state, action)
-    (place / "runs" / "games").mkdir(parents=True)
-    names = (HOSTILE[:2], ("heuristic", "expert"))
-    told = [record_of(state, pair, source="lewis, split train", seed=1) for pair in names]
-    (place / "runs" / "games" / "told.jsonl").write_text("".join(f"{to_line(record)}\n" for record in told))
-    return place
-
-
-@pytest.fixture(scope="module")
-def address(folder):
-    with serving(folder, "--pause", "0", "--runs", "growing") as at:
-        yield at
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as one:
-        yield one
-
-
-@pytest.fixture
-def look(browser, address):
-    """Open a page of a fresh browser window; what it complains of, and whom it asks, is looked at afterwards."""
-    contexts, problems, asked = [], [], set()
-
-    def open_(path="/", size=WIDE, scheme="light"):
-        context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)  # a busy machine is no failure
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda line: problems.append(line.text) if line.type in ("error", "warning") else None)
-        page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
-        page.goto(address + path)
-        return page
-
-    yield open_
-    pwned = [page.evaluate("window.pwned") for context in contexts for page in context.pages]
-    for context in contexts:
-        context.close()
-    assert problems == []
-    assert not any(pwned)
-    assert asked <= {urlsplit(address).netloc}, "a request left the machine"
-
-
-def begin(page, partner, seat="0", seed="1030", **fields):
-    """Sit down with whoever is written so."""
-    page.get_by_text("Somebody else").click()
-    page.get_by_label("Name and parameters").fill(partner)
-    page.get_by_label("Who opens").select_option(seat)
-    page.get_by_text("Rules and chance").click()
-    page.get_by_label("Seed").fill(seed)
-    for label, value in fields.items():
-        page.get_by_label(label.replace("_", " ")).select_option(value)
-    page.get_by_role("button", name="Deal the items").click()
-    page.locator(".token").first.wait_for()
-
-
-def games_in(folder):
-    book = folder / "runs" / "human" / "games.jsonl"
-    return [from_json(line) for line in book.read_text().splitlines()] if book.exists() else []
 
 
 def test_a_whole_game_by_tapping_ends_in_a_deal_that_is_drawn_and_recorded(look, folder):

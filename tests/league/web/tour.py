@@ -28,6 +28,7 @@ from tests.league.web.browser import NARROW, WIDE, browsing, serving  # noqa: E4
 
 LOADS, ACTS = 7, 12
 ROWS, WATCHED = 10_000, 10.0  # rows of matches; seconds for which their page is watched
+TOURED = "localStorage.setItem('toured', 'yes')"  # no tour of the table on top of what is looked at
 # How long the browser was busy at a stretch, milliseconds, and how often the page changed.
 BUSY = """() => {
   window.busy = []; window.changes = 0;
@@ -135,6 +136,7 @@ def begin(page: object, partner: str, **fields: str) -> None:
 def answers(browser: object, address: str, partner: str) -> list[float]:
     """Milliseconds from the press of Propose until the partner's answer is on the page."""
     context = browser.new_context(viewport=WIDE)
+    context.add_init_script(TOURED)
     page = context.new_page()
     page.goto(address)
     begin(page, partner)
@@ -154,6 +156,7 @@ def answers(browser: object, address: str, partner: str) -> list[float]:
 def tour(browser: object, address: str, folder: Path, size: dict[str, int], scheme: str) -> None:
     """A picture of every page."""
     context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+    context.add_init_script(TOURED)
     page = context.new_page()
     width = "wide" if size == WIDE else "narrow"
 

@@ -1,0 +1,56 @@
+// The tour of the table, once for each browser: four steps beside what they speak of. Escape or Skip ends it.
+const TOUR = [
+  [".lanes", "The pile", "Tap an item to move it between you, below, and your partner, above."],
+  [".side.me", "What it is worth", "Items are worth points to you, and other points to your partner. Neither sees the other's."],
+  [".acts", "What you say", "Propose the split on the table, or accept theirs. You can type a sentence instead."],
+  [".status", "How it ends", "Acts are counted here. Without a deal both get nothing. Afterwards you see what each act cost."],
+];
+
+function startTour() {
+  let seen = false;
+  try { seen = Boolean(localStorage.getItem("toured")); } catch { seen = true; }
+  if (seen || document.querySelector(".tour")) return;
+  const before = document.activeElement;
+  const card = document.createElement("section");
+  card.className = "tour panel";
+  card.setAttribute("role", "dialog");
+  card.setAttribute("aria-labelledby", "tour-title");
+  card.setAttribute("aria-describedby", "tour-text");
+  const made = (tag, className, id) => {
+    const part = document.createElement(tag);
+    part.className = className;
+    if (id) part.id = id;
+    card.append(part);
+    return part;
+  };
+  const place = made("p", "quiet"), title = made("h2", "", "tour-title"), text = made("p", "", "tour-text");
+  const skip = made("button", "button small"), on = made("button", "button primary small");
+  skip.type = on.type = "button";
+  skip.textContent = "Skip";
+  let step = 0, shown = null;
+
+  function show() {
+    shown?.classList.remove("toured");
+    const [selector, name, words] = TOUR[step];
+    place.textContent = `${step + 1} of ${TOUR.length}`;
+    title.textContent = name;
+    text.textContent = words;
+    on.textContent = step + 1 < TOUR.length ? "Next" : "Begin";
+    shown = document.querySelector(selector);
+    shown?.classList.add("toured");
+    shown?.scrollIntoView({ block: "center" });
+    on.focus({ preventScroll: true });
+  }
+  function end() {
+    shown?.classList.remove("toured");
+    card.remove();
+    try { localStorage.setItem("toured", "yes"); } catch { /* it is shown again next time */ }
+    const back = before && before !== document.body && before.isConnected ? before : document.querySelector(".game");
+    back?.focus({ preventScroll: true });
+  }
+  skip.addEventListener("click", end);
+  on.addEventListener("click", () => { step += 1; if (step < TOUR.length) show(); else end(); });
+  card.addEventListener("keydown", (event) => { if (event.key === "Escape") end(); event.stopPropagation(); });
+  document.querySelector("main").append(card);
+  show();
+}
