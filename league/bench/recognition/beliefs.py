@@ -38,7 +38,7 @@ class ByTurn(NamedTuple):
 
     own: int
     games: int
-    # Share of games in which the likeliest member was the partner; one of the crowd whom it does not know by name counts
+    # Share of games in which the likeliest member was the partner; one of the crowd whom it does not know counts
     # as wrong. A league's network knows members by their names there; where it shares none, it says nothing.
     right: float | None
     right_exact: float  # the same of exact beliefs, expected: the mean probability of the likeliest
