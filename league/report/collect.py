@@ -15,14 +15,17 @@ from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import NoRun, named_run
 from league.report.run_files import RunFiles, run_files
 from league.report.sections.curriculum import curriculum, lineage
+from league.report.sections.diversity import diversity
 from league.report.sections.games import games
 from league.report.sections.language_models import language_models
 from league.report.sections.provenance import broken_at, provenance
+from league.report.sections.trust import trust
 from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
 from league.standings.best_response_values import responses_of
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import learning_curves
+from league.standings.diversity import over_time
 from league.standings.history import history_of
 from league.standings.ladder import Standing, ladder_of
 from league.tables import evaluation, in_short, meta_game
@@ -79,10 +82,12 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             ladder(cross, standings, members, confidence, len(responses), models, learns=bool(config.learners)),
             crossplay(cross, standings, confidence),
             _meta_game(files, cross),
+            _trust(files, standings, [learner.name for learner in config.learners if learner.role == "main"]),
             _evaluation(files, config.env.data_dir),
             learning(curves, [learner.name for learner in config.learners], confidence),
             curriculum(config, history.stages, decisions),
             lineage(members, states, standings, decisions),
+            diversity(over_time(cross.payoffs(), history.members)),
             language_models(config, ledger, blobs),
             games(config, ledger, blobs),
             provenance(config, ledger, blobs, files.sha256, broken),
@@ -119,6 +124,14 @@ def _meta_game(files: RunFiles, cross: CrossPlay) -> Section:
     except DAMAGED:
         names = f"{META_GAME_FILE} or {RATINGS_FILE}"
         return section._replace(notes=(f"{names} is damaged: it lacks what it should hold.",))
+
+
+def _trust(files: RunFiles, standings: Sequence[Standing], mains: Sequence[str]) -> Section:
+    """The section of the run's files, or what they mean alone."""
+    try:
+        return trust(standings, files.meta_game, mains)
+    except DAMAGED:  # which the meta-game's own section says
+        return trust(standings, None, mains)
 
 
 def _evaluation(files: RunFiles, data_dir: str | None) -> Section:

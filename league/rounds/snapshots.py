@@ -19,6 +19,7 @@ from league.rounds.gates import NOTHING, Verdict, judge
 from league.rounds.matches import gate_pool
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
+from league.standings.diversity import added
 from league.standings.history import History, points_of
 from league.tasks.values import Decision, LearnerState, Leg, Member
 
@@ -43,7 +44,8 @@ def births(
     """What follows from the last round of ``history``, one of practice, whose matches are ``scenarios`` and ``legs``.
 
     ``before`` and ``after`` are the learners' states when the round began and after its practice, ``first`` before any
-    round. A gate judges the matches of a round, which a learner plays as it was ``before``, so that is what joins.
+    round. A gate judges the matches of a round, which a learner plays as it was ``before``, and so does whoever asks
+    what is new in it; so that is what joins.
     """
     number, states = history.round - 1, dict(after)
     born: list[Member] = []
@@ -54,6 +56,12 @@ def births(
         if not learner.snapshot_every or age < learner.snapshot_every:
             continue
         blob = after[learner.name].blob
+        if learner.novelty and last is not None:
+            new = _new(history, learner)
+            if not new.taken:
+                decisions.append(new)
+                continue
+            blob = before[learner.name].blob
         if learner.gate is not None and last is not None:
             verdict = _judged(config, learner, last, history, scenarios, legs, age)
             decisions.append(Decision("snapshot", learner.name, verdict.passed, verdict.reason))
@@ -71,6 +79,20 @@ def births(
             if starts_over:
                 states[learner.name] = first[learner.name]._replace(life=after[learner.name].life + 1)
     return Births(tuple(born), states, tuple(decisions))
+
+
+def _new(history: History, learner: LearnerConfig) -> Decision:
+    """Whether a learner can do what no mixture of the snapshots can, as it was when the round began."""
+    members = history.members
+    place = next(i for i, member in enumerate(members) if member.name == learner.name)
+    snapshots = [i for i, member in enumerate(members) if member.role == "snapshot"]
+    adds = added(history.cross.payoffs(), members, place, snapshots)
+    text = f"{adds.distance:.2f} points of ten a cell from the mixtures of {adds.before} snapshots"
+    # Where nothing can be compared nothing is refused.
+    enough = not adds.distance < learner.novelty
+    return Decision(
+        "snapshot", learner.name, enough, text if enough else f"nothing new: {text}, {learner.novelty:g} needed"
+    )
 
 
 def _judged(

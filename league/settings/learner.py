@@ -86,11 +86,13 @@ class LearnerConfig(Hyperparameters):
     """A league member that learns: how, from how much play, against whom, and what it leaves behind.
 
     A snapshot is due ``snapshot_every`` rounds after the last one (0: never). With a ``gate`` it joins once the gate
-    lets it pass. After a snapshot the learner starts over with probability ``reset``. With a ``reservoir`` what it
-    leaves behind, and what plays for it, is the average of all that it has done (neural fictitious self-play).
+    lets it pass, and with ``novelty`` where it can do what no mixture of the snapshots can
+    (:mod:`league.standings.diversity`). After a snapshot the learner starts over with probability ``reset``. With a
+    ``reservoir`` what it leaves behind, and what plays for it, is the average of all that it has done (neural
+    fictitious self-play).
     """
 
-    LATER = (*Hyperparameters.LATER, "exploits", "reservoir", "anticipation")
+    LATER = (*Hyperparameters.LATER, "exploits", "reservoir", "anticipation", "novelty")
     name: str = Field(
         min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
     )
@@ -99,6 +101,8 @@ class LearnerConfig(Hyperparameters):
     decisions: int = Field(default=50_000, ge=1, le=10**9, description="own decisions per round")
     snapshot_every: int = Field(default=5, ge=0, le=100_000, description="rounds; 0: never")
     gate: Gate | None = None
+    # How far what it earns from the fixed members must be from what mixtures of all snapshots earn, per cell.
+    novelty: float = Field(default=0.0, ge=0, le=10, description="points of ten; 0: a snapshot need add nothing")
     reset: float = Field(default=0.0, ge=0, le=1, description="probability")
     reservoir: int = Field(
         default=0, ge=0, le=10_000_000, description="own decisions kept to learn their average, which is the result"

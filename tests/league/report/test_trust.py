@@ -1,0 +1,71 @@
+"""Ladder and meta-game beside each other: who is shown, and the two figures in a sentence."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dond_marl.yardsticks.metrics import Estimate
+from league.report.sections.trust import NOTES, trust
+from league.standings.findings import DRIFT, NASH
+from league.standings.ladder import Standing
+from league.tasks.answers import Answers
+
+
+def standing(member: str, points: float) -> Standing:
+    seats = tuple(Estimate(points + more, 10, points + more - 1, points + more + 1) for more in (0.5, -0.5))
+    mean, none = Estimate(points, 20, points - 1, points + 1), Estimate(math.nan, 0, math.nan, math.nan)
+    return Standing(member, mean, none, none, seats, 5.0, 0.9, points, 5.0, points, Answers(), 0, False)
+
+
+def solution(first: dict[str, float], second: dict[str, float]) -> dict[str, object]:
+    both = (first, second)
+    return {
+        "values": {f"seat_{seat}": {"value": value} for seat, value in enumerate((8.8, 4.4))},
+        "shares": {f"seat_{n}": {name: {"value": share} for name, share in both[n].items()} for n in (0, 1)},
+    }
+
+
+LADDER = [standing("first", 7.0), standing("other", 6.5), standing("main", 6.0), standing("exploiter", 5.0)]
+DOCUMENT = {
+    "solutions": {
+        DRIFT: solution(
+            {"first": 0.0, "other": 0.0, "main": 0.2, "exploiter": 0.8},
+            {"first": 0.3, "other": 0.0, "main": 0.7, "exploiter": 0.0},
+        ),
+        NASH: solution(
+            {"first": 0.1, "other": 0.0, "main": 0.9, "exploiter": 0.0},
+            {"first": 0.1, "other": 0.0, "main": 0.9, "exploiter": 0.0},
+        ),
+    }
+}
+
+
+def test_the_first_the_mains_and_the_heaviest_of_each_seat_stand_with_their_place_and_their_shares():
+    section = trust(LADDER, DOCUMENT, ["main"])
+    (table,) = section.blocks
+    assert [row.label for row in table.rows] == ["first", "main", "exploiter"]  # not the other: first in neither
+    means = np.array([[cell.estimate.mean for cell in row.cells] for row in table.rows])
+    assert means == pytest.approx(
+        np.array(
+            [
+                [1, 7.0, 7.5, 6.5, 0.0, 0.3, 0.1, 0.1],
+                [3, 6.0, 6.5, 5.5, 0.2, 0.7, 0.9, 0.9],
+                [4, 5.0, 5.5, 4.5, 0.8, 0.0, 0.0, 0.0],
+            ]
+        )
+    )
+    assert section.notes[0] == (
+        "The ladder's first, first, gets 7.50 points of ten as seat_0 and 6.50 as seat_1 from all others. Where "
+        "imitation ends (the replicator's mixture) a member gets 8.80 as seat_0 and 4.40 as seat_1; first plays 0% of "
+        "seat_0's and 30% of seat_1's games there."
+    )
+    assert section.notes[1:] == NOTES
+
+
+def test_without_a_meta_game_it_says_what_both_mean_and_a_damaged_one_is_no_section():
+    assert trust(LADDER, None, ["main"]).blocks == () and trust(LADDER, None, []).notes == NOTES
+    with pytest.raises(KeyError):
+        trust(LADDER, {"solutions": {}}, ["main"])
