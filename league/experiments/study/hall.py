@@ -27,6 +27,7 @@ from league.experiments.study.settings import PERSON, StudyConfig
 Clock = Callable[[], datetime]
 LONGEST_TEXT = 2000  # characters of a free answer
 MOST_PARTICIPANTS = 10_000
+PRESENT = 45.0  # seconds since a browser was heard of, up to which somebody is there to play with
 
 
 class OutOfPlace(InputError):
@@ -63,6 +64,7 @@ class Hall:
         self.config, self._journal, self._clock, self._tell = config, journal, clock, tell
         self.progress = Progress(config).all(journal.read())
         self._lock = threading.RLock()
+        self._heard: dict[int, datetime] = {}  # of whom, and when last; it is no event
         self._source = config.env.open_source()
         self._rules = config.env.rules()
         self._partners: dict[str, tuple[Partner, threading.Lock]] = {}
@@ -76,10 +78,13 @@ class Hall:
             self._write(NOBODY, "started", {})
 
     def find(self, token: str) -> Participant | None:
-        """The participant whose browser keeps ``token``."""
+        """The participant whose browser keeps ``token``, and is there now."""
         with self._lock:
             number = self.progress.by_key.get(digest(token))
-            return None if number is None else self.progress.participants[number]
+            if number is None:
+                return None
+            self._heard[number] = self._clock()
+            return self.progress.participants[number]
 
     def arrive(self, token: str) -> Participant:
         with self._lock:
@@ -198,6 +203,8 @@ class Hall:
         with self._lock:
             now, study = self._clock(), self.config.study
             for who in self.progress.participants:
+                if who.phase == "waiting" and not who.alone and (other := self._there(who)) is not None:
+                    self._meet(who, other)
                 waited = 0.0 if who.since is None else (now - who.since).total_seconds()
                 if who.phase == "waiting" and (who.alone or waited > study.waiting):
                     self._alone(who)
@@ -216,18 +223,27 @@ class Hall:
             self._open(condition, self.config.study.stand_in, who, None)
         elif who.alone:
             self._alone(who)
+        elif (other := self._there(who)) is not None:
+            self._meet(who, other)
         else:
-            self._meet(who, condition)
+            self._write(who.number, "waits", {})
 
-    def _meet(self, who: Participant, condition: str) -> None:
-        """Sit down with whoever waits, or wait."""
+    def _there(self, who: Participant) -> Participant | None:
+        """Who waits for this person, or for anybody, with the page open."""
+        now = self._clock()
         for other in self.progress.participants:
             fits = other.number == who.mate if who.mate is not None else other.mate is None
-            if other.number != who.number and other.phase == "waiting" and fits and not other.alone:
-                first, second = sorted((who, other), key=lambda each: each.number)
-                self._open(condition, PERSON, first, second)
-                return
-        self._write(who.number, "waits", {})
+            if other.phase == "waiting" and fits and other.number != who.number and not other.alone:
+                heard = self._heard.get(other.number)
+                if heard is not None and (now - heard).total_seconds() <= PRESENT:
+                    return other
+        return None
+
+    def _meet(self, who: Participant, other: Participant) -> None:
+        first, second = sorted((who, other), key=lambda each: each.number)
+        condition = self.progress.condition_of(first)
+        assert condition is not None
+        self._open(condition, PERSON, first, second)
 
     def _alone(self, who: Participant) -> None:
         stand_in = self.config.study.stand_in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from dond_marl.game import Act, Action, Scenario, State, Triple, worth
@@ -58,7 +59,20 @@ def table_page(
         element("div", hand, class_="hand"),
         class_="game",
         aria_label="The game",
+        **_data(state, seat),
     )
+
+
+def _data(state: State, seat: int) -> dict[str, str]:
+    """What the participant sees, and no more, for programs that help to read a page, or play in a rehearsal."""
+    said = [[action.act_type.name, list(action.oA)] for action in state.history]
+    return {
+        "data_seat": str(seat),
+        "data_pool": json.dumps(state.scenario.counts),
+        "data_values": json.dumps(state.scenario.utilities[seat]),
+        "data_said": json.dumps(said),
+        "data_acts": str(state.rules.max_turns),
+    }
 
 
 def result_page(config: StudyConfig, table: Table, seat: int, participant: int) -> Markup:

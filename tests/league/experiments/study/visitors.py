@@ -1,0 +1,161 @@
+"""Simulated participants: they read what a page shows, and do what an occupant would do, by form or by browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any, Protocol
+
+from dond_marl.envs.turn import only_action, turn_for
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import Noise
+from league.experiments.study.settings import StudyConfig
+from league.settings.read import load_config, parse
+
+CONFIG = """
+study: {seed: 5, games: GAMES, attempts: 2, waiting: 60, turn: 30, stand_in: prosocial, design: DESIGN}
+env: {scenarios: lewis, split: test}
+conditions: CONDITIONS
+texts: {consent: "Please read.", instructions: "Share out the items.", thanks: "Thank you."}
+check:
+  - {question: How many, options: [one, two], answer: 2}
+questionnaire:
+  - {name: fair, question: How fair, points: 5}
+  - {name: whom, question: Whom, kind: choice, options: [person, program]}
+  - {name: words, question: Anything, kind: text}
+output_dir: study
+"""
+SECRET = "I am Bob and live at 12 Elm Street"
+
+
+def text_of_config(games: int = 2, conditions: str = "[prosocial, person]", design: str = "between") -> str:
+    return CONFIG.replace("GAMES", str(games)).replace("CONDITIONS", conditions).replace("DESIGN", design)
+
+
+def config(games: int = 2, conditions: str = "[prosocial, person]", design: str = "between") -> StudyConfig:
+    return parse(text_of_config(games, conditions, design), model=StudyConfig)
+
+
+def shipped() -> StudyConfig:
+    return load_config("configs/study.yaml", (), StudyConfig)
+
+
+class Surface(Protocol):
+    """How a participant reaches the pages."""
+
+    def page(self) -> str: ...
+
+    def send(self, action: str, fields: dict[str, str]) -> None: ...
+
+
+class Forms:
+    """By HTTP: what a browser without scripts would send. ``client`` is httpx's, or Starlette's for tests."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def page(self) -> str:
+        answer = self.client.get("/")
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    def send(self, action: str, fields: dict[str, str]) -> None:
+        answer = self.client.post(action, data=fields, follow_redirects=False)
+        assert answer.status_code == 303, (action, fields, answer.text)
+
+
+class Browser:
+    """By a real browser: boxes are ticked and buttons are pressed as a person would."""
+
+    def __init__(self, page: Any, address: str) -> None:
+        self._page = page
+        page.goto(address)
+
+    def page(self) -> str:
+        return self._page.content()
+
+    def send(self, action: str, fields: dict[str, str]) -> None:
+        page = self._page
+        for name, value in fields.items():
+            if name in ("act", "table", "turn", "sure", "browser"):
+                continue
+            field = page.locator(f"[name={name}]").first
+            if field.get_attribute("type") in ("radio", "checkbox"):
+                page.locator(f"[name={name}][value='{value}']").check(force=True)
+            else:
+                field.fill(value)
+        form = page.locator(f"form[action='{action}']").last
+        button = form.locator(f"button[value={fields['act']}]") if "act" in fields else form.locator("button").first
+        with page.expect_navigation():
+            button.click()
+        if page.locator(".confirm").count():
+            with page.expect_navigation():
+                page.locator(".confirm button").click()
+
+
+class Visitor:
+    """One participant: the occupant ``kind`` at a surface."""
+
+    def __init__(self, surface: Surface, kind: str, settings: StudyConfig) -> None:
+        self.surface, self.kind, self.settings = surface, kind, settings
+        self.partner = seat_occupant(kind, one_game=True)
+        self.code: str | None = None
+        self.wrong_first = False  # whether the check is failed once
+
+    def step(self) -> bool:
+        """Do the next thing, if there is any; whether it is over."""
+        page = self.surface.page()
+        if (code := re.search(r'class="code">([A-Z2-7-]+)<', page)) is not None:
+            self.code = code[1]
+            return True
+        actions = set(re.findall(r'<form [^>]*action="(/\w+)"', page)) - {"/leave"}
+        if not actions:
+            return False
+        (action,) = actions
+        self.surface.send(action, self._fields(action, page))
+        return False
+
+    def _fields(self, action: str, page: str) -> dict[str, str]:
+        if action == "/agree":
+            return {"agree": "yes"}
+        if action == "/check":
+            wrong, self.wrong_first = self.wrong_first, False
+            right = {f"q{place}": str(each.answer) for place, each in enumerate(self.settings.check)}
+            return {**right, "q0": "1"} if wrong else right
+        if action == "/act":
+            return self._act(page)
+        if action == "/answers":
+            kinds = {"scale": "3", "choice": "1", "text": SECRET}
+            return {each.name: kinds[each.kind] for each in self.settings.questionnaire}
+        return {}
+
+    def _act(self, page: str) -> dict[str, str]:
+        state = state_on(page)
+        action = only_action(self.partner.act(turn_for(self.partner, state, Noise(0, (), 1), prior="lewis")))
+        hidden = dict(re.findall(r'type="hidden" name="(table|turn)" value="(\d+)"', page))
+        keeps = {f"keep{place}": str(number) for place, number in enumerate(action.oA)}
+        return {**hidden, **(keeps if action.act_type.is_offer else {}), "act": action.act_type.name, "sure": "1"}
+
+
+def state_on(page: str) -> State:
+    """The game as a page shows it to the participant, the partner's values unknown."""
+    known = dict(re.findall(r'data-(seat|pool|values|said|acts)="([^"]*)"', page))
+    said = {name: json.loads(html.unescape(text)) for name, text in known.items()}
+    mine, nothing = tuple(said["values"]), (0, 0, 0)
+    utilities = (mine, nothing) if said["seat"] == 0 else (nothing, mine)
+    state = State(Scenario(tuple(said["pool"]), utilities), Rules(said["acts"]))
+    for act, oA in said["said"]:
+        state = apply(state, Action(Act[act], tuple(oA)))
+    return state
+
+
+def all_through(visitors: list[Visitor], most: int = 3000) -> None:
+    """Let everybody do one thing after the other until all are done."""
+    open_ = list(visitors)
+    for _ in range(most):
+        open_ = [visitor for visitor in open_ if not visitor.step()]
+        if not open_:
+            return
+    raise AssertionError(f"{len(open_)} are not done")
