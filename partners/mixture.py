@@ -1,4 +1,4 @@
-"""A partner that draws another one for each game."""
+"""Partners that are several: one that draws another one for each game, and one that is another one in each seat."""
 
 from __future__ import annotations
 
@@ -86,3 +86,23 @@ class Mixture:
                 rows = order[start:stop]
                 act[rows], oA[rows], confidence[rows], cause[rows] = partner.act(theirs.rows(slice(start, stop)))
         return Decisions(act, oA, confidence, cause)
+
+
+class BySeat:
+    """Plays as ``first`` where it opens and as ``second`` where it answers."""
+
+    def __init__(self, first: Partner, second: Partner) -> None:
+        self.seats = first, second
+
+    @property
+    def traits(self) -> Traits:
+        own = [partner.traits for partner in self.seats]
+        passed_on = ("learned", "remote", "human", "privileged", "costly")
+        marks = {name: any(getattr(traits, name) for traits in own) for name in passed_on}
+        for name in ("deterministic", "memoryless"):
+            marks[name] = all(getattr(traits, name) for traits in own)
+        return Traits(**marks)
+
+    def act(self, turns: Turns) -> Decisions:
+        """What whoever has the seat says; acts alternate, so that all games of one call have the same mover."""
+        return self.seats[turns.taken % 2].act(turns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.settings.stages import StageConfig, Until
 from league.standings.history import History
@@ -15,6 +16,18 @@ def stage_now(config: Config, history: History) -> int:
     if not history.stages:
         return 0
     return history.stages[-1] + (ended(config, history) is not None)
+
+
+def rounds_of_practice(config: Config, learner: LearnerConfig) -> int:
+    """In how many rounds a learner practices, if no stage ends before its time, and no gate refuses."""
+    left, practiced = config.league.rounds, 0
+    for place, stage in enumerate(config.curriculum):
+        last = place + 1 == len(config.curriculum) or stage.rounds is None
+        rounds = left if last or stage.rounds is None else min(stage.rounds, left)
+        practiced += rounds if stage.learner(learner) is not None else 0
+        left -= rounds
+    waits = (config.league.rounds - 1) // learner.snapshot_every if learner.is_oracle else 0
+    return practiced - waits
 
 
 def ended(config: Config, history: History) -> Decision | None:

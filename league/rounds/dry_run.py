@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dond_marl.occupants import seat_occupant
-from league.rounds.curriculum import describe
+from league.rounds.curriculum import describe, rounds_of_practice
 from league.rounds.planner import Plan, first_states, members_of, plan_round
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
@@ -77,7 +77,7 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
         per_game, acts = _clocked(first, place, config.env.max_turns)
         practice = sum(_seconds(task, place) for task in first.training)
     snapshots, matches = snapshots_at_most(config), matches_in_all(config, first)
-    decisions = sum(task.learner.decisions for task in first.training) * config.league.rounds
+    decisions = sum(learner.decisions * rounds_of_practice(config, learner) for learner in config.learners)
     games = matches * 2 * config.league.block_size
     seconds = games * per_game + practice * config.league.rounds
     return Cost(matches, games, decisions, snapshots, seconds, tuple(_questions(config, first, acts))), first

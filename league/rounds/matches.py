@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History
@@ -53,6 +54,9 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
         for j in _least_met(games[i])[: config.league.opponents]:
             add(i, j, "a learner: it has changed since it last played")
     newborn = [i for i, member in enumerate(members) if member.role == "snapshot" and member.born == history.round]
+    if any("skill_levels" in branch for learner in _every(config) for branch in learner.matchmaking):
+        for i in newborn:
+            add(i, i, "a new snapshot: what it gets with itself says how skilled it is")
     for i in newborn:
         for j in _least_met(games[i])[: config.league.opponents]:
             add(i, j, "a new snapshot: it has not played before")
@@ -64,6 +68,13 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     for i, j, reason in _worth_their_cost(payoffs, costly, 2 * config.league.block_size)[: config.league.costly]:
         add(i, j, reason)
     return [(members[i].name, members[j].name, reason) for (i, j), reason in chosen.items()]
+
+
+def _every(config: Config) -> Iterator[LearnerConfig]:
+    """All learners, as they are and as each stage has them."""
+    for learner in config.learners:
+        stages = (stage.learner(learner) for stage in config.curriculum)
+        yield from (learner, *(changed for changed in stages if changed is not None))
 
 
 def gate_pool(config: Config, members: Sequence[Member]) -> list[int]:

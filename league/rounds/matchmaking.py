@@ -26,6 +26,8 @@ from league.settings.learner import Among, RuleName
 Floats = NDArray[np.float64]
 Kind = Literal["fixed", "live", "main", "past_self", "self", "snapshot"]
 POWER = 2.0  # of the regret, as AlphaStar's (1 - x)**2
+SIGNAL = 0.2  # of what is reachable: AlphaStar's 20 % of games won (Vinyals et al. 2019, Methods)
+LOST = 0.3  # of what is reachable: its 30 % (supplement, pseudocode)
 FAST, SLOW = 0.3, 0.05  # of an opponent's latest round in the two running means of learning progress
 
 
@@ -39,8 +41,10 @@ class Prospects(NamedTuple):
     variance: Floats  # [N, 2] of one game's points, squared points
     games: Floats  # [N] effective number of games, both seats
     rounds: Floats  # [R, N] the learner's mean points in each round so far
-    mixture: Floats  # [N] shares in the meta-game's solution; all 0 where there is none
+    mixture: Floats  # [N] shares in the meta-game's solution, in one seat; all 0 where there is none
     won: Floats  # [N, 2] share of the games that the learner won, a draw being half a win; nan: not known
+    families: tuple[str, ...] = ()  # [N] whose snapshot each is, empty where it is none
+    alone: Floats = np.zeros(0)  # [N] what each gets with itself, points of ten; nan: not known
 
 
 class Weighed(NamedTuple):
@@ -60,6 +64,17 @@ def coverage(known: Prospects) -> Weighed:
     """
     weights = np.sqrt(np.log1p(known.games.sum()) / np.maximum(known.games, 1.0))
     return Weighed(weights, tuple(f"coverage: {games:.0f} games so far" for games in known.games))
+
+
+def forgotten(known: Prospects) -> Weighed:
+    """Those against whom it gets less than ``LOST`` of what is reachable: ``(1 - that share)**2``, and nobody else.
+
+    AlphaStar's main agents verify in this way that they still beat who they were and former exploiters, by games won
+    (Vinyals et al. 2019, supplement, pseudocode); from wins and losses the share is that of the games won.
+    """
+    taken = _taken(known)
+    weights = np.where(taken < LOST, (1 - np.minimum(taken, 1.0)) ** POWER, 0.0)  # not where it is nan
+    return Weighed(weights, tuple(f"forgotten: gets {_share(share)} of what is reachable" for share in taken))
 
 
 def latest(known: Prospects) -> Weighed:
@@ -99,7 +114,13 @@ def losses(known: Prospects) -> Weighed:
 
 
 def meta_mixture(known: Prospects) -> Weighed:
-    """In proportion to the mean of both seats' shares in a solution of the meta-game (``league.meta_solver``)."""
+    """In proportion to shares in a solution of the meta-game (``league.meta_solver``), those of the opponent's seat.
+
+    So each seat's oracle answers the other seat's marginal, which is fixed for the oracle's life, from its waiting for
+    the matches of its last snapshot to its next one (policy-space response oracles: Lanctot et al. 2017, section 3,
+    algorithm 1; joint ones, of a coarse correlated equilibrium: Marris et al. 2021, section 4). Before its first
+    snapshot all fixed members are alike.
+    """
     return Weighed(known.mixture, tuple(f"meta-mixture: {share:.1%} of it" for share in known.mixture))
 
 
@@ -124,6 +145,23 @@ def self_play(known: Prospects) -> Weighed:
     return _alike(known, "self-play")
 
 
+def skill_levels(known: Prospects) -> Weighed:
+    """Of each learner's snapshots the first, the last, and the first that is half as good as the last; all alike.
+
+    How good one is, is what it gets with itself; where that is not known, the middle one in time stands between. The
+    partners of fictitious co-play (Strouse et al. 2021, section 3): self-play's beginning, end, and half the reward.
+    """
+    weights, why = np.zeros(len(known.kinds)), ["skill levels"] * len(known.kinds)
+    for family in sorted({*known.families} - {""}):
+        places = [place for place, whose in enumerate(known.families) if whose == family]
+        places.sort(key=lambda place: int(known.born[place]))  # stable: of one round, the first weights come first
+        half = [place for place in places if known.alone[place] >= known.alone[places[-1]] / 2]
+        between = half[0] if half else places[len(places) // 2]
+        for level, place in (("half as good as", between), ("the last of", places[-1]), ("the first of", places[0])):
+            weights[place], why[place] = 1.0, f"skill levels: {level} {family}"
+    return Weighed(weights, tuple(why))
+
+
 def uniform(known: Prospects) -> Weighed:
     """Everybody alike."""
     return _alike(known, "uniform")
@@ -139,7 +177,22 @@ def variance(known: Prospects) -> Weighed:
     return Weighed(weights, tuple(f"variance: points vary by {_points(deviation)}" for deviation in deviations))
 
 
-_ALL = (coverage, latest, learning_progress, losses, meta_mixture, past_selves, regret, self_play, uniform, variance)
+def within_reach(known: Prospects) -> Weighed:
+    """Those against whom it gets ``SIGNAL`` of what is reachable or more, or nobody knows yet; all of them alike.
+
+    Where there are none the branch abstains, and its share goes to the others: so AlphaStar's main exploiters turn
+    from a main that they hardly ever beat to what it was (Vinyals et al. 2019, Methods); points take the place of wins,
+    and from wins and losses the share is that of the games won.
+    """
+    taken = _taken(known)
+    weights = np.where(taken < SIGNAL, 0.0, 1.0)  # 1 where it is nan
+    return Weighed(weights, tuple(f"within reach: gets {_share(share)} of what is reachable" for share in taken))
+
+
+_ALL = (
+    coverage, forgotten, latest, learning_progress, losses, meta_mixture, past_selves,
+    regret, self_play, skill_levels, uniform, variance, within_reach,
+)  # fmt: skip
 RULES: dict[str, Rule] = {rule.__name__: rule for rule in _ALL}
 OWN_GROUP: dict[RuleName, Among] = {"past_selves": "past_selves", "self_play": "self"}  # their name says among whom
 assert set(RULES) == set(get_args(RuleName)), "the settings name other rules than there are"
@@ -147,6 +200,19 @@ assert set(RULES) == set(get_args(RuleName)), "the settings name other rules tha
 
 def _alike(known: Prospects, reason: str) -> Weighed:
     return Weighed(np.ones(len(known.kinds)), (reason,) * len(known.kinds))
+
+
+def _taken(known: Prospects) -> Floats:
+    """The share of what is reachable that the learner gets, mean of both seats, ``[N]``; ``nan``: not known.
+
+    All of it where nothing is.
+    """
+    scored, reachable = known.scored.mean(axis=1), known.reachable.mean(axis=1)
+    return np.where(reachable == 0, 1.0, scored / np.where(reachable == 0, 1.0, reachable))
+
+
+def _share(share: float) -> str:
+    return "an unknown part" if np.isnan(share) else f"{share:.0%}"
 
 
 def _points(points: float) -> str:

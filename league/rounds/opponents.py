@@ -9,7 +9,7 @@ its share on to the others. N = opponents, R = rounds so far.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from league.settings.learner import Among, Branch, LearnerConfig, branches_of
 from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History
+from league.standings.meta_game import Game, game_of, max_gini_cce, max_welfare_cce, nash_bargaining_cce
 from league.standings.payoffs import Shrunk, complete, shrink
 from league.tasks.values import Meeting, Member, Seated
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from league.settings.sections import MetaSolver
 
 NEVER = 1e-12  # a probability that is none, and a weight
+EXPLORED = 0.01  # of projected replicator dynamics' mixtures: at least so much is spread over all members
+BY_WHAT_IS_REACHABLE = {"forgotten", "regret", "within_reach"}  # rules that compare with it
 GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
     "all": ("fixed", "live", "main", "past_self", "self", "snapshot"),
     "fixed": ("fixed",),
@@ -71,16 +74,27 @@ def meetings_of(
         opponents,
         [_kind(learner.name, members[place]) for place in opponents],
         [members[place].born for place in opponents],
-        reached=history.cross.cells.reached() if "regret" in rules else None,
+        reached=history.cross.cells.reached() if rules & BY_WHAT_IS_REACHABLE else None,
         rounds=history.rounds_of(learner.name, names) if "learning_progress" in rules else None,
-        mixture=_mixture(config.league.meta_solver, history, opponents) if "meta_mixture" in rules else None,
         shrunk=history.cross.shrunk(),
     )
-    mix = mixed(branches, known, config.league.floor, 0.0 if repaired is None else repaired.share)
+    known = known._replace(**_snapshots(history, opponents)) if "skill_levels" in rules else known
+    taken = 0.0 if repaired is None else repaired.share
+    first = second = mixed(branches, known, config.league.floor, taken)
+    if "meta_mixture" in rules:
+        shares = _mixture(config.league.meta_solver, history, learner.name, opponents)
+        first, second = (mixed(branches, known._replace(mixture=own), config.league.floor, taken) for own in shares.T)
     if repaired is not None:
-        mix = _joined(repaired, opponents, mix)
-    likeliest = sorted(zip(names, mix.chances.tolist(), mix.reasons, strict=True), key=lambda row: (-row[1], row[0]))
-    return tuple(Meeting(seats[name], chance, reason) for name, chance, reason in likeliest if chance > NEVER)
+        first, second = _joined(repaired, opponents, first), _joined(repaired, opponents, second)
+    met = [
+        _meeting(seats[name], *row)
+        for name, *row in zip(
+            names, first.chances.tolist(), second.chances.tolist(), first.reasons, second.reasons, strict=True
+        )
+    ]
+    return tuple(
+        sorted((one for one in met if one.probability > NEVER), key=lambda one: (-one.probability, one.opponent.name))
+    )
 
 
 def prospects(
@@ -114,6 +128,14 @@ def prospects(
         mixture=np.zeros(len(others)) if mixture is None else mixture,
         won=payoffs.won[learner][:, others].T,
     )
+
+
+def _meeting(who: Seated, first: float, second: float, why_first: str, why_second: str) -> Meeting:
+    """A meeting with who is met with one probability in seat_0 and with another, or the same, in seat_1."""
+    if first == second:
+        return Meeting(who, first, why_first)
+    reason = f"in seat_0 {first:.1%}: {why_first or 'never'}; in seat_1 {second:.1%}: {why_second or 'never'}"
+    return Meeting(who, (first + second) / 2, reason, (first, second))
 
 
 def mixed(branches: Sequence[Branch], known: Prospects, floor: float, taken: float = 0.0) -> Mix:
@@ -165,6 +187,8 @@ def _shares(branch: Branch, known: Prospects) -> tuple[NDArray[np.int64], Floats
         rounds=known.rounds[:, places],
         mixture=known.mixture[places],
         won=known.won[places],
+        families=tuple(known.families[place] for place in places) if known.families else (),
+        alone=known.alone[places] if known.families else known.alone,
     )
     weights, reasons = RULES[branch.rule](group)
     largest = weights.max()  # divided by first, so that neither a sum overflows nor a tiny one is lost
@@ -201,34 +225,49 @@ def _kind(learner: str, member: Member) -> Kind:
     return "live" if member.live else "fixed"
 
 
-def _mixture(solver: MetaSolver, history: History, opponents: Sequence[int]) -> NDArray[np.float64]:
-    """How often each opponent plays in a solution of the game between those of them that do not learn, ``[N]``.
+def _snapshots(history: History, opponents: Sequence[int]) -> dict[str, Any]:
+    """Whose snapshot each opponent is, and what it gets with itself."""
+    members, mean = [history.members[place] for place in opponents], history.cross.payoffs().mean
+    families = tuple((member.parent or "") if member.role == "snapshot" else "" for member in members)
+    return {"families": families, "alone": np.array([mean[place, :, place].mean() for place in opponents])}
 
-    The share of a member is its mean over both seats (PSRO's meta-solver: Lanctot et al. 2017).
+
+def _mixture(solver: MetaSolver, history: History, oracle: str, opponents: Sequence[int]) -> NDArray[np.float64]:
+    """How often each opponent plays in either seat, ``[N, 2]``, in a solution of the game between those that are still.
+
+    The game is that of the matches at the beginning of the oracle's life; who has played none is not in it.
+    """
+    shares = np.zeros((len(opponents), 2))
+    payoffs = history.settled.get(oracle)
+    if payoffs is None:
+        shares[[history.members[place].role == "fixed" for place in opponents]] = 1.0
+        return shares
+    games = payoffs.games.sum(axis=(1, 2)) + payoffs.games.sum(axis=(0, 1))
+    still = [
+        number
+        for number, place in enumerate(opponents)
+        if place < len(games) and games[place] > 0 and not history.members[place].live
+    ]
+    if not still:
+        return shares
+    those = [opponents[number] for number in still]
+    first, second = solution(solver, game_of(complete(payoffs)[np.ix_(those, (0, 1), those)]))
+    shares[still] = np.column_stack([first, second])
+    return shares
+
+
+def solution(solver: MetaSolver, game: Game) -> tuple[Floats, Floats]:
+    """How often each member sits in seat_0, ``[A]``, and in seat_1, ``[B]``, in a solution of the meta-game.
+
+    ``replicator``: projected replicator dynamics (Lanctot et al. 2017, section 3.1); the marginals of a coarse
+    correlated equilibrium otherwise (Marris et al. 2021, section 4), but for ``uniform``.
     """
     from league.standings.evolution import replicator
-    from league.standings.meta_game import game_of, max_welfare_cce, nash_bargaining_cce
 
-    payoffs = history.cross.payoffs()
-    games = payoffs.games.sum(axis=(1, 2)) + payoffs.games.sum(axis=(0, 1))
-
-    def plays(member: Member, games: float) -> bool:
-        """Not one that learns, nor one all of whose matches failed."""
-        return not member.live and not (games == 0 and history.cross.failed[member.name])
-
-    still = [place for place, member in enumerate(opponents) if plays(history.members[member], games[member])]
-    shares = np.zeros(len(opponents))
-    if not still or not payoffs.games.any():
-        return shares
-    those = [opponents[place] for place in still]
-    game = game_of(complete(payoffs)[np.ix_(those, (0, 1), those)])
     if solver == "uniform":
-        shares[still] = 1 / len(still)
-        return shares
+        return np.full(len(game.first), 1 / len(game.first)), np.full(len(game.second.T), 1 / len(game.second.T))
     if solver == "replicator":
-        drift = replicator(game, floor=0.01)
-        first, second = drift.first, drift.second
-    else:
-        first, second = (max_welfare_cce if solver == "max_welfare" else nash_bargaining_cce)(game).mixtures
-    shares[still] = (first + second) / 2
-    return shares
+        drift = replicator(game, floor=EXPLORED)
+        return drift.first, drift.second
+    solve = {"max_gini": max_gini_cce, "max_welfare": max_welfare_cce, "nash_bargaining": nash_bargaining_cce}[solver]
+    return solve(game).mixtures

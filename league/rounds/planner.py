@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from league.rounds.curriculum import stage_now
+from league.rounds.curriculum import rounds_of_practice, stage_now
 from league.rounds.matches import pairs_of
 from league.rounds.opponents import meetings_of
 from league.rounds.repair import Repair, repair_of
@@ -93,11 +93,16 @@ def block_of(config: Config, number: int) -> Block:
 
 
 def _practicing(config: Config, history: History) -> list[LearnerConfig]:
-    """Who practices in the next round, as the stage has it; nobody in the last round, which only measures."""
+    """Who practices in the next round, as the stage has it; nobody in the last round, which only measures.
+
+    An oracle whose snapshot joins waits until that has played: what it answers next is solved from those matches.
+    """
     if not config.learners or config.league.phase(history.round) == "measures":
         return []
     stage = config.curriculum[stage_now(config, history)]
-    return [changed for learner in config.learners if (changed := stage.learner(learner)) is not None]
+    practicing = [changed for learner in config.learners if (changed := stage.learner(learner)) is not None]
+    joining = {member.parent for member in history.members if member.born == history.round > 0}
+    return [learner for learner in practicing if not (learner.is_oracle and learner.name in joining)]
 
 
 def _training(
@@ -112,7 +117,7 @@ def _training(
     if not practicing:
         return ()
     stage = config.curriculum[stage_now(config, history)]
-    whole = {learner.name: learner.decisions for learner in config.learners}
+    whole = {learner.name: learner for learner in config.learners}
     return tuple(
         TrainTask(
             round=history.round,
@@ -123,7 +128,7 @@ def _training(
             env=stage.env.over(config.env),
             hints=stage.hints_of(learner.name),
             seed=config.league.seed,
-            total_decisions=whole[learner.name] * config.league.rounds,
+            total_decisions=whole[learner.name].decisions * rounds_of_practice(config, whole[learner.name]),
             unreached=config.league.unreached,
             repaired=repairs[learner.name].decision(learner.name) if learner.name in repairs else None,
         )

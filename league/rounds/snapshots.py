@@ -51,7 +51,16 @@ def births(
     born: list[Member] = []
     decisions: list[Decision] = []
     for place, learner in enumerate(config.learners):
+        if learner.keeps_first and number == 0:
+            born.append(
+                Member(
+                    f"{learner.name}@0", None, "snapshot", parent=learner.name, born=1, blob=first[learner.name].blob
+                )
+            )
+            decisions.append(Decision("snapshot", learner.name, True, "what it began with"))
         last = history.last_snapshot(learner.name)
+        if last is not None and last.blob == after[learner.name].blob:
+            continue  # it has not changed since
         age = number + 1 - (last.born if last is not None else 0)
         if not learner.snapshot_every or age < learner.snapshot_every:
             continue

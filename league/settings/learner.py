@@ -15,8 +15,8 @@ from league.settings.yaml import shown
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
 RuleName = Literal[  # the functions of league.rounds.matchmaking
-    "coverage", "latest", "learning_progress", "losses", "meta_mixture", "past_selves",
-    "regret", "self_play", "uniform", "variance",
+    "coverage", "forgotten", "latest", "learning_progress", "losses", "meta_mixture", "past_selves",
+    "regret", "self_play", "skill_levels", "uniform", "variance", "within_reach",
 ]  # fmt: skip
 AMONG = " among "
 RULE_NAMES, GROUPS = get_args(RuleName), get_args(Among)
@@ -85,14 +85,15 @@ class Gate(Section):
 class LearnerConfig(Hyperparameters):
     """A league member that learns: how, from how much play, against whom, and what it leaves behind.
 
-    A snapshot is due ``snapshot_every`` rounds after the last one (0: never). With a ``gate`` it joins once the gate
-    lets it pass, and with ``novelty`` where it can do what no mixture of the snapshots can
+    A snapshot is due ``snapshot_every`` rounds after the last one (0: never), where the weights have changed since, and
+    one of the weights that it begins with after the first round, where it ``keeps_first``. With a ``gate`` it joins
+    once the gate lets it pass, and with ``novelty`` where it can do what no mixture of the snapshots can
     (:mod:`league.standings.diversity`). After a snapshot the learner starts over with probability ``reset``. With a
     ``reservoir`` what it leaves behind, and what plays for it, is the average of all that it has done (neural
     fictitious self-play).
     """
 
-    LATER = (*Hyperparameters.LATER, "exploits", "reservoir", "anticipation", "novelty")
+    LATER = (*Hyperparameters.LATER, "exploits", "reservoir", "anticipation", "novelty", "keeps_first")
     name: str = Field(
         min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
     )
@@ -104,6 +105,7 @@ class LearnerConfig(Hyperparameters):
     # How far what it earns from the fixed members must be from what mixtures of all snapshots earn, per cell.
     novelty: float = Field(default=0.0, ge=0, le=10, description="points of ten; 0: a snapshot need add nothing")
     reset: float = Field(default=0.0, ge=0, le=1, description="probability")
+    keeps_first: bool = Field(default=False, description="the weights that it begins with join the league too")
     reservoir: int = Field(
         default=0, ge=0, le=10_000_000, description="own decisions kept to learn their average, which is the result"
     )
@@ -117,6 +119,21 @@ class LearnerConfig(Hyperparameters):
             return settings
         preset = MATCHMAKING.get(settings.get("role", "main"))
         return {**settings, "matchmaking": dict(preset)} if preset is not None else settings
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether it practices against a solution of the meta-game."""
+        return any(branch.rule == "meta_mixture" for branch in branches_of(self.matchmaking))
+
+    @model_validator(mode="after")
+    def _solved_anew_in_time(self) -> LearnerConfig:
+        if self.is_oracle and self.snapshot_every < 2:
+            raise wrong(
+                "meta_mixture is solved once a snapshot has joined, and waits a round for its matches: leave one every "
+                "2 rounds or more",
+                "snapshot_every",
+            )
+        return self
 
     @model_validator(mode="after")
     def _average_of_acts(self) -> LearnerConfig:

@@ -10,10 +10,10 @@ from dond_marl.errors import InputError
 
 # Configs that had another name, and what they are called now that it says what they do.
 RENAMED: Mapping[str, str] = {
-    "league_alphastar.yaml": "league_exploiters.yaml",
-    "league_fcp.yaml": "league_population.yaml",
-    "league_fictitious.yaml": "league_past_selves.yaml",
-    "league_psro.yaml": "league_meta_mixture.yaml",
+    "league_exploiters.yaml": "league_alphastar.yaml (exploiters start over as people's clone)",
+    "league_fictitious.yaml": "league_past_selves.yaml (its past alike) or league_nfsp.yaml (fictitious self-play)",
+    "league_meta_mixture.yaml": "league_psro.yaml (each seat's oracle answers the other seat's mixture)",
+    "league_population.yaml": "league_fcp.yaml (one objective, several seeds)",
     "league_win_rate.yaml": "league_spite.yaml (paid for having more) or league_by_wins.yaml (chosen by wins)",
 }
 

@@ -39,7 +39,7 @@ from partners.catalogue import UNSCRIPTED
 from partners.network.saved import who_plays
 
 BackendName = Literal["local", "process", "ray"]
-MetaSolver = Literal["max_welfare", "nash_bargaining", "replicator", "uniform"]
+MetaSolver = Literal["max_gini", "max_welfare", "nash_bargaining", "replicator", "uniform"]
 MAX_TEXT = 1_000  # characters of one occupant or path
 MAX_NAME = 80  # characters of a member's name
 
@@ -251,11 +251,21 @@ class MemberConfig(Section):
         return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
 
 
+TrackerName = Literal["mlflow", "trackio", "wandb"]
+OTHER_TRACKERS = "further trackers, such as [wandb]: mlflow, trackio, wandb"
+
+
 class LoggingConfig(Section):
     """Where a run is stored, and what is logged."""
 
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
     tensorboard: bool = Field(default=True, description="events for TensorBoard, where somebody learns")
+    trackers: tuple[TrackerName, ...] = Field(default=(), description=OTHER_TRACKERS)
+
+    @property
+    def tracked(self) -> tuple[str, ...]:
+        """Every tracker, TensorBoard among them."""
+        return (*(["tensorboard"] if self.tensorboard else []), *self.trackers)
 
 
 class BackendConfig(Section):

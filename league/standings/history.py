@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.yardsticks.metrics import points_of_ten
 from league.ledger.ledger import Ledger
 from league.settings.read import Config
+from league.standings.cells import Payoffs
 from league.standings.crossplay import CrossPlay
 from league.tasks.values import Leg, Member
 
@@ -19,10 +20,14 @@ from league.tasks.values import Leg, Member
 class History:
     """Cross-play so far, each learner's score against each opponent by round, and the stages played."""
 
-    def __init__(self, members: Sequence[Member], decay: float) -> None:
+    def __init__(self, members: Sequence[Member], decay: float, oracles: Collection[str] = ()) -> None:
         self.members = tuple(member for member in members if member.born == 0 and member.split != "heldout")
         self.cross = CrossPlay([member.name for member in self.members])
         self.stages: list[int] = []  # of each round
+        # Cross-play once the last snapshot of each of the ``oracles`` had played its first matches: what an oracle
+        # answers is worked out from that, and so fixed for its life.
+        self.settled: dict[str, Payoffs] = {}
+        self._oracles = tuple(oracles)
         self._decay = decay
         self._scored: list[dict[tuple[str, str], float]] = []  # by round: learner and opponent to points of ten
 
@@ -51,6 +56,10 @@ class History:
         live = [member.name for member in self.members if member.live]
         self.cross.cells.decay([self.cross.place[name] for name in live], 0.0 if measured else self._decay)
         self.cross.add_round(scenarios, legs, at_fault, lost)
+        for name in self._oracles:
+            last = self.last_snapshot(name)
+            if last is not None and last.born == self.round:
+                self.settled[name] = self.cross.payoffs()
         self.stages.append(stage)
         self._scored.append(_scored(set(live), scenarios, legs))
 
@@ -60,19 +69,26 @@ class History:
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(opponents))
 
     def last_snapshot(self, learner: str) -> Member | None:
-        """The newest snapshot of a learner; ``None`` before its first."""
+        """The newest snapshot of a learner, of one round the one listed last; ``None`` before its first."""
         own = [member for member in self.members if member.role == "snapshot" and member.parent == learner]
-        return max(own, key=lambda member: member.born, default=None)
+        return max(reversed(own), key=lambda member: member.born, default=None)
 
 
 def history_of(ledger: Ledger, config: Config) -> History:
     """The history that a ledger holds, of a run with these settings."""
     members = ledger.members()
-    history = History(members, config.league.decay)
+    history = History(members, config.league.decay, oracles_of(config))
     for _ in range(ledger.next_round):
         read_round(history, ledger, members, config)
     history.admit(member for member in members if member.born == ledger.next_round > 0)
     return history
+
+
+def oracles_of(config: Config) -> tuple[str, ...]:
+    """The learners that practice against a solution of the meta-game, in some stage or in all."""
+    stages = [config.learners, *([stage.learner(each) for each in config.learners] for stage in config.curriculum)]
+    every = [learner for stage in stages for learner in stage if learner is not None]
+    return tuple(dict.fromkeys(learner.name for learner in every if learner.is_oracle))
 
 
 def read_round(history: History, ledger: Ledger, members: Sequence[Member], config: Config) -> None:

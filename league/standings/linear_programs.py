@@ -53,6 +53,12 @@ class Deviations:
         total: Table = (each - rows.sum() * self.first - columns.sum() * self.second).ravel()
         return total
 
+    def gained(self, chances: Table) -> Table:
+        """What each deviation gains under ``chances[A * B]``, ``[A + B]``."""
+        joint = chances.reshape(self.seats)
+        own = float((joint * self.first).sum()), float((joint * self.second).sum())
+        return np.concatenate([self.first @ joint.sum(axis=0) - own[0], joint.sum(axis=1) @ self.second - own[1]])
+
     def likely(self) -> Pairs:
         """Pairs to begin with: each member with whom it does best, and with whom both together do."""
         best: list[Pairs] = []
@@ -88,6 +94,34 @@ def least_gain(
     Only ``allowed`` pairs have a chance. Ends before it is proven where the greatest gain is at most ``enough``.
     """
     return _generate(deviations, np.zeros(len(deviations.pairs)), bound, open_, allowed, start, enough)
+
+
+def nearest_to_even(deviations: Deviations) -> Table:
+    """The distribution over all pairs with the least sum of squares from which no deviation gains, ``[A * B]``.
+
+    A quadratic program by its dual, which has one unknown a deviation: for prices p of the gains G the best
+    distribution is the projection of ``-G' p`` onto the simplex (Held, Wolfe & Crowder 1974), and the gains there are
+    the dual's gradient.
+    """
+    from scipy.optimize import minimize  # slow to import, and only needed here
+
+    def dual(prices: Table) -> tuple[float, Table]:
+        chances = _onto_simplex(-deviations.priced(prices))
+        gains = deviations.gained(chances)
+        return -(0.5 * float(chances @ chances) + float(prices @ gains)), -gains
+
+    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": EXACT, "maxcor": 30}
+    start = np.zeros(deviations.rows)
+    done = minimize(dual, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=options)
+    return _onto_simplex(-deviations.priced(done.x))
+
+
+def _onto_simplex(point: Table) -> Table:
+    """The nearest point whose coordinates are at least 0 and add up to 1."""
+    falling = np.sort(point)[::-1]
+    above = (np.cumsum(falling) - 1) / np.arange(1, len(point) + 1)
+    nearest: Table = np.maximum(point - above[np.count_nonzero(falling > above) - 1], 0.0)
+    return nearest
 
 
 def _generate(

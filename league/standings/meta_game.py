@@ -17,7 +17,7 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.yardsticks.metrics import TEN
-from league.standings.linear_programs import Deviations, Pairs, Solved, Table, least, least_gain
+from league.standings.linear_programs import Deviations, Pairs, Solved, Table, least, least_gain, nearest_to_even
 
 SETTLED = 1e-9  # relative growth of the Nash product that another vertex promises: too little to search on
 MOST_VERTICES = 100  # of the planar image of the polytope; each search adds one, a dozen are many
@@ -120,6 +120,19 @@ def max_welfare_cce(game: Game | Equilibria) -> Joint:
     (maximum welfare CCE). Raises :class:`MetaGameError`.
     """
     return _of(game).best((1.0, 1.0))
+
+
+def max_gini_cce(game: Game) -> Joint:
+    """The CCE that is spread most evenly over pairs of members: the greatest Gini impurity, ``1 - sum of squares``.
+
+    There is exactly one, and members that nobody gains by naming are in it too.
+    Source: Marris et al. 2021, section 4 (maximum Gini coarse correlated equilibrium). Raises :class:`MetaGameError`.
+    """
+    deviations = Deviations(*checked(game))
+    chances = nearest_to_even(deviations)
+    values = float(chances @ game.first.ravel()), float(chances @ game.second.ravel())
+    gap = max(TEN * float(deviations.gained(chances).max()), 0.0)
+    return Joint(chances.reshape(game.first.shape), values, gap)
 
 
 def strictest_cce(game: Game | Equilibria) -> Joint:

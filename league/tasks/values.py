@@ -192,6 +192,7 @@ class Meeting(NamedTuple):
     opponent: Seated
     probability: float
     reason: str
+    by_seat: tuple[float, float] | None = None  # how often in seat_0 and in seat_1, where that differs
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.yardsticks.metrics import TEN
 from league.evaluation.matches import Terms
 from league.experiments.baselines.settings import BEST_OF_TRAIN, ArmConfig, BaselinesConfig
+from league.rounds.curriculum import rounds_of_practice
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
 from league.rounds.planner import first_states, members_of, plan_round
 from league.settings.presets import preset
@@ -136,7 +137,7 @@ def _is_league(path: Path) -> bool:
 def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
     """The same league with decisions a round such that practice, matches and choice together take about ``acts``."""
     left = acts - unasked_acts(config) - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
-    wanted = 2 * config.league.rounds * sum(learner.decisions for learner in config.learners)
+    wanted = 2 * _decisions(config)
     factor = left / wanted
     learners = tuple(
         learner.model_copy(update={"decisions": round(learner.decisions * factor)}) for learner in config.learners
@@ -155,15 +156,21 @@ def planned_acts(job: Job) -> int:
         return 0
     if isinstance(job.config, TrainConfig):
         return 2 * job.config.training.num_train_steps
-    decisions = job.config.league.rounds * sum(learner.decisions for learner in job.config.learners)
     chosen = choice_acts(job.config) if job.arm.pick != "last" else 0
-    return 2 * decisions + unasked_acts(job.config) + match_acts(job.config) + chosen
+    return 2 * _decisions(job.config) + unasked_acts(job.config) + match_acts(job.config) + chosen
 
 
 def unasked_acts(config: Config) -> int:
     """About how many acts a league practices beyond its decisions: a round ends with a whole update."""
-    updates = (UPDATE * learner.num_envs * learner.rollout for learner in config.learners)
-    return round(config.league.rounds * sum(updates))
+    updates = (
+        UPDATE * learner.num_envs * learner.rollout * rounds_of_practice(config, learner) for learner in config.learners
+    )
+    return round(sum(updates))
+
+
+def _decisions(config: Config) -> int:
+    """Own decisions of all learners of a league, in the rounds in which they practice."""
+    return sum(learner.decisions * rounds_of_practice(config, learner) for learner in config.learners)
 
 
 def match_acts(config: Config) -> int:

@@ -283,6 +283,42 @@ def test_latest_is_the_newest_of_those_it_is_about():
     assert meetings([Branch("latest", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
 
 
+def test_a_main_exploiter_turns_to_what_the_main_was_where_it_gets_under_a_fifth_of_what_is_reachable():
+    """AlphaStar's 20 %: of 8 points that somebody takes from the main, 1.6 are a fifth; unknown counts as enough."""
+    branches = [Branch("within_reach", 0.5, "mains"), Branch("uniform", 0.5, "snapshots")]
+
+    def met(points: float) -> list[float]:
+        scored, reachable = both([points, 0.0, 0.0]), both([8.0, 8.0, 8.0])
+        figures = known(3, kinds=("main", "snapshot", "snapshot"), scored=scored, reachable=reachable)
+        return meetings(branches, figures, floor=0.0).chances.tolist()
+
+    assert met(1.6) == met(np.nan) == [0.5, 0.25, 0.25]
+    assert met(1.59) == met(0.0) == [0, 0.5, 0.5]
+
+
+def test_within_reach_is_alphastars_share_of_games_won_where_games_are_won_or_lost():
+    won = np.array([0.0, 0.19, 0.2, 0.5, 1.0])
+    made = weights(RULES["within_reach"], 5, scored=both(10 * won), reachable=both([10.0] * 5))
+    assert made.tolist() == [0, 0, 1, 1, 1]
+
+
+def test_forgotten_are_those_under_three_tenths_by_the_square_of_what_is_missing():
+    scored, reachable = both([0.0, 2.0, 2.5, 9.0, np.nan]), both([10.0, 8.0, 8.0, 9.0, 9.0])
+    made = weights(RULES["forgotten"], 5, scored=scored, reachable=reachable)
+    assert made == pytest.approx([1, 0.75**2, 0, 0, 0])
+
+
+def test_skill_levels_are_each_learners_first_half_as_good_and_last():
+    """Of one learner 0, 2, 3 and 5 points alone: 3 is the first of at least half of 5; of the other all are known."""
+    families = ("", "a", "a", "b", "a", "a", "b")
+    alone = np.array([9.0, 0, 2, 4, 3, 5, 4])
+    made = weights(RULES["skill_levels"], 7, families=families, alone=alone, born=np.array([0, 1, 4, 1, 7, 10, 4]))
+    assert made.tolist() == [0, 1, 0, 1, 1, 1, 1]
+    unknown = np.full(7, np.nan)
+    made = weights(RULES["skill_levels"], 7, families=families, alone=unknown, born=np.array([0, 1, 4, 1, 7, 10, 4]))
+    assert made.tolist() == [0, 1, 0, 1, 1, 1, 1], "the middle one in time"
+
+
 def test_past_selves_and_meta_mixture_and_live():
     figures = known(4, kinds=("past_self", "past_self", "live", "fixed"), mixture=np.array([0.0, 0.25, 0.0, 0.75]))
     assert meetings([Branch("past_selves", 1.0)], figures, floor=0.0).chances.tolist() == [0.5, 0.5, 0, 0]

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.ledger.ledger import Ledger
-from league.rounds.curriculum import ended, stage_now
+from league.rounds.curriculum import ended, rounds_of_practice, stage_now
 from league.rounds.dry_run import estimate
 from league.rounds.matches import gate_pool, pairs_of
 from league.rounds.opponents import meetings_of
 from league.rounds.planner import members_of, plan_round
+from league.rounds.snapshots import births
 from league.settings.read import Config, ConfigError, load_config, parse
-from league.standings.history import History, history_of
+from league.standings.history import History, history_of, oracles_of
 from league.tasks.values import FACTS, LearnerState, Leg, Member, Seated
 from partners.rosters import TRAIN, roster
 from tests.killing import run
@@ -279,18 +280,92 @@ def test_members_that_never_change_meet_those_first_that_they_have_met_least():
     assert [pair[:2] for pair in pairs_of(config, history)] == [("heuristic", "tough"), ("random", "random")]
 
 
-def test_a_meta_mixture_meets_whom_the_solution_plays():
-    config = league_of(
-        "members: [heuristic, random]\nleague: {floor: 1.0e-9}\n"
-        "learners: [{name: oracle, matchmaking: meta_mixture among others}]"
-    )
-    history = History(members_of(config), 0.5)
-    scenarios = few(4)
-    rows = [("heuristic", "heuristic", 8), ("heuristic", "random", 6), ("random", "random", 1), ("oracle", "random", 2)]
-    history.add_round(0, scenarios, played(rows, scenarios), [])
+ORACLE = (
+    "members: [heuristic, random]\nleague: {floor: 1.0e-9, rounds: 9, meta_solver: SOLVER}\n"
+    "learners: [{name: oracle, matchmaking: meta_mixture, snapshot_every: 2}]"
+)
+
+
+def oracle_of(solver: str) -> tuple[Config, History]:
+    """An oracle whose snapshot, of the third round, has met two fixed members in a fourth; what seats get differs."""
+    config = league_of(ORACLE.replace("SOLVER", solver))
+    history = History(members_of(config), 0.5, oracles_of(config))
+    for _ in range(3):
+        history.add_round(0, few(4), [], [])
+    history.admit([Member("oracle@3", None, "snapshot", parent="oracle", born=3, blob="kept")])
+    return config, history
+
+
+def met_by_seat(config: Config, history: History) -> dict[str, tuple[float, float]]:
     met = meetings_of(config, config.learners[0], history, seats_of(history))
-    assert {meeting.opponent.name for meeting in met if meeting.probability > 1e-6} == {"heuristic"}
-    assert "meta-mixture" in met[0].reason
+    return {m.opponent.name: m.by_seat or (m.probability, m.probability) for m in met}
+
+
+# What who opens gets against who answers: a game in which seat_0 is best as heuristic whatever seat_1 does, and seat_1
+# then as random; points of the other seat are ten less these, for the scenarios are worth ten to both.
+OPENING = {"heuristic": (7, 6, 8), "random": (3, 1, 2), "oracle@3": (2, 5, 4)}
+
+
+def first_matches(opening: dict[str, tuple[int, ...]]) -> list[Leg]:
+    legs = []
+    for own, row in opening.items():
+        for other, points in zip(opening, row, strict=True):
+            facts = np.zeros(4, dtype=FACTS)
+            facts["scores"], facts["deal"] = (points, 10 - points), 1
+            legs.append(Leg((own, other), facts))
+    return legs
+
+
+def test_each_seats_oracle_answers_the_other_seats_marginal_for_all_its_life():
+    """The game's one equilibrium is heuristic opening and random answering: that is who sits opposite, seat by seat."""
+    for solver in ("replicator", "max_gini", "max_welfare", "nash_bargaining"):
+        config, history = oracle_of(solver)
+        before = met_by_seat(config, history)
+        assert before["heuristic"] == before["random"] == pytest.approx((0.5, 0.5)), "no snapshot has played yet"
+        history.add_round(0, few(4), first_matches(OPENING), [])
+        met = met_by_seat(config, history)
+        assert met["heuristic"] == pytest.approx((1, 0), abs=0.01) and met["random"] == pytest.approx((0, 1), abs=0.01)
+        history.add_round(0, few(4), first_matches({name: (0, 9, 9) for name in OPENING}), [])
+        assert met_by_seat(config, history) == met, "its life is not over"
+
+
+def test_an_oracle_waits_for_the_first_matches_of_its_snapshot_and_counts_the_rounds_that_it_practices():
+    config, history = oracle_of("replicator")
+    states = {"oracle": LearnerState("blob", 0, 0, 0)}
+    assert not plan_round(config, history, states).training
+    history.add_round(0, few(4), first_matches(OPENING), [])
+    (task,) = plan_round(config, history, states).training
+    assert rounds_of_practice(config, config.learners[0]) == 5  # of nine; it waits in the third, fifth, seventh, ninth
+    assert task.total_decisions == 5 * config.learners[0].decisions
+
+
+@pytest.mark.parametrize("every", [0, 1])
+def test_an_oracle_leaves_snapshots_and_not_in_every_round(every):
+    with pytest.raises(ConfigError, match="meta_mixture is solved once a snapshot has joined"):
+        league_of(ORACLE.replace("SOLVER", "uniform").replace("snapshot_every: 2", f"snapshot_every: {every}"))
+
+
+def test_partners_of_co_play_are_kept_as_they_began_and_no_more_once_they_have_stopped():
+    config = league_of(
+        "members: [heuristic]\nleague: {rounds: 8, opponents: 1, pairs: 0}\n"
+        "learners: [{name: ego, snapshot_every: 0, matchmaking: skill_levels},"
+        " {name: seed, snapshot_every: 2, keeps_first: true, matchmaking: self_play}]\n"
+        "stages: [{name: a, rounds: 5, learners: {ego: {learns: false}}}, {name: b, learners: {seed: {learns: false}}}]"
+    )
+    history, blob = History(members_of(config), 0.5), "0"
+    for number in range(7):
+        before = {name: LearnerState(blob, 0, 0, 0) for name in ("ego", "seed")}
+        blob = str(min(number + 1, 5))  # it practices in five rounds
+        after = {name: LearnerState(blob, 0, 0, 0) for name in ("ego", "seed")}
+        first = {name: LearnerState("0", 0, 0, 0) for name in ("ego", "seed")}
+        with_itself = [pair for pair in pairs_of(config, history) if "how skilled" in pair[2]]
+        new = [member.name for member in history.members if member.born == number > 0]
+        assert [pair[:2] for pair in with_itself] == [(name, name) for name in new]
+        history.add_round(0, few(4), [], [])
+        history.admit(births(config, history, before, after, first, few(4), []).born)
+    kept = {member.name: member.blob for member in history.members if member.role == "snapshot"}
+    assert kept == {"seed@0": "0", "seed@3": "3", "seed@5": "5"}
+    assert [rounds_of_practice(config, learner) for learner in config.learners] == [3, 5]
 
 
 @pytest.mark.parametrize("members", [1, 500])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 
 from league.standings.evolution import alpha_rank, replicator, replicators
 from league.standings.linear_programs import Deviations
@@ -17,6 +17,7 @@ from league.standings.meta_game import (
     MetaGameError,
     deviation_rating,
     game_of,
+    max_gini_cce,
     max_welfare_cce,
     nash_bargaining_cce,
     strictest_cce,
@@ -292,3 +293,24 @@ def test_programs_in_which_a_solver_loses_its_way_are_solved_by_another(noise):
         assert max(max_welfare_cce(played).gap, nash_bargaining_cce(played).gap) <= 1e-6
         for rating in deviation_rating(played):
             assert max(np.ptp(rating[index == member]) for member in range(size)) <= 1e-6 + 100 * noise
+
+
+def test_the_most_even_equilibrium_of_games_with_one_or_with_all_of_them():
+    assert max_gini_cce(PRISONERS).chances == pytest.approx(np.array([[0, 0], [0, 1]]), abs=1e-9)
+    assert max_gini_cce(ROCK).chances == pytest.approx(np.full((3, 3), 1 / 9), abs=1e-9)
+    nothing_matters = game([[4, 4, 4]], [[6, 6, 6]])
+    assert max_gini_cce(nothing_matters).chances == pytest.approx(np.full((1, 3), 1 / 3), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_most_even_equilibrium_is_the_nearest_point_of_the_polytope(seed):
+    """Beside another method: least distance programming by non-negative least squares (Lawson & Hanson 1974, 23.4)."""
+    rng = np.random.default_rng(seed)
+    drawn = Game(10 * rng.random((4, 5)), 10 * rng.random((4, 5)))
+    made, pairs = max_gini_cce(drawn), 20
+    inside = np.vstack([-gains_of(drawn) / 10, np.eye(pairs), np.ones((1, pairs))])  # at least 0, and a sum of 1
+    target = np.append(np.zeros(pairs), 1.0)
+    equations = np.vstack([inside.T, np.append(np.zeros(len(inside) - 1), 1.0)])
+    left = equations @ nnls(equations, target)[0] - target
+    assert made.chances.ravel() == pytest.approx(-left[:-1] / left[-1], abs=1e-6)
+    assert made.gap < 1e-5 and made.values == pytest.approx([(made.chances * table).sum() for table in drawn])
