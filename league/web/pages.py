@@ -14,8 +14,9 @@ from starlette.responses import PlainTextResponse, Response
 from dond_marl.errors import MissingLibrary
 from dond_marl.records.record import RecordError, to_line
 from league.web.arena.page import ArenaPage
+from league.web.arena.watch import Watch
 from league.web.aside import Busy, aside
-from league.web.elements import in_a_sentence
+from league.web.elements import Tag, in_a_sentence
 from league.web.frame import Desk, page, prepare
 from league.web.league.follower import Leagues
 from league.web.league.page import LeaguePage
@@ -48,7 +49,10 @@ def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None, loopb
     @ui.page("/league")
     def league() -> None:
         with page("League"):
-            LeaguePage(leagues, run)
+            with Tag("div") as shown:
+                watch = Watch(desk.people)
+            LeaguePage(leagues, run, watch.offer)
+            shown.move(target_index=-1)
 
     @ui.page("/arena", response_timeout=PATIENCE)
     @_unless_busy

@@ -17,6 +17,7 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
@@ -114,6 +115,10 @@ class Follower:
         """What the league's matches are played by. Raises :class:`RunViewError`."""
         return self._settings().env.rules()
 
+    def source(self) -> ScenarioSource:
+        """What the league is played on, before any stage. Raises :class:`RunViewError` or what opening it raises."""
+        return self._settings().env.open_source()
+
     def described(self) -> list[tuple[str, str]]:
         """Everybody who takes part, with a sentence. Raises :class:`RunViewError` or ``LedgerError``."""
         self._settings()
@@ -145,9 +150,12 @@ class Follower:
         try:
             if not self._ledger.begun:
                 raise RunViewError(f"{self.folder}: the league has not begun")
-            config: Config = _parsed(self._ledger.notes()["config"], f"settings in {self.folder / LEDGER}")
+            text = self._ledger.settings()
+            if not text:
+                raise RunViewError(f"{self.folder}: the ledger holds no settings")
+            config: Config = _parsed(text, f"settings in {self.folder / LEDGER}")
             return config
-        except (LedgerError, ConfigError, KeyError) as error:
+        except (LedgerError, ConfigError) as error:
             raise RunViewError(str(error)) from None
 
     def _refresh(self, most: int) -> bool:

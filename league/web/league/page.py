@@ -25,9 +25,13 @@ PARTS: dict[str, Callable[[Picture], Markup]] = {
 
 
 class LeaguePage:
-    """One browser window's view of the leagues, which begins with the run ``first`` where it is known."""
+    """One browser window's view of the leagues, which begins with the run ``first`` where it is known.
 
-    def __init__(self, leagues: Leagues, first: Path | None = None) -> None:
+    ``offer`` is told of every run that is shown and of its members, the best first; of none before it has begun.
+    """
+
+    def __init__(self, leagues: Leagues, first: Path | None, offer: Callable[[Path, tuple[str, ...]], None]) -> None:
+        self._offer = offer
         self._leagues = leagues
         self._picture: Picture | None = None
         self._seen = False  # whether the run, begun or not, was looked at
@@ -82,6 +86,7 @@ class LeaguePage:
         self._grid.set(hidden=picture is None)
         for name, markup in parts.items():
             show(self._places[name], markup)
+        self._offer(run, () if picture is None else tuple(row.member for row in picture.standings))
 
 
 def _parts(picture: Picture | None) -> dict[str, Markup]:

@@ -31,13 +31,17 @@ KEYS = """(event) => {
   emit(event.key);
   event.preventDefault();
 }"""
+PACE = 1.6  # seconds an act, where it plays by itself
 STEPS = {"ArrowLeft": -1, "ArrowRight": 1, "Home": -999, "End": 999}
 
 
 class Stepper:
-    """Steps through ``record``. Raises :class:`~dond_marl.records.record.RecordError` where it does not replay."""
+    """Steps through ``record``; ``plays``: by itself at first.
 
-    def __init__(self, record: GameRecord, people: People) -> None:
+    Raises :class:`~dond_marl.records.record.RecordError` where it does not replay.
+    """
+
+    def __init__(self, record: GameRecord, people: People, *, plays: bool = False) -> None:
         self._record, self._people = record, people
         self._steps, self._names = steps(record), seat_names(record)
         self._now, self._whose, self._adviser = 0, OWN, "expert" if "expert" in HINT_MODES else "none"
@@ -46,11 +50,13 @@ class Stepper:
         )  # whom the game is foreign to
         with Tag("section", classes="stepper", tabindex="-1", aria_label=f"Game: {title(record)}") as whole:
             with Tag("div", classes="controls"):
-                self._first = button("|<", lambda: self._go(0), "button", aria_label="First act")
+                self._first = button("|<", lambda: self._by(-len(self._steps)), "button", aria_label="First act")
                 self._back = button("<", lambda: self._by(-1), "button", aria_label="One act back")
                 self._place = Tag("output", aria_live="polite")
                 self._on = button(">", lambda: self._by(1), "button primary", aria_label="Next act")
-                self._last = button(">|", lambda: self._go(len(self._steps)), "button", aria_label="The end")
+                self._timer = ui.timer(PACE, self._tick, active=plays, immediate=False)
+                self._last = button(">|", lambda: self._by(len(self._steps)), "button", aria_label="The end")
+                self._playing = button("Pause" if plays else "Play", self._play, "button small plays")
             self._views = html()
             with Tag("div", classes="two-panels"):
                 with Tag("div", classes="panel"):
@@ -98,7 +104,23 @@ class Stepper:
             self._adviser = mode
             self._think()
 
+    def _play(self) -> None:
+        """Go on by itself, from the beginning where it is over, or stop that."""
+        plays = not self._timer.active
+        if plays and self._now == len(self._steps) - 1:
+            self._go(0)
+        self._plays(plays)
+
+    def _plays(self, plays: bool) -> None:
+        self._timer.active = plays
+        self._playing.say("Pause" if plays else "Play")
+
+    def _tick(self) -> None:
+        self._go(self._now + 1)
+        self._plays(self._now < len(self._steps) - 1)
+
     def _by(self, by: int) -> None:
+        self._plays(False)
         self._go(self._now + by)
 
     def _go(self, to: int) -> None:

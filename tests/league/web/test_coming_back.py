@@ -10,8 +10,10 @@ import pytest
 
 from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.record import record_of, to_line
+from league.web.arena.watch import watched
+from league.web.league.follower import RunViewError
 from league.web.play.daily import PARTNERS, daily_of, today
-from tests.league.web.browser import NARROW, SCENARIO, begin, games_in, missing, serving
+from tests.league.web.browser import HOSTILE, NARROW, SCENARIO, begin, games_in, missing, serving
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -133,3 +135,28 @@ def test_every_day_has_a_deal_of_its_own():
     assert {deal.partner for deal in days} == set(PARTNERS)
     assert len({deal.seed for deal in days}) == 200
     assert daily_of(days[0].day) == days[0]
+
+
+def test_two_members_of_a_league_are_picked_and_their_game_goes_on_by_itself(look):
+    page = look("/league")
+    page.get_by_label("Who opens").select_option(label=HOSTILE[0])
+    page.get_by_label("Who answers").select_option(label="pushover")
+    page.get_by_role("button", name="Watch a game").click()
+    page.locator(".watch .view.me .name", has_text=HOSTILE[0]).wait_for()
+    page.locator(".watch output", has_text="Act 2 of 2").wait_for()  # nothing was pressed
+    page.locator(".watch output", has_text="The end").wait_for()
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.locator(".watch output", has_text="Act 1 of 2").wait_for()
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Play", exact=True).wait_for()
+
+
+def test_a_game_to_watch_is_the_leagues_own_kind_and_the_same_for_a_seed(folder):
+    run = folder / "runs" / "league" / "0001"
+    record = watched(run, ("pushover", "heuristic"), 5)
+    assert (record.rules.max_turns, record.source, record.occupants) == (
+        3, "lewis, split train", ("pushover", "heuristic"),
+    )  # fmt: skip
+    assert watched(run, ("pushover", "heuristic"), 5) == record
+    with pytest.raises(RunViewError, match="has no member 'nobody'"):
+        watched(run, ("pushover", "nobody"), 5)
