@@ -22,6 +22,7 @@ from league.experiments.baselines.settings import BaselinesConfig
 from league.experiments.distill import DistillConfig
 from league.experiments.hints.settings import ExperimentConfig
 from league.experiments.short_games.settings import ShortGamesConfig
+from league.experiments.study.settings import StudyConfig
 from league.experiments.styles.settings import StylesConfig
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import Config, allowed
@@ -37,6 +38,7 @@ COMMANDS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("dond experiment styles", StylesConfig),
     ("dond experiment short-games", ShortGamesConfig),
     ("dond experiment distill", DistillConfig),
+    ("dond study", StudyConfig),
 )
 KINDS = {str: "text", int: "a list of integers"}
 HEADS = ("| key | takes | default | meaning |", "|---|---|---|---|")

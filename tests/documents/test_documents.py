@@ -16,6 +16,7 @@ from league.experiments.baselines.settings import BaselinesConfig
 from league.experiments.distill import DistillConfig
 from league.experiments.hints.settings import ExperimentConfig
 from league.experiments.short_games.settings import ShortGamesConfig
+from league.experiments.study.settings import StudyConfig
 from league.experiments.styles.settings import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
@@ -33,6 +34,7 @@ OTHER_SETTINGS = {
     "pool_ppo.yaml": Config,
     "selection.yaml": BaselinesConfig,
     "short_games.yaml": ShortGamesConfig,
+    "study.yaml": StudyConfig,
     "styles.yaml": StylesConfig,
 }
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
@@ -148,6 +150,9 @@ def test_every_config_loads_is_short_and_learns_nothing_from_the_held_out_part(p
         assert all(games.scenarios != "lewis" or games.split == "train" for games in config.games)
         return
     if isinstance(config, ShortGamesConfig):  # tests/league/experiments/test_scenarios_of_training.py says why not
+        return
+    if isinstance(config, StudyConfig):  # nobody learns there: people meet tables that no occupant has seen
+        assert config.env.split == "test"
         return
     if isinstance(config, BaselinesConfig):  # its arms are configs of this folder, which are looked at one by one
         assert {arm.config for arm in config.arms if arm.config} <= {each.name for each in CONFIGS}

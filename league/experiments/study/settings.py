@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from dond_marl.errors import shown
+from league.settings.presets import preset
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 
 PERSON = "person"  # the partner of a condition in which two people meet
@@ -17,15 +20,21 @@ NAME = r"^[a-z][a-z0-9_]{0,39}$"
 class DesignConfig(Section):
     """Who meets whom, and how often."""
 
-    title: str = Field(default="A study of bargaining", min_length=1, max_length=200)
-    seed: int = Field(default=0, ge=0, lt=2**63)
-    design: Literal["between", "within"] = "between"
+    title: str = Field(
+        default="A study of bargaining", min_length=1, max_length=200, description="what pages are called"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**63, description="of assignments, tables and what occupants gamble with")
+    design: Literal["between", "within"] = Field(
+        default="between", description="everybody meets one condition, or all of them in a balanced order"
+    )
     games: int = Field(default=5, ge=1, le=100, description="games of a participant in each condition that it meets")
     attempts: int = Field(default=3, ge=1, le=100, description="times that the check may be tried")
-    feedback: Literal["none", "own", "both"] = "own"
+    feedback: Literal["none", "own", "both"] = Field(default="own", description="whose points are shown after a game")
     waiting: float = Field(default=300.0, gt=0, le=86_400, description="seconds for another person")
     turn: float = Field(default=180.0, gt=0, le=86_400, description="seconds for an act where two people play")
-    stand_in: Occupant | None = Field(default=None, description="an occupant")
+    stand_in: Occupant | None = Field(
+        default=None, description="an occupant whom those meet to whom nobody came; left out: they go on"
+    )
 
 
 class ConditionConfig(Section):
@@ -47,17 +56,34 @@ class ConditionConfig(Section):
 class TextsConfig(Section):
     """What participants read; a blank line begins a paragraph."""
 
-    consent: str = Field(min_length=1, description="text")
-    agree: str = Field(default="I have read this, I am of age, and I want to take part.", min_length=1)
-    instructions: str = Field(min_length=1, description="text")
-    thanks: str = Field(default="Thank you for taking part.", min_length=1)
+    consent: str = Field(min_length=1, description="text of the first page")
+    agree: str = Field(
+        default="I have read this, I am of age, and I want to take part.",
+        min_length=1,
+        description="text beside its box",
+    )
+    instructions: str = Field(min_length=1, description="text of how the game goes")
+    thanks: str = Field(default="Thank you for taking part.", min_length=1, description="text above the code")
     excluded: str = Field(
         default="Thank you. The questions were not answered as the study needs it, so it ends here for you.",
         min_length=1,
+        description="text for whoever fails the check",
     )
     withdrawn: str = Field(
-        default="You have stopped taking part. What you did here is left out of whatever is exported.", min_length=1
+        default="You have stopped taking part. What you did here is left out of whatever is exported.",
+        min_length=1,
+        description="text for whoever stops",
     )
+
+
+def texts_of(path: Path) -> dict[str, str]:
+    """The texts of a file, each below a heading such as ``## consent``; of the shipped one where it is not there."""
+    try:
+        content = preset(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise wrong(f"must be a file of texts; {shown(str(path))} cannot be read ({error})", "texts_file") from None
+    _, *parts = re.split(r"^## (\w+)$", content, flags=re.MULTILINE)
+    return {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 class CheckConfig(Section):
@@ -79,10 +105,10 @@ class QuestionConfig(Section):
 
     name: str = Field(pattern=NAME, description="small letters, digits and _")
     question: str = Field(min_length=1, description="text")
-    kind: Literal["scale", "choice", "text"] = "scale"
+    kind: Literal["scale", "choice", "text"] = Field(default="scale", description="what an answer is")
     points: int = Field(default=7, ge=2, le=11, description="of a scale")
-    low: str = ""
-    high: str = ""
+    low: str = Field(default="", description="text at the low end of a scale")
+    high: str = Field(default="", description="text at its high end")
     options: tuple[str, ...] = Field(default=(), strict=False, max_length=30, description="a list of texts")
 
     @model_validator(mode="after")
@@ -98,10 +124,23 @@ class StudyConfig(Section):
     study: DesignConfig = Field(default_factory=DesignConfig)
     env: EnvConfig = Field(default_factory=EnvConfig)
     conditions: tuple[ConditionConfig, ...] = Field(strict=False, min_length=1, description="a list of conditions")
+    texts_file: PathText | None = Field(
+        default=None, description="a file with a heading ## consent, ... before each text"
+    )
     texts: TextsConfig
     check: tuple[CheckConfig, ...] = Field(default=(), strict=False, description="a list of questions")
     questionnaire: tuple[QuestionConfig, ...] = Field(default=(), strict=False, description="a list of questions")
     output_dir: PathText = Field(default="runs/study", description="the path of a folder")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_the_file(cls, settings: object) -> object:
+        """The texts of the file under those that are written out; what is kept of a study holds them all."""
+        if not isinstance(settings, dict) or not isinstance(settings.get("texts_file"), str):
+            return settings
+        own = settings.get("texts", {})
+        texts = {**texts_of(Path(settings["texts_file"])), **own} if isinstance(own, dict) else own
+        return {**settings, "texts_file": None, "texts": texts}
 
     @model_validator(mode="after")
     def _parts_that_fit(self) -> StudyConfig:

@@ -27,19 +27,17 @@ ICC = (0.0, 0.1, 0.3)
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--difference", type=POSITIVE, default=0.3, metavar="POINTS", help="of ten, to be found (0.3)")
+@click.option("--difference", type=POSITIVE, default=0.3, metavar="X", help="points of ten, to be found (0.3)")
 @click.option("--games", type=whole(1, 100), default=5, metavar="N", help="of a participant in each condition (5)")
 @click.option(
-    "--icc", type=SHARE, multiple=True, metavar="R", help="correlation of a participant's games (0, 0.1, 0.3)"
+    "--icc", type=SHARE, multiple=True, metavar="X", help="correlation of a participant's games (0, 0.1, 0.3)"
 )
-@click.option("--power", type=INSIDE, default=0.8, metavar="SHARE", help="chance to find it (0.8)")
-@click.option("--confidence", type=INSIDE, default=0.95, metavar="SHARE", help="of the two-sided test (0.95)")
+@click.option("--power", type=INSIDE, default=0.8, metavar="P", help="chance to find it (0.8)")
+@click.option("--confidence", type=INSIDE, default=0.95, metavar="P", help="of the two-sided test (0.95)")
 @click.option(
     "--design", type=click.Choice(("between", "within")), default="between", help="as in the settings (between)"
 )
-@click.option(
-    "--sd", type=POSITIVE, metavar="POINTS", help="of one game's points (people's in the published dialogues)"
-)
+@click.option("--sd", type=POSITIVE, metavar="X", help="of one game's points (people's in the published dialogues)")
 @click.option(
     "--data-dir", type=FILE, metavar="FOLDER", help="of the published files (none: the counts in the package)"
 )
