@@ -258,6 +258,7 @@ OTHER_TRACKERS = "further trackers, such as [wandb]: mlflow, trackio, wandb"
 class LoggingConfig(Section):
     """Where a run is stored, and what is logged."""
 
+    LATER = ("trackers",)
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
     tensorboard: bool = Field(default=True, description="events for TensorBoard, where somebody learns")
     trackers: tuple[TrackerName, ...] = Field(default=(), description=OTHER_TRACKERS)
