@@ -114,7 +114,7 @@ class Hyperparameters(Section):
 
     def learner(self, total_decisions: int) -> LearnerSettings:
         """The settings of a learner that makes ``total_decisions`` own decisions in all."""
-        own = {field.name: getattr(self, field.name) for field in fields(_LEARNER) if field.name != "total_decisions"}
+        own = {each.name: getattr(self, each.name) for each in fields(_LEARNER) if each.name in type(self).model_fields}
         return LearnerSettings(**own, total_decisions=total_decisions)
 
     def shape(self, env: EnvConfig, hints: bool, members: tuple[str, ...] = ()) -> NetworkShape:

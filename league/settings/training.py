@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from dond_marl.occupants import OccupantNameError, check_spec
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
+from partners.learning.rewards import OWN
 from partners.llm.service import GROQ_MODEL, Provider
 
 HintMode = Literal["none", "random", "expert", "llm"]
@@ -80,9 +81,13 @@ class TrainingConfig(Hyperparameters):
     minibatch, vf, grad_norm, anneal, hidden and device, of these patience, balance, seed and threads.
     """
 
-    LATER = tuple(key for key in Hyperparameters.LATER if key != "device")  # a training has had it from the start
+    # A training has had ``device`` from the start.
+    LATER = (*(key for key in Hyperparameters.LATER if key != "device"), "exact_reply")
     algo: Literal["ppo", "reinforce", "bc"] = "ppo"  # type: ignore[assignment]  # one more than a league's learners
     num_train_steps: int = Field(default=500_000, ge=1, description="own decisions")
+    exact_reply: float = Field(
+        default=0.0, ge=0, le=1000, description="weight of what each act loses to the best reply to those it can follow"
+    )
     past_selves: float = Field(default=0.0, ge=0, lt=1, description="share against snapshots")
     seed: int = Field(default=0, ge=0, lt=2**63)
     threads: int = Field(default=1, ge=1, le=256, description="of the arithmetic")
@@ -115,6 +120,21 @@ class TrainConfig(Section):
         env = self.env.model_copy(update={"data_dir": None, "render_mode": None})
         logging = TrainLoggingConfig(save_every=self.logging.save_every)
         return self.model_copy(update={"env": env, "logging": logging})
+
+    @model_validator(mode="after")
+    def _taught_by_the_best_reply(self) -> TrainConfig:
+        if not self.training.exact_reply:
+            return self
+        if self.training.algo != "ppo" or self.training.plays_on_device:
+            raise wrong("is for ppo on the host alone: say algo: ppo, rollouts: host", "training.exact_reply")
+        if self.env.scenarios != "lewis" or self.env.disagree != "ends" or self.env.reveal_partner_utilities:
+            raise wrong(
+                "the best reply is known under scenarios: lewis, disagree: ends, with values that are not revealed",
+                "training.exact_reply",
+            )
+        if self.training.reward != OWN:
+            raise wrong("the best reply earns own points: leave reward out", "training.exact_reply")
+        return self
 
     @model_validator(mode="after")
     def _taught_by_people(self) -> TrainConfig:

@@ -19,7 +19,7 @@ CSV_NAME = "progress.csv"
 COLUMNS = (
     *("update", "decisions", "games", "points", "deals", "turns"),  # of the practice that made the update
     *("of_nash", "of_response"),  # its points as shares of what the source's Nash points and a best response earn
-    *("policy_loss", "value_loss", "entropy", "kl", "reference_kl", "belief_loss", "hints_available"),
+    *("policy_loss", "value_loss", "entropy", "kl", "reference_kl", "belief_loss", "taught_loss", "hints_available"),
     *("seconds", "decisions_per_second"),  # of the clock: the only ones that differ between equal runs
 )
 

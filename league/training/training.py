@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import torch
 
 from dond_marl.errors import RunFailure
-from dond_marl.occupants import seat_occupant
+from dond_marl.game import Rules
+from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.files import write_whole
-from dond_marl.scenarios.sources import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Partner, Traits
 from hints import HintSchedule
 from league.evaluation.evaluate import scenarios_of
@@ -34,6 +35,7 @@ from league.tasks.pasts import past_of_training, refuse_training
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.ancestry import NOBODY, Ancestry, past_in
 from partners.equilibrium import check_game
+from partners.learning.exact_reply import ExactReply
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, Score
 from partners.learning.told import members_of
@@ -98,7 +100,10 @@ class Training:
     def plan(self) -> Practice:
         """Where the learner practices, and what it is paid."""
         settings = self.config.training
-        return settings.practice(self.config.env, self.source, settings.seed)
+        plan = settings.practice(self.config.env, self.source, settings.seed)
+        if not settings.exact_reply:
+            return plan
+        return replace(plan, exact=_exact_reply(spec_name(self.config.env.partner), plan.rules, self.source.prior))
 
     @cached_property
     def practice(self) -> Practicing:
@@ -227,6 +232,15 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
         refuse_past(met)
     readings = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
     return Training(config, source, partner, learner, schedule_of(config.hints), references=readings, met=met)
+
+
+@lru_cache(maxsize=1)
+def _exact_reply(partner: str, rules: Rules, prior: str) -> ExactReply:
+    """The best reply to ``partner`` over the scenarios of ``lewis``; what was solved serves all trainings of a process.
+
+    Raises :class:`~dond_marl.errors.InputError` where it cannot be followed.
+    """
+    return ExactReply(seat_occupant(partner), rules, lewis_space(), prior)
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:

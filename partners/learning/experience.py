@@ -5,7 +5,7 @@ Every decision is kept: dropping a surplus would favor short games. A game's rew
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.batch import Games
-from dond_marl.seats import Cause, Decisions, Traits, Turns, constant
+from dond_marl.seats import Cause, Decisions, Floats, Rows, Traits, Turns, constant
 from partners.network.network import PolicyNetwork
 from partners.network.partner import Choices, NetworkPartner
+
+Losses = Callable[[Turns, Rows], Floats]  # what every numbered act loses, [B, A], on these turns of these games
 
 
 class Experience(NamedTuple):
@@ -32,6 +34,7 @@ class Experience(NamedTuple):
     reward: Tensor  # [T, N] share of the seat's whole, at its own last decision
     seat: Tensor  # [N] which seat each game's learner had
     told: Tensor | None = None  # [M, 4] int64: the partner's values and who it was, for learning alone
+    lost: Tensor | None = None  # [M, A] what every numbered act loses; see partners.learning.exact_reply
 
     @property
     def size(self) -> int:
@@ -57,7 +60,7 @@ class LearningSeat:
 
     def __init__(self, network: PolicyNetwork) -> None:
         self._partner = NetworkPartner(network)
-        self._choices: list[tuple[int, Choices]] = []
+        self._choices: list[tuple[Turns, Choices]] = []
 
     @property
     def traits(self) -> Traits:
@@ -65,7 +68,7 @@ class LearningSeat:
 
     def act(self, turns: Turns) -> Decisions:
         choices = self._partner.choose(turns)
-        self._choices.append((turns.taken, choices))
+        self._choices.append((turns, choices))
         return Decisions(
             choices.act.numpy().astype(np.int8),
             choices.oA.numpy().astype(np.int8),
@@ -74,22 +77,31 @@ class LearningSeat:
         )
 
     def experience(
-        self, games: Games, rewards: NDArray[np.float64], told: NDArray[np.int64] | None = None
+        self,
+        games: Games,
+        rewards: NDArray[np.float64],
+        told: NDArray[np.int64] | None = None,
+        losses: Losses | None = None,
     ) -> Experience | None:
         """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned.
 
-        ``told[N, 4]``: what learning alone is told of each game (:mod:`partners.learning.told`). Of a game that counts
+        ``told[N, 4]``: what learning alone is told of each game (:mod:`partners.learning.told`); ``losses``: what the
+        acts of some games lose (:mod:`partners.learning.exact_reply`). Of a game that counts
         for nobody (:attr:`dond_marl.batch.Games.counted`) nothing is learned, as of one in which it never acted.
         """
         if not games.counted.all():
             self._choices = self._of(games)
         if not self._choices:
             return None
-        seat = self._choices[0][0] % 2
+        seat = self._choices[0][0].taken % 2
         own_turns = (games.rules.max_turns - seat + 1) // 2
         # The rows of a turn are the games that had not ended, in order.
-        live = [np.flatnonzero((games.turns > taken) & games.counted) for taken, _ in self._choices]
-        places = [taken // 2 * games.size + rows for (taken, _), rows in zip(self._choices, live, strict=True)]
+        live = [np.flatnonzero((games.turns > turns.taken) & games.counted) for turns, _ in self._choices]
+        places = [turns.taken // 2 * games.size + rows for (turns, _), rows in zip(self._choices, live, strict=True)]
+        lost = None
+        if losses is not None:
+            asked = [losses(turns, rows) for (turns, _), rows in zip(self._choices, live, strict=True)]
+            lost = torch.from_numpy(np.concatenate(asked))
         reward = np.zeros((own_turns, games.size), dtype=np.float32)
         own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
         acted = np.flatnonzero((own > 0) & games.counted)
@@ -104,27 +116,30 @@ class LearningSeat:
             reward=torch.from_numpy(reward),
             seat=torch.full((games.size,), seat),
             told=None if told is None else torch.from_numpy(told[np.concatenate(live)]),
+            lost=lost,
         )
 
     def apart(self, blocks: Sequence[Games]) -> list[LearningSeat]:
         """Itself in each of the blocks that it played side by side, in their order."""
         seats = [LearningSeat(self._partner.network) for _ in blocks]
-        for taken, choices in self._choices:
+        for turns, choices in self._choices:
             start = 0
             for seat, games in zip(seats, blocks, strict=True):
-                end = start + int((games.turns > taken).sum())  # the rows of a turn are the games that had not ended
+                end = start + int((games.turns > turns.taken).sum())  # a turn's rows are the games that had not ended
                 if end > start:
-                    seat._choices.append((taken, Choices(*(part[start:end] for part in choices))))
+                    some = slice(start, end)
+                    seat._choices.append((turns.rows(some), Choices(*(part[some] for part in choices))))
                 start = end
         return seats
 
-    def _of(self, games: Games) -> list[tuple[int, Choices]]:
+    def _of(self, games: Games) -> list[tuple[Turns, Choices]]:
         """What it said in the games that count."""
         kept = []
-        for taken, choices in self._choices:
-            rows = torch.from_numpy(np.flatnonzero(games.counted[games.turns > taken]))
+        for turns, choices in self._choices:
+            rows = np.flatnonzero(games.counted[games.turns > turns.taken])
             if len(rows):
-                kept.append((taken, Choices(*(part[rows] for part in choices))))
+                some = torch.from_numpy(rows)
+                kept.append((turns.rows(rows), Choices(*(part[some] for part in choices))))
         return kept
 
 
@@ -142,4 +157,11 @@ def joined(parts: Sequence[Experience]) -> Experience:
         for name in ("features", "mask", "act", "oA", "log_prob", "value", "seat")
     }
     told = [part.told for part in parts if part.told is not None]
-    return Experience(place=torch.cat(places), reward=reward, told=torch.cat(told) if told else None, **rows)
+    lost = [part.lost for part in parts if part.lost is not None]
+    return Experience(
+        place=torch.cat(places),
+        reward=reward,
+        told=torch.cat(told) if told else None,
+        lost=torch.cat(lost) if lost else None,
+        **rows,
+    )

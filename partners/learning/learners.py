@@ -22,6 +22,7 @@ from partners.learning.losses import (
     discounted_returns,
     generalized_advantages,
     policy_gradient,
+    taught_loss,
     value_loss,
 )
 from partners.learning.magnet import follow
@@ -120,11 +121,15 @@ class Learner:
         place = experience.place
         advantages, targets = standardized(advantage.view(-1)[place]), returns.view(-1)[place]
         seen = experience
+        lost = self._lost(experience)
+        if lost:  # what is known exactly is not learned from luck
+            advantages = advantages * lost[0][:, -1].isnan()
         columns = (read, seen.mask, seen.act, seen.oA, seen.log_prob, advantages, targets)
         pull = self._reference_logits(read)
-        totals = torch.zeros(6, device=self.network.device)
-        for read, mask, act, oA, old_log_prob, weight, target, *more in self._minibatches((*columns, *pull, *told)):
-            toward, truth = more[: len(pull)], more[len(pull) :]
+        totals = torch.zeros(7, device=self.network.device)
+        every = (*columns, *lost, *pull, *told)
+        for read, mask, act, oA, old_log_prob, weight, target, *more in self._minibatches(every):
+            loses, toward, truth = more[: len(lost)], more[len(lost) :][: len(pull)], more[len(lost) + len(pull) :]
             hidden = network.hidden(read)
             logits, value = network.spoken(hidden, read)
             if self.critic is not None:
@@ -142,14 +147,18 @@ class Learner:
             surprise = self._surprise(hidden, read, *truth)
             if settings.belief:
                 loss = loss + settings.belief * surprise
+            taught = error.new_zeros(())
+            if loses:
+                taught = taught_loss(said.numbered(network.shape.max_count), loses[0]).mean()
+                loss = loss + settings.exact_reply * taught
             self._descend(loss - entropy_weight * entropy if entropy_weight else loss, settings.grad_norm)
             with torch.no_grad():
                 drift = (old_log_prob - log_prob).mean()
-                totals += len(act) * torch.stack([surrogate, error, entropy, drift, away, surprise])
+                totals += len(act) * torch.stack([surrogate, error, entropy, drift, away, surprise, taught])
         means = (totals / (experience.size * settings.epochs)).tolist()
-        names = ("policy_loss", "value_loss", "entropy", "kl", "reference_kl", "belief_loss")
-        left_out = {*([] if pull else ["reference_kl"]), *([] if settings.belief else ["belief_loss"])}
-        return {name: mean for name, mean in zip(names, means, strict=True) if name not in left_out}
+        names = ("policy_loss", "value_loss", "entropy", "kl", "reference_kl", "belief_loss", "taught_loss")
+        there = {"reference_kl": bool(pull), "belief_loss": settings.belief > 0, "taught_loss": bool(lost)}
+        return {name: mean for name, mean in zip(names, means, strict=True) if there.get(name, True)}
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
         """Williams 1992; the baseline is the mean return of the seat, so that the seats' advantages do not mix."""
@@ -186,6 +195,16 @@ class Learner:
                 "beliefs and a critic of both values are taught by what an experience was told; it was not"
             )
         return (experience.told,)
+
+    def _lost(self, experience: Experience) -> tuple[Tensor, ...]:
+        """What every act loses, one ``[M, A]``; none where nothing learns by it."""
+        if not self.settings.exact_reply:
+            return ()
+        if experience.lost is None:
+            raise ValueError(
+                "a network is taught by what its acts lose to the best reply; this experience was not told"
+            )
+        return (experience.lost,)
 
     @torch.no_grad()
     def _worth_of(self, read: Tensor, told: Tensor) -> Tensor:

@@ -9,6 +9,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from dond_marl.yardsticks.metrics import TEN
+
+SOFT = 0.15  # points of ten: an act that loses so much is wanted e times less than one that loses nothing
+LEAST = -30.0  # nats: what is less probable than that is wanted no more for it
+
 
 def generalized_advantages(
     reward: Tensor, value: Tensor, played: Tensor, gamma: float, lam: float
@@ -67,6 +72,23 @@ def belief_loss(values: Tensor, who: Tensor, told: Tensor) -> Tensor:
         named = torch.log_softmax(who, dim=0).gather(0, told[:, 3].clamp(min=0)[None]).squeeze(0)
         total = total - (named * known).sum()
     return total / len(told)
+
+
+def taught_loss(log_probs: Tensor, lost: Tensor) -> Tensor:
+    """How far a policy is from acts that lose nothing, ``[B]``; zero where it is not known what acts lose.
+
+    ``log_probs[A, B]`` of every act; ``lost[B, A]``: what each loses, share of the whole, infinite for what cannot be
+    said, NaN where nothing is known. Half of it is what the policy loses in expectation, in points of ten (Ross and
+    Bagnell 2014, arXiv 1406.5979), half the surprise in nats at acts drawn by ``exp(-points / SOFT)``: the first alone
+    hardly moves a policy that is sure of a wrong act.
+    """
+    assert log_probs.shape == lost.t().shape, (log_probs.shape, lost.shape)
+    lost = lost.t()
+    possible, known = torch.isfinite(lost), ~lost[-1].isnan()
+    points = torch.where(possible, TEN * lost, 0.0)
+    wanted = torch.softmax(torch.where(possible, -points / SOFT, -torch.inf).where(known, 0.0), dim=0)
+    said = torch.where(possible, log_probs.clamp(min=LEAST), 0.0)
+    return known * (log_probs.exp() * points - wanted * said).sum(dim=0) / 2
 
 
 def policy_gradient(log_prob: Tensor, weight: Tensor) -> Tensor:

@@ -15,9 +15,11 @@ from dond_marl.game import Rules
 from dond_marl.randomness import generator
 from dond_marl.rollout import Block, Noise, rollout_blocks
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import Partner, Whisper, costs_to_ask
+from dond_marl.seats import Doubles, Floats, Partner, Rows, Turns, Whisper, costs_to_ask
+from dond_marl.splits import action_count
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
-from partners.learning.experience import Experience, LearningSeat, joined
+from partners.learning.exact_reply import ExactReply
+from partners.learning.experience import Experience, LearningSeat, Losses, joined
 from partners.learning.rewards import Own, Reward, for_seat
 from partners.learning.told import told
 from partners.network.network import PolicyNetwork
@@ -40,6 +42,7 @@ class Practice:
     reveal_partner_utilities: bool = False
     reward: Reward = field(default_factory=Own)
     told: bool = False  # whether learning is told the partner's values and who it was
+    exact: ExactReply | None = None  # by which learning is told what every act loses
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
 
 
@@ -107,7 +110,8 @@ def practice(
             games = leg.games
             earned = points_of_ten(games.scores, games.scenarios.wholes)
             rewards = for_seat(plan.reward, leg.seat)(games, earned, games.scenarios)
-            part = leg.learner.experience(games, rewards / TEN, _told(network, partner, plan, update, leg))
+            told_of, losses = _told(network, partner, plan, update, leg), _losses(network, partner, plan, update, leg)
+            part = leg.learner.experience(games, rewards / TEN, told_of, losses)
             if part is not None:
                 parts.append(part)
                 decisions += part.size
@@ -172,8 +176,29 @@ def _told(network: PolicyNetwork, partner: Partner, plan: Practice, update: int,
     """What learning alone is told of a leg's games, ``[N, 4]``; None where the plan says nothing of that."""
     if not plan.told:
         return None
-    noise = Noise(plan.seed, (update, leg.block, leg.seat), leg.games.size).of_game(1 - leg.seat)
-    return told(partner, network.shape.members, leg.games.scenarios.utilities[:, 1 - leg.seat], noise)
+    theirs = leg.games.scenarios.utilities[:, 1 - leg.seat]
+    return told(partner, network.shape.members, theirs, _game_noise(plan, update, leg))
+
+
+def _losses(network: PolicyNetwork, partner: Partner, plan: Practice, update: int, leg: _Leg) -> Losses | None:
+    """What says what every act of a leg's games loses, where somebody sat opposite who can be followed."""
+    if plan.exact is None:
+        return None
+    exact, most = plan.exact, network.shape.max_count
+    met = exact.meets(partner, leg.games.scenarios.utilities[:, 1 - leg.seat], _game_noise(plan, update, leg))
+
+    def losses(turns: Turns, games: Rows) -> Floats:
+        lost = np.full((turns.size, action_count(most)), np.nan, dtype=np.float32)
+        rows = np.flatnonzero(met[games])
+        lost[rows] = exact.losses(turns.rows(rows), most)
+        return lost
+
+    return losses
+
+
+def _game_noise(plan: Practice, update: int, leg: _Leg) -> Doubles:
+    """By what the partner of a leg drew for each game, ``[N, 8]``."""
+    return Noise(plan.seed, (update, leg.block, leg.seat), leg.games.size).of_game(1 - leg.seat)
 
 
 def refuse_unreached(games: int, counted: int, plan: Practice) -> None:

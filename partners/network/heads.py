@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from dond_marl.game import ITEMS, Act
+from dond_marl.splits import grid
 from partners.network.chances import Chances, FactoredChances, JointChances
 from partners.network.shape import MASKED
 
@@ -47,6 +48,10 @@ class Said(Protocol):
         The sum over all actions is that of the act and, by the probability of an offer, of what is offered (Cover and
         Thomas 2006, section 2.5: the chain rule).
         """
+        ...
+
+    def numbered(self, max_count: int) -> Tensor:
+        """The log-probability of every numbered act (:mod:`dond_marl.splits`), ``[2K + 3, B]``."""
         ...
 
     def choose(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -86,6 +91,12 @@ class Factored:
         probs = own.exp()
         parts = (probs * (own - other)).sum(dim=1)  # [4, B]; what is masked has probability zero in both
         return parts[0] + probs[0, :OFFERS].sum(dim=0) * parts[1:].sum(dim=0)
+
+    def numbered(self, max_count: int) -> Tensor:
+        act, *items = self._log_probs
+        book, hat, ball = (item[: max_count + 1] for item in items)
+        offers = ((book[:, None] + hat)[:, :, None] + ball).flatten(0, 2)
+        return torch.cat([act[0] + offers, act[1] + offers, act[OFFERS : len(Act)]])
 
     def choose(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         probs = torch.softmax(self._logits, dim=1)
@@ -128,6 +139,16 @@ class Joint:
     def divergence(self, reference: Self) -> Tensor:
         act, offers = (_divergence(*pair) for pair in ((self._act, reference._act), (self._offers, reference._offers)))
         return act + (torch.softmax(self._act, dim=0)[:OFFERS] * offers).sum(dim=0)
+
+    def numbered(self, max_count: int) -> Tensor:
+        assert max_count == self.max_count, (max_count, self.max_count)
+        act, offers = torch.log_softmax(self._act, dim=0), torch.log_softmax(self._offers, dim=1)
+        if self._places is not None:
+            base = self.max_count + 1
+            turns = torch.tensor(grid(self.max_count), dtype=torch.int64, device=offers.device)
+            own = turns @ base ** (len(ITEMS) - 1 - self._places)  # [K, B] the number in the network's own order
+            offers = offers.gather(1, own.expand(OFFERS, -1, -1))
+        return torch.cat([act[0] + offers[0], act[1] + offers[1], act[OFFERS:]])
 
     def choose(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         probs = torch.softmax(self._act, dim=0)

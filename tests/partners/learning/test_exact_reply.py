@@ -1,0 +1,148 @@
+"""Taught by what every act loses to the best reply: losses are those of the yardstick, and a network learns by them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.errors import InputError
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios.sources import ScenarioSource, open_source
+from dond_marl.scenarios.space import Scenarios, lewis_space
+from dond_marl.splits import action_count, action_index
+from league.bench.recognition.games import asked
+from league.bench.recognition.regret import lost_by_turn
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
+from partners.learning.exact_reply import ExactReply, followed
+from partners.learning.learners import Learner
+from partners.learning.losses import taught_loss
+from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.settings import LearnerSettings
+from partners.mixture import Mixture
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
+
+torch.set_num_threads(1)
+RULES, MOST = Rules(6), 4
+FOLLOWED = ("heuristic", "personas", "tough")
+CROWD = Mixture(["heuristic", Mixture(["personas", "nice", "tough"], [1, 2, 1]), "versatile"], [1, 2, 1])
+EQUAL = Mixture(FOLLOWED)
+
+
+@lru_cache(maxsize=1)
+def one_pool() -> Scenarios:
+    space = lewis_space()
+    return space.rows(np.flatnonzero((space.counts == space.counts[700]).all(axis=1)))
+
+
+@lru_cache(maxsize=2)
+def exact(partner: Mixture = CROWD) -> ExactReply:
+    return ExactReply(partner, RULES, one_pool(), "lewis")
+
+
+def test_whom_it_follows_and_how_often_they_are_met():
+    """A quarter each of the first and of what the inner mixture's first and third have of its half; others gamble."""
+    assert [(each.name, each.share) for each in followed(CROWD, RULES)] == [
+        ("heuristic", 0.25), ("personas", 0.125), ("tough", 0.125)
+    ]  # fmt: skip
+    assert [each.name for each in followed(seat_occupant("tough"), RULES)] == ["partner"]
+    with pytest.raises(InputError, match="nobody whom this learner meets can be followed"):
+        ExactReply(seat_occupant("nice"), RULES, one_pool(), "lewis")
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_what_acts_lose_is_what_the_yardstick_says(seat):
+    """Whoever plays, over its own turns the losses of what it said add up to what it earns less than the best reply."""
+    table, player = one_pool(), seat_occupant("linear")
+    partners = [seat_occupant(name) for name in FOLLOWED]
+    total = 0.0
+    for name, partner in zip(FOLLOWED, partners, strict=True):
+        minds = partner.personas() if hasattr(partner, "personas") else [(1.0, partner)]
+        for chance, mind in minds:
+            for each in asked(player, seat, mind, name, table, RULES):
+                lost = exact(EQUAL).losses(each.turns, MOST)
+                said = action_index(each.said.act_type, each.said.oA, MOST)
+                total += 10 * chance * lost[np.arange(len(said)), said].sum(dtype=np.float64) / table.size
+    expected = sum(each.points for each in lost_by_turn(player, FOLLOWED, partners, seat, table, RULES))
+    assert total / len(FOLLOWED) == pytest.approx(expected, abs=1e-4) and expected > 0.1
+
+
+def test_every_act_that_is_legal_has_a_loss_and_some_act_has_none():
+    for each in asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES):
+        lost = exact(EQUAL).losses(each.turns, MOST)
+        legal = np.isfinite(lost[:, :-3]).sum(axis=1)
+        assert (legal == 2 * (each.turns.counts + 1).prod(axis=1, dtype=np.int64)).all()
+        assert (lost.min(axis=1) == 0).all() and (
+            np.isfinite(lost[:, -3:]) == each.turns.act_mask[:, Act.AGREE :]
+        ).all()
+        again = exact(EQUAL).losses(each.turns.rows(np.arange(each.turns.size)[::-1]), MOST)
+        assert np.array_equal(again[::-1], lost)
+
+
+def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
+    """Tough never opens with everything for the other; here it does."""
+    turns = asked(seat_occupant("linear"), 1, seat_occupant("pushover"), "pushover", one_pool(), RULES)[0].turns
+    known = ~np.isnan(ExactReply(seat_occupant("tough"), RULES, one_pool(), "lewis").losses(turns, MOST))
+    assert (known == known[:, :1]).all() and not known.all()
+
+
+@pytest.mark.parametrize("head", ["factored", "joint"])
+@pytest.mark.parametrize("sorted_items", [True, False])
+def test_log_probabilities_by_number_are_those_that_a_seat_plays_by(head, sorted_items):
+    network = PolicyNetwork(NetworkShape(hidden=(16,), head=head, sorted_items=sorted_items), seed=3)
+    network.head.weight.data.mul_(300)
+    turns = asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), Rules())[1].turns
+    read = network.read(torch.from_numpy(network.adapter.encode(turns)))
+    said = network.said(network.answer(read)[0], torch.from_numpy(network.mask(turns)), read)
+    probs = said.numbered(MOST).exp().t().detach().numpy()
+    assert probs == pytest.approx(NetworkPartner(network).probs(turns, MOST), abs=1e-5) and probs.max() > 0.2
+
+
+def test_the_loss_of_the_taught_by_hand():
+    """Of three acts one loses nothing, one a point of ten, one cannot be said; a second row is not known."""
+    lost = torch.tensor([[0.0, 0.1, math.inf], [math.nan] * 3])
+    log_probs = torch.tensor([[0.8, 0.5], [0.2, 0.25], [1e-9, 0.25]]).log().requires_grad_()
+    found = taught_loss(log_probs, lost)
+    wanted = 1 / (1 + math.exp(-1 / 0.15))
+    expected = (0.2 * 1 - wanted * math.log(0.8) - (1 - wanted) * math.log(0.2)) / 2
+    assert found.tolist() == pytest.approx([expected, 0.0], abs=1e-6)
+    found.sum().backward()
+    assert log_probs.grad is not None and log_probs.grad.isfinite().all() and not log_probs.grad[:, 1].any()
+
+
+def test_a_network_that_is_taught_comes_to_lose_less():
+    """Games with whoever cannot be followed are learned from rewards, the others from what every act loses."""
+    source = ScenarioSource("lewis", "all", one_pool(), MOST)
+    plan = Practice(source, RULES, 400, 200, 5, exact=exact())
+    network = PolicyNetwork(NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint"), seed=1)
+    learner = Learner(network, LearnerSettings(lr=1e-2, epochs=4, minibatch=200, exact_reply=1.0), seed=2)
+    losses = []
+    for update in range(6):
+        found, _ = practice(network, [Opponent(CROWD, 1.0)], plan, update=update, games_before=1000 * update)
+        assert found.lost is not None and found.lost.shape == (found.size, action_count(MOST))
+        known = ~found.lost[:, -1].isnan()
+        by_game = torch.stack([found.place % found.reward.shape[1], known.long()])
+        assert 0.2 < known.float().mean() < 0.8 and by_game.unique(dim=1).shape[1] <= found.reward.shape[1] + 5
+        losses.append(learner.update(found)["taught_loss"])
+    assert losses[-1] < 0.75 * losses[0]
+    unknown = practice(network, [Opponent(seat_occupant("nice"), 1.0)], plan, update=9, games_before=0)[0].lost
+    assert unknown is not None and unknown.isnan().all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["training.algo=reinforce", "env.disagree=rejects", "training.reward=svo(angle=45)", "training.rollouts=device"],
+)
+def test_settings_under_which_the_best_reply_is_not_known_are_refused(wrong, tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("env: {scenarios: lewis, split: train}\ntraining: {exact_reply: 1.0}\n")
+    assert load_config(path, (), TrainConfig).training.learner(10).exact_reply == 1.0
+    with pytest.raises(InputError, match="exact_reply"):
+        load_config(path, (wrong,), TrainConfig)
+    assert open_source("lewis").prior == "lewis"
