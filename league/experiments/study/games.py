@@ -52,7 +52,7 @@ def shuffled(progress: Progress, seed: int) -> Shuffled:
     tables.sort(key=lambda table: min((numbers[who], _game(table, who)) for who in _people(table)))
     for game, table in enumerate(tables, 1):
         condition = table.condition
-        if progress.config.condition(condition).partner == PERSON != table.partner:
+        if progress.config.condition(condition).with_a_person and table.partner != PERSON:
             condition += STAND_IN
         for who in sorted(_people(table), key=numbers.__getitem__):
             order_ = _game(table, who) + 1

@@ -68,7 +68,7 @@ class Hall:
         self._source = config.env.open_source()
         self._rules = config.env.rules()
         self._partners: dict[str, tuple[Partner, threading.Lock]] = {}
-        specs = {condition.partner for condition in config.conditions} | {config.study.stand_in}
+        specs = {condition.whom for condition in config.conditions} | {config.study.stand_in}
         for spec in specs - {PERSON, None}:
             self._partners[str(spec)] = seat_occupant(str(spec), one_game=True), threading.Lock()
 
@@ -216,7 +216,7 @@ class Hall:
     def _seat(self, who: Participant) -> None:
         condition = self.progress.condition_of(who)
         assert condition is not None
-        partner = self.config.condition(condition).partner
+        partner = self.config.condition(condition).whom
         if partner != PERSON:
             self._open(condition, partner, who, None)
         elif who.alone and self.config.study.stand_in is not None:

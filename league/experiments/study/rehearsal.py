@@ -60,7 +60,7 @@ class World:
         self._scores: dict[tuple[str, str], Scores] = {}
         for condition in config.conditions:
             for mine in self.types:
-                for theirs in self.types if condition.with_a_person else (condition.partner,):
+                for theirs in self.types if condition.with_a_person else (condition.whom,):
                     self._play(mine, theirs)
 
     def type_of(self, seed: int, number: int) -> str:
@@ -71,7 +71,7 @@ class World:
 
     def truth(self, condition: str) -> dict[str, float]:
         """The expected figures of a condition, by measure, exactly."""
-        partner = self.config.condition(condition).partner
+        partner = self.config.condition(condition).whom
         whom = self.types if partner == PERSON else {partner: 1.0}
         human = agent = product = whole = 0.0
         for mine, share in self.types.items():
@@ -94,7 +94,7 @@ class World:
         for number, plan in enumerate(plans):
             for place, condition in enumerate(plan.conditions):
                 first = place * config.study.games
-                partner = config.condition(condition).partner
+                partner = config.condition(condition).whom
                 if partner != PERSON:
                     games += self._with(
                         seed, number, plan, range(first, first + config.study.games), condition, partner

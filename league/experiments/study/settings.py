@@ -41,16 +41,23 @@ class ConditionConfig(Section):
     """Whom a participant meets: an occupant of the catalogue, or ``person``."""
 
     name: str = Field(pattern=NAME, description="small letters, digits and _")
-    partner: Literal["person"] | Occupant = Field(description="person, or an occupant")
+    partner: Occupant | None = Field(default=None, description="an occupant; left out: person, another participant")
 
     @model_validator(mode="before")
     @classmethod
     def _of_a_name(cls, value: object) -> object:
-        return {"name": value, "partner": value} if isinstance(value, str) else value
+        given = {"name": value, "partner": value} if isinstance(value, str) else value
+        person = isinstance(given, dict) and given.get("partner") == PERSON
+        return {**given, "partner": None} if person else given  # type: ignore[dict-item]  # it is a mapping
 
     @property
     def with_a_person(self) -> bool:
-        return self.partner == PERSON
+        return self.partner is None
+
+    @property
+    def whom(self) -> str:
+        """The occupant's spec, or ``person``."""
+        return self.partner or PERSON
 
 
 class TextsConfig(Section):
