@@ -20,12 +20,12 @@ from league.report.sections.games import games
 from league.report.sections.language_models import language_models
 from league.report.sections.provenance import broken_at, provenance
 from league.report.sections.trust import trust
+from league.rounds.diversity import over_time
 from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
 from league.standings.best_response_values import responses_of
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import learning_curves
-from league.standings.diversity import over_time
 from league.standings.history import history_of
 from league.standings.ladder import Standing, ladder_of
 from league.tables import evaluation, in_short, meta_game

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.yardsticks.metrics import scenario_groups
+from league.rounds.diversity import added
 from league.rounds.gates import NOTHING, Verdict, judge
 from league.rounds.matches import gate_pool
 from league.settings.learner import LearnerConfig
 from league.settings.read import Config
-from league.standings.diversity import added
 from league.standings.history import History, points_of
 from league.tasks.values import Decision, LearnerState, Leg, Member
 

@@ -88,7 +88,7 @@ class LearnerConfig(Hyperparameters):
     A snapshot is due ``snapshot_every`` rounds after the last one (0: never), where the weights have changed since, and
     one of the weights that it begins with after the first round, where it ``keeps_first``. With a ``gate`` it joins
     once the gate lets it pass, and with ``novelty`` where it can do what no mixture of the snapshots can
-    (:mod:`league.standings.diversity`). After a snapshot the learner starts over with probability ``reset``. With a
+    (:mod:`league.rounds.diversity`). After a snapshot the learner starts over with probability ``reset``. With a
     ``reservoir`` what it leaves behind, and what plays for it, is the average of all that it has done (neural
     fictitious self-play).
     """

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.standings.diversity import Added
+from league.rounds.diversity import Added
 from league.tables.blocks import Figure, Row, Section, Table, plain
 
 KEY, TITLE = "diversity", "What each snapshot added"
