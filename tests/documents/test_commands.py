@@ -29,6 +29,10 @@ BIN = ".venv/bin/"
 INSTALLED = "tests/house/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
 ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
 BENCH = "tests/league/bench/test_run.py"
+STUDY = (
+    "tests/league/experiments/study/test_rehearsal.py::"
+    "test_129_participants_come_to_their_codes_and_their_games_are_those_that_are_known"
+)
 SUBMITTED = "tests/documents/test_examples.py::test_a_policy_of_openspiel_is_submitted_to_the_benchmark"
 SMALL = '--set training.num_envs=16 --set league.block_size=4 --set "learners=[{name: main, decisions: 50}]"'
 ROUNDS = f"{SMALL} --set league.rounds=4 --set league.evaluate=false --set env.max_turns=2"
@@ -192,6 +196,12 @@ HOW = {
     ),
     'dond bench "openspiel(path=\'openspiel.pt\')" --against test --name "OpenSpiel PPO, train roster" '
     '--declare "the train roster, on the split train"': How(by=SUBMITTED),
+    # A study with people.
+    "dond study power": How(),
+    "dond study rehearse --config configs/study.yaml": How("--repeats 2 --set conditions=[heuristic]"),
+    "dond study serve --config configs/study.yaml": How(by=STUDY),
+    "dond study export runs/study": How(by=STUDY),
+    "dond study analyse runs/study": How(by=STUDY),
     # Another library.
     "python scripts/examples/sb3_maskable_ppo.py --save model.zip": How(by=ELSEWHERE),
     "dond evaluate --member \"sb3(path='model.zip')\" --against heuristic": How(by=ELSEWHERE),
