@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from contextlib import suppress
 from typing import Any, Protocol
 
 from dond_marl.envs.turn import only_action, turn_for
@@ -67,16 +68,28 @@ class Forms:
 
 
 class Browser:
-    """By a real browser: boxes are ticked and buttons are pressed as a person would."""
+    """By a real browser: boxes are ticked and buttons are pressed as a person would.
+
+    A page that loads itself anew, as something has changed, takes a press with it: the next step looks again.
+    """
 
     def __init__(self, page: Any, address: str) -> None:
-        self._page = page
+        self._page, self._address = page, address
         page.goto(address)
 
     def page(self) -> str:
+        if not self._page.url.startswith(self._address):
+            self._page.goto(self._address)
+        self._page.wait_for_load_state()
         return self._page.content()
 
     def send(self, action: str, fields: dict[str, str]) -> None:
+        from playwright.sync_api import Error
+
+        with suppress(Error):
+            self._press(action, fields)
+
+    def _press(self, action: str, fields: dict[str, str]) -> None:
         page = self._page
         for name, value in fields.items():
             if name in ("act", "table", "turn", "sure", "browser"):
