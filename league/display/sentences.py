@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 from dond_marl.dialogues.annotator import Reading, Said, read
@@ -17,6 +16,7 @@ from dond_marl.dialogues.clauses import claims
 from dond_marl.dialogues.words import tags
 from dond_marl.game import ITEMS, Act, Action, Triple, rest
 from dond_marl.records.transcript import in_words
+from league.display.plain_words import as_claims, bare, in_plain_words
 from partners.human import View
 
 
@@ -36,26 +36,12 @@ class Question(NamedTuple):
 
 Meaning = Action | Question | Mistake
 ENGLISH = "only English is read for now"
-_SIGNS = {
-    "book": "\U0001f4d5\U0001f4d6\U0001f4d7\U0001f4d8\U0001f4d9\U0001f4da\U0001f4d3\U0001f4d4\U0001f4d2",
-    "hat": "\U0001f3a9\U0001f452\U0001f9e2\U0001f393\U0001fa96\u26d1",
-    "ball": "\u26bd\U0001f3c0\U0001f3c8\u26be\U0001f3be\U0001f3d0\U0001f94e\U0001f3c9\U0001f52e\U0001f3b1",
-}
-_SPOKEN_SIGNS = {
-    " ok ": "\U0001f44d\U0001f44c\U0001f91d\u2705",
-    " no way ": "\U0001f44e\u274c\U0001f6ab",
-    " bye ": "\U0001f44b",
-}
-_VARIANTS = dict.fromkeys([0xFE0F, 0x200D, *range(0x1F3FB, 0x1F400)])  # skin, hair and color of a sign
-_QUOTES = str.maketrans(dict.fromkeys("`\u2018\u2019\u00b4", "'"))
-_LEADING = re.compile(r"(?:(?:well|so|hmm+|hey|then|and|but|just)[ ,.!]+|(?:no|nope|ok(?:ay)?|fine|sorry)[,.!]+ *)+")
-_TRAILING = re.compile(r"(?:[ ,]+(?:please|pls|plz|lol|haha|then|man|mate|bro|thanks?|thx|dude))*[\s.!?,]*$")
-
 _EVEN = re.compile(
     r"(?:(?:how|what) about |let'?s |can we |we (?:can|could|should) |i (?:say|propose|suggest|want) |go |do |an? )*"
     r"(?:(?:split|share|divide)(?: it| them| everything| all| things| the (?:pile|items|lot))?(?: all| up)? ?"
     r"(?:evenly|equally|fairly|in half|down the middle|even|equal|50 ?[/:-]? ?50|fifty[ -]?fifty)"
-    r"|50 ?[/:-]? ?50|fifty[ -]?fifty|half (?:and|&) half|half each|(?:even|equal) split)"
+    r"|50 ?[/:-]? ?50|fifty[ -]?fifty|half (?:and|&) half|half (?:of )?each|(?:even|equal) split"
+    r"|(?:i take |you take |half for me,? )?half(?: of (?:it|everything|all))?|(?:meet )?in the middle)"
 )
 _AGAIN = re.compile(
     r"(?:the )?same(?: (?:thing|offer|deal|split|proposal|again|as (?:before|earlier|last time|my last(?: offer)?)))*"
@@ -64,15 +50,17 @@ _AGAIN = re.compile(
     r"|i (?:will |'?ll )?(?:repeat|stand by|stick (?:to|with)|hold to|keep to)"
     r" (?:(?:my|the)(?: last| first)? (?:offer|claim|proposal|split)|that|it)"
     r"|(?:(?:this|that|it)(?: i|')?s )?my (?:last|final|best) offer|(?:last|final) offer|i insist|take it or leave it"
+    r"|i (?:wo ?n'?t|will not|am not going to) (?:budge|move|change (?:my mind|it)|give in)|i'?m not budging"
 )
 _LEAVING = re.compile(
     r"(?:good ?)?bye+(?: bye)?|see (?:you|ya|u)(?: later)?|cya|farewell"
-    r"|i(?:'?m| am)? (?:out|off|gone|leaving|quitting|walking(?: away| out)?)"
+    r"|i(?:'?m| am)? (?:out|done|finished|off|gone|leaving|quitting|walking(?: away| out)?)"
     r"|i (?:quit|leave|give up|(?:will |'?ll |am going to )?(?:walk (?:away|out)|leave))|(?:no deal[,. ]+)?i walk away"
 )
 _OPEN = re.compile(
     r"(?:whatever|anything|as)(?: you (?:want|like|wish|say|prefer))?|(?:it'?s )?up to you|you (?:decide|choose|pick)"
-    r"|(?:it'?s )?your (?:choice|call)|i (?:really )?(?:do ?n'?t|do not) (?:care|mind)"
+    r"|(?:it'?s )?your (?:choice|call)|i surrender|you win|have it your way"
+    r"|i (?:really )?(?:do ?n'?t|do not) (?:care|mind)"
 )
 _SWAPPED = re.compile(
     r"(?:(?:how|what) about |let'?s |shall |can |could |should )*(?:we |i )?"
@@ -83,7 +71,22 @@ _ALL = r"all(?: of (?:it|them))?(?: is| are)?"
 _ALL_MINE = re.compile(
     rf"(?:i want )?{_IT_IS}{_ALL} (?:for me|mine)|(?:gimme|give me|i want|i take|i'?ll take) (?:it )?{_ALL}"
 )
-_ALL_YOURS = re.compile(rf"{_IT_IS}{_ALL} (?:for you|yours)")
+_ALL_YOURS = re.compile(rf"{_IT_IS}{_ALL} (?:for you|yours)|(?:zero|nothing|none|0) for me")
+_YES = re.compile(
+    r"let'?s do (?:it|that|this)|i (?:can|could) live with (?:it|that|this)|that (?:will|would|'?ll) do"
+    r"|(?:i(?:'?ll| will) )?take (?:it|that|the deal|your offer)|good enough|why not|i'?m in|no objections?"
+)
+_NO = re.compile(
+    r"(?:absolutely|definitely|certainly|of course|surely|maybe|rather) not|(?:hell|god|oh) no"
+    r"|forget (?:it|that|about it)"
+    r"|(?:that'?s |it'?s |this is |way )*(?:too (?:little|low|few|much)|not enough)"
+    r"|you(?:'?re| are)? (?:asking|want)(?: for)? (?:way )?too much|(?:please )?be (?:fair|reasonable|serious)"
+    r"|(?:please )?(?:make|give)(?: me)? a (?:better|fairer|new|different) (?:offer|deal)"
+    r"|(?:you can |can you |could you )?(?:do|try) (?:better|harder|again)(?: than that)?|you'?re (?:kidding|joking)"
+)
+_THREE = re.compile(r"(?:(?:i (?:want|keep|take)|give me) )?(\d)[ ,/:-]+(\d)[ ,/:-]+(\d)")  # books, hats, balls
+_ASKING = re.compile(r"(?:what(?!'?s? (?:about|if))|which|why|who|when|where|do (?:you|u)|are (?:you|u))\b")
+_RATHER = re.compile(r"\b(?:rather|prefer)\b.*\b(?:than|over|to)\b")
 _OR_LEAVE_IT = re.compile(r"[\s,.;:!-]*\btake it or leave it\b[\s.!]*")
 _NEEDLESS = re.compile(
     r"(?<!you )\b(?:i )?(?:really )?(?:do ?n'?t|do not|have no|'?ve no|have got no)(?: really| even)? "
@@ -130,38 +133,27 @@ def meaning_of(text: str, view: View) -> Meaning:
     line = in_plain_words(text)
     if not any(c.isascii() and c.isalnum() for c in line):
         return Mistake(ENGLISH, unread=True)
-    bare = _TRAILING.sub("", _LEADING.sub("", line, count=1) or line)
     for phrase, meaning in _PHRASES:
-        if phrase.fullmatch(bare):
+        if phrase.fullmatch(bare(line)):
             return meaning(view)
+    if numbers := _THREE.fullmatch(bare(line)):
+        books, hats, balls = map(int, numbers.groups())
+        return Action(Act.PROPOSE, (books, hats, balls))
     last = _OR_LEAVE_IT.sub(" ", line)
     added = _added(line, view)
     if added is not None:
         return added
-    act = _annotated(last, view)
+    act = _annotated(as_claims(last), view)
+    if isinstance(act, Mistake) and _ASKING.match(bare(line)):
+        return Mistake("they answer offers, not questions; say what you want to keep", unread=True)
     if last != line and isinstance(act, Action) and act.act_type is Act.PROPOSE:
         return Action(Act.INSIST, act.oA)
     return act
 
 
-def in_plain_words(text: str) -> str:
-    """``text`` in small letters, with signs for items, a thumb and a wave as words."""
-    line = text.translate(_VARIANTS).lower().translate(_QUOTES)
-    for item, signs in _SIGNS.items():
-        line = re.sub(rf"(\d\s*)?((?:[{signs}]\s*)+)", partial(_as_word, item), line)
-    for words, signs in _SPOKEN_SIGNS.items():
-        line = re.sub(rf"(?:[{signs}]\s*)+", words, line)
-    return line.strip()
-
-
-def _as_word(item: str, found: re.Match[str]) -> str:
-    number, shown = found[1], len(re.sub(r"\s", "", found[2]))
-    if number:
-        return f" {number.strip()} {item}s "
-    return f" {item} " if shown == 1 else f" {shown} {item}s "
-
-
 def _annotated(line: str, view: View) -> Meaning:
+    if _RATHER.search(line):
+        return Mistake("it says what you like better, not who gets what", unread=True)
     if _LESS.search(line):
         return Mistake("it takes something away; say the whole split", unread=True)
     reading = _read(line, view)
@@ -245,8 +237,15 @@ def _refused(view: View) -> Meaning:
     )
 
 
+def _yes(view: View) -> Meaning:
+    agree = Action(Act.AGREE)
+    return Mistake(_REASONS["a yes to no act that was read"], unread=True) if view.rule_against(agree) else agree
+
+
 _PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Meaning]], ...] = (
     (_EVEN, _even),
+    (_YES, _yes),
+    (_NO, _refused),
     (_AGAIN, _again),
     (_LEAVING, _leave),
     (_OPEN, _open),

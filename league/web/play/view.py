@@ -124,7 +124,9 @@ def unread_text(line: str, why: str, times: int) -> str:
     """What is said of a line that was not understood; it changes with ``times``, how many in a row were not."""
     shown = line if len(line) <= 60 else f"{line[:59]}…"
     told = f"“{shown}” was not understood: {why}."
-    if times > 1:
+    if times == 1:
+        told += " Understood are splits, such as “I take the hats”, yes, no, “50/50”, “same as before” and “bye”."
+    else:
         told += " Try it like this: “I take the hats, you get the rest.”"
     if times > 2:
         told += f" That was line {times}; you can also tap the items and press Propose."

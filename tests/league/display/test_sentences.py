@@ -103,9 +103,71 @@ MORE: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("2 hats and a ball for me, take it or leave it", Action(Act.INSIST, (0, 2, 1))),
     ("it's all yours", keep(0, 0, 0)),
 )
+QUESTIONS = "they answer offers, not questions"
+# More of their kind: lists, signs, hesitation, likes and dislikes, refusals, questions.
+THEIR_KIND: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
+    ("two hats", keep(0, 2, 0)),
+    ("a hat and a book", keep(1, 1, 0)),
+    ("2 books, 2 hats", keep(2, 2, 0)),
+    ("hats?", keep(0, 2, 0)),
+    ("maybe the hats?", keep(0, 2, 0)),
+    ("no. two hats.", keep(0, 2, 0)),
+    ("hmm, how about two books and a ball", keep(2, 0, 1)),
+    ("both hats plus a ball please", keep(0, 2, 1)),
+    ("hatz plz", keep(0, 2, 0)),
+    ("1/1/1", keep(1, 1, 1)),
+    ("0 2 0", keep(0, 2, 0)),
+    ("9 9 9", keep(9, 9, 9)),  # refused as illegal, with what there is
+    ("me: hats, you: rest", keep(0, 2, 0)),
+    ("you: books, hats. me: balls", keep(0, 0, 2)),
+    ("my share: hats and one ball", keep(0, 2, 1)),
+    ("hats mine, books yours, balls yours", keep(0, 2, 0)),
+    ("anything but books", keep(0, 2, 2)),
+    ("everything except the hats", keep(2, 0, 2)),
+    ("i need at least one hat", keep(0, 1, 0)),
+    ("at least two hats or no deal", keep(0, 2, 0)),
+    ("at most one book for you", keep(1, 2, 2)),
+    ("hats are worthless to me", keep(2, 0, 2)),
+    ("the books are useless to me", keep(0, 2, 2)),
+    ("balls mean nothing to me, take them", keep(2, 2, 0)),
+    ("books and hats don't matter to me", keep(0, 0, 2)),
+    ("no hats for me", keep(2, 0, 2)),
+    ("u want the hats?", keep(2, 0, 2)),
+    ("would you take the books?", keep(0, 2, 2)),
+    ("only if I get the hats", keep(0, 2, 0)),
+    ("if you give me the hats you can have the rest", keep(0, 2, 0)),
+    ("i get the hats u get the books we split the balls", keep(0, 2, 1)),
+    ("throw in a hat and we're good", keep(0, 1, 2)),
+    ("the same but with one hat more", keep(0, 1, 2)),
+    ("zero for me", keep(0, 0, 0)),
+    ("half of everything", keep(1, 1, 1)),
+    ("you take half", keep(1, 1, 1)),
+    ("meet in the middle?", keep(1, 1, 1)),
+    ("I won't budge", INSISTED),
+    ("let's do it", AGREE),
+    ("I can live with that", AGREE),
+    ("I'll take it", AGREE),
+    ("fair enough", AGREE),
+    ("you win", (AGREE,)),
+    ("absolutely not", (REPEATED, NO)),
+    ("come on, be fair", (REPEATED, NO)),
+    ("that's too little", (REPEATED, NO)),
+    ("you're asking too much", (REPEATED, NO)),
+    ("forget it", (REPEATED, NO)),
+    ("make me a better offer", (REPEATED, NO)),
+    ("you can do better than that", (REPEATED, NO)),
+    ("I'm done", NO),
+    ("what do you want?", QUESTIONS),
+    ("which items do you need?", QUESTIONS),
+    ("do you want the books?", QUESTIONS),
+    ("why?", QUESTIONS),
+    ("I'd rather have the hats than the balls", "it says what you like better"),
+    ("let's split the hats", "it does not say who gets the books and the balls"),
+    ("hello there", "neither a split nor a yes or no was found in it"),
+)
 
 
-@pytest.mark.parametrize(("line", "meant"), [*READINGS, *MORE])
+@pytest.mark.parametrize(("line", "meant"), [*READINGS, *MORE, *THEIR_KIND])
 def test_a_sentence_is_read_as_it_is_meant_or_asked_about_or_refused_with_the_reason(line, meant):
     reading = meaning_of(line, OFFERED)
     if isinstance(meant, str):
@@ -224,6 +286,19 @@ def test_before_anything_is_offered_nothing_is_guessed():
     )
     for line in ("same as before", "take it or leave it", "how about we swap?", "whatever you want", "one more hat"):
         assert isinstance(meaning_of(line, fresh), Mistake)
+
+
+def test_there_are_fifty_sentences_and_more_of_each_kind_and_none_twice():
+    lines = [line for line, _ in (*READINGS, *MORE, *THEIR_KIND)]
+    assert len(THEIR_KIND) >= 50
+    assert len(set(lines)) == len(lines)
+
+
+def test_what_is_bare_is_claimed_by_whoever_types_it_before_anything_was_said_too():
+    fresh = view_after()
+    assert meaning_of("two hats", fresh) == keep(0, 2, 0)
+    for line in ("let's do it", "I'll take it"):
+        assert meaning_of(line, fresh) == Mistake("there is no offer to say yes to", unread=True)
 
 
 def test_an_odd_number_is_not_halved():

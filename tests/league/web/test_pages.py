@@ -356,9 +356,19 @@ def accessible(look, size, scheme):
     page.get_by_role("button", name="Really?").click()
     page.locator(".plane").wait_for()
     page.get_by_text("In numbers").click()
+    page.locator(".judgement").first.wait_for()
     assert serious(page) == [], "the result"
+    page = look("/scores", size, scheme)
+    page.locator(".score-cards").wait_for()
+    assert serious(page) == [], "the scores"
+    page = look("/", size, scheme, toured=False)
+    begin(page, "pushover")
+    page.locator(".tour").wait_for()
+    assert serious(page) == [], "the tour"
     page = look("/league", size, scheme)
     page.locator(".heat").wait_for()
+    page.get_by_role("button", name="Watch a game").click()
+    page.locator(".watch .said-too").wait_for()
     assert serious(page) == [], "the league"
     page = look("/replay?file=runs/games/told.jsonl", size, scheme)
     page.locator(".said-too").wait_for()
