@@ -195,6 +195,20 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
         2.5,
         run,
     )
+    for hint in ("random", "expert"):
+        yield _against(
+            f"training with {hint} hints",
+            "the league's settings, a hint at every own step; without hints as the peer",
+            "decisions/s",
+            learning.on_threads(1, learning.training(learning.LEAGUE, hint)),
+            "no hints",
+            lambda: learning.on_threads(1, learning.training(learning.LEAGUE)),
+            0.6,
+            run,
+        )
+
+
+def _memory(repeats: int, seconds: float) -> Iterator[Row]:
     for reads, more, bar in (
         ("reading the history", {"history": "flat"}, 0.7),
         ("with a joint head", {"head": "joint"}, None),
@@ -209,18 +223,7 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
             "memoryless, factored",
             lambda: learning.on_threads(1, learning.training(learning.MAIN)),
             bar,
-            run,
-        )
-    for hint in ("random", "expert"):
-        yield _against(
-            f"training with {hint} hints",
-            "the league's settings, a hint at every own step; without hints as the peer",
-            "decisions/s",
-            learning.on_threads(1, learning.training(learning.LEAGUE, hint)),
-            "no hints",
-            lambda: learning.on_threads(1, learning.training(learning.LEAGUE)),
-            0.6,
-            run,
+            (repeats, seconds),
         )
 
 
@@ -259,6 +262,7 @@ SUITES: dict[str, Suite] = {
     "imports": _imports,
     "league": _league,
     "learning": _learning,
+    "memory": _memory,
     "practice": _practice,
     "scale": league_scale.rows,
     "vector": _vector,
