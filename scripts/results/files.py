@@ -15,6 +15,12 @@ MADE_BY = {
     "bench.jsonl": "dond bench WHO --against test --results docs/results/bench.jsonl",
     "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
     "baselines.jsonl": "dond experiment baselines --against test --results docs/results/baselines.jsonl",
+    "ablation.jsonl": (
+        "dond experiment baselines --config configs/ablation.yaml --results docs/results/ablation.jsonl"
+    ),
+    "curricula.jsonl": (
+        "dond experiment baselines --config configs/curricula.yaml --results docs/results/curricula.jsonl"
+    ),
     "selection.jsonl": (
         "dond experiment baselines --config configs/selection.yaml --results docs/results/selection.jsonl"
     ),

@@ -220,6 +220,8 @@ def beside_table(folder: Path) -> str:
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
     "expert": ("expert.jsonl", bench_table("expert.jsonl")),
     "baselines": ("baselines.jsonl", bench_table("baselines.jsonl")),
+    "ablation": ("ablation.jsonl", bench_table("ablation.jsonl")),
+    "curricula": ("curricula.jsonl", bench_table("curricula.jsonl")),
     "selection": ("selection.jsonl", bench_table("selection.jsonl")),
     "memory": ("memory.jsonl", bench_table("memory.jsonl")),
     "ppo_fast": ("ppo_fast.jsonl", bench_table("ppo_fast.jsonl")),

@@ -257,5 +257,6 @@ def test_the_command_trains_measures_and_prints_with_two_workers(tmp_path, capsy
     assert "Against the roster dev" in shown and "Against the arm pool" in shown and "Each arm was allowed" in shown
     text = (tmp_path / "runs" / "table_dev.md").read_text()
     assert "pool" in text and "to choose" in text
+    assert "Against the arm pool" in (tmp_path / "runs" / "table_dev.html").read_text()
     assert command("--config", config, "--seeds", 1, "--only", "nobody") == 0
     assert "1 of 1 are done and measured already" in capsys.readouterr().out
