@@ -44,9 +44,10 @@ KINDS = {str: "text", int: "a list of integers"}
 HEADS = ("| key | takes | default | meaning |", "|---|---|---|---|")
 HEAD = """# Settings
 
-Every key of the config files, written from the models that read them by `python -m scripts.docs_site.settings_page`. A
-file under `configs/` holds only what differs from the defaults; `--set section.key=value` sets one key. An unknown key,
-a wrong type and a value out of range are errors, all of them named at once. Words: [Glossary](GLOSSARY.md).
+This page lists every key of the config files with its type, default, range and meaning. It is generated from the models
+that read them, by `python -m scripts.docs_site.settings_page`. A file under `configs/` holds only what differs from the
+defaults; `--set section.key=value` sets one key. An unknown key, a wrong type and a value out of range are errors, all
+reported together. Words: [Glossary](GLOSSARY.md).
 """
 
 

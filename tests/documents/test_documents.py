@@ -56,6 +56,16 @@ def test_every_python_block_runs_as_it_stands(page, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.parent.name == "docs" and page.name != "README.md"], ids=name_of
+)
+def test_a_page_starts_with_one_sentence_that_says_what_it_is_for(page):
+    title, opening = page.read_text(encoding="utf-8").split("\n\n")[:2]
+    assert title.startswith("# ") and opening.startswith("This page ")
+    sentence = re.split(r"(?<=[.:])\s", " ".join(opening.split()))[0]
+    assert sentence.endswith((".", ":")) and len(sentence.split()) <= 30, sentence
+
+
 def test_the_readmes_python_blocks_are_those_of_the_pages():
     elsewhere = {block for page in PAGES if page.parent.name == "docs" for block in blocks(page, "python")}
     shown = blocks(ROOT / "README.md", "python")
