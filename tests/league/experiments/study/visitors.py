@@ -78,10 +78,14 @@ class Browser:
         page.goto(address)
 
     def page(self) -> str:
-        if not self._page.url.startswith(self._address):
-            self._page.goto(self._address)
-        self._page.wait_for_load_state()
-        return self._page.content()
+        from playwright.sync_api import Error
+
+        with suppress(Error):  # it loads itself anew just now
+            if not self._page.url.startswith(self._address):
+                self._page.goto(self._address)
+            self._page.wait_for_load_state()
+            return self._page.content()
+        return ""
 
     def send(self, action: str, fields: dict[str, str]) -> None:
         from playwright.sync_api import Error
