@@ -33,6 +33,7 @@ EXTRAS = {  # which extra of the package brings a library, by the name that is i
     "jinja2": "league",
     "markupsafe": "league",
     "matplotlib": "plot",
+    "mlflow": "mlflow",
     "nicegui": "ui",
     "pandas": "frames",
     "pyarrow": "frames",
@@ -47,7 +48,9 @@ EXTRAS = {  # which extra of the package brings a library, by the name that is i
     "tensorboard": "learn",
     "tokenizers": "llm",
     "torch": "learn",
+    "trackio": "trackio",
     "transformers": "llm",
+    "wandb": "wandb",
     "uvicorn": "ui",
     "yaml": "learn",
 }

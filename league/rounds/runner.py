@@ -161,7 +161,7 @@ def _play_rounds(
 ) -> None:
     pace = Pace(ledger.next_round, config.rounds_in_all, time.perf_counter(), closing=bool(config.learners))
     watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
-    log = LeagueLog(directory.path, pace.first) if config.learners and config.logging.tensorboard else None
+    log = LeagueLog(config.logging.tracked, directory.path, pace.first) if config.learners else None
     try:
         with open_backend(backend or config.backend, watcher.warned) as crew:
             for number in range(pace.first, config.rounds_in_all):

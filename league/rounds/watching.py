@@ -1,4 +1,4 @@
-"""What is shown of a league while it runs: how far it is, how fast, and what has just happened; to TensorBoard too."""
+"""What is shown of a league while it runs: how far it is, how fast, and what has just happened; to trackers too."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from dond_marl.scenarios.sources import ScenarioSource
+from league.ledger.trackers import Trackers
 from league.settings.read import Config
 from league.standings.ladder import Standing
 from league.tasks.values import MatchResult, Round, TrainResult
@@ -110,15 +111,13 @@ class Pace:
 
 
 class LeagueLog:
-    """An open log for TensorBoard: each learner's practice, its place on the ladder, and the stage, by round from 1.
+    """What a run's trackers hear: each learner's practice, its place on the ladder, and the stage, by round from 1.
 
     Rounds that are played again after a resume replace those that were lost.
     """
 
-    def __init__(self, folder: Path, first_round: int) -> None:
-        from torch.utils.tensorboard import SummaryWriter  # slow to import
-
-        self._events: Any = SummaryWriter(str(folder), purge_step=first_round + 1)
+    def __init__(self, trackers: Sequence[str], folder: Path, first_round: int) -> None:
+        self._trackers = Trackers(trackers, folder, first_round + 1)
 
     def write(self, played: Round, standings: Sequence[Standing]) -> None:
         figures: dict[str, float] = {"stage": played.stage}
@@ -139,9 +138,8 @@ class LeagueLog:
                     f"{row.member}/deals": row.deals,
                     f"{row.member}/self_play": row.self_play,
                 }
-        for name, value in figures.items():
-            if not math.isnan(value):
-                self._events.add_scalar(name, value, played.number + 1)
+        known = {name: value for name, value in figures.items() if not math.isnan(value)}
+        self._trackers.write(known, played.number + 1)
 
     def close(self) -> None:
-        self._events.close()
+        self._trackers.close()

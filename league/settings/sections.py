@@ -251,8 +251,19 @@ class MemberConfig(Section):
         return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
 
 
-TrackerName = Literal["mlflow", "trackio", "wandb"]
-OTHER_TRACKERS = "further trackers, such as [wandb]: mlflow, trackio, wandb"
+OTHER_TRACKERS = ("mlflow", "trackio", "wandb")  # beside TensorBoard, see league.ledger.trackers
+
+
+def _trackers(value: object) -> object:
+    """Trackers as a tuple; whatever is wrong with them is one complaint."""
+    if not isinstance(value, list | tuple) or not set(map(str, value)) <= set(OTHER_TRACKERS):
+        raise wrong(f"must be a list of {', '.join(OTHER_TRACKERS)}; got {shown(value)}")
+    return tuple(value)
+
+
+OtherTrackers = Annotated[
+    tuple[str, ...], BeforeValidator(_trackers), Field(description=f"a list of {', '.join(OTHER_TRACKERS)}")
+]
 
 
 class LoggingConfig(Section):
@@ -261,7 +272,7 @@ class LoggingConfig(Section):
     LATER = ("trackers",)
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
     tensorboard: bool = Field(default=True, description="events for TensorBoard, where somebody learns")
-    trackers: tuple[TrackerName, ...] = Field(default=(), description=OTHER_TRACKERS)
+    trackers: OtherTrackers = ()
 
     @property
     def tracked(self) -> tuple[str, ...]:

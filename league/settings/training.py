@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dond_marl.occupants import OccupantNameError, check_spec
 from league.settings.hyperparameters import Hyperparameters
-from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
+from league.settings.sections import EnvConfig, Occupant, OtherTrackers, PathText, Section, wrong
 from partners.learning.rewards import OWN
 from partners.llm.service import GROQ_MODEL, Provider
 
@@ -98,13 +98,20 @@ class TrainingConfig(Hyperparameters):
 class TrainLoggingConfig(Section):
     """What is kept of a training run, and where."""
 
+    LATER = ("trackers",)
     output_dir: PathText = Field(default="runs/train", description="the path of a folder")
     csv: bool = True
     tensorboard: bool = True
+    trackers: OtherTrackers = ()
     save_every: int = Field(default=100_000, ge=1, description="own decisions between checkpoints")
     expert: PathText | None = Field(
         default=None, description="where bc puts the supervised expert, a .json; left out: the user's cache"
     )
+
+    @property
+    def tracked(self) -> tuple[str, ...]:
+        """Every tracker, TensorBoard among them."""
+        return (*(["tensorboard"] if self.tensorboard else []), *self.trackers)
 
 
 class TrainConfig(Section):

@@ -1,4 +1,4 @@
-"""The log of a training: a row of CSV and TensorBoard scalars per update."""
+"""The log of a training: a row of CSV per update, and the same figures for whoever tracks the run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from dond_marl.records.files import write_whole
+from league.ledger.trackers import Trackers
 from league.standings.best_response_values import References
 from partners.learning.practice import Score
 
@@ -41,28 +42,25 @@ class ProgressRow(NamedTuple):
 class ProgressLog:
     """An open log; on resuming, rows after the checkpoint are dropped first, so that no update stands twice.
 
-    ``tell`` hears where an earlier log, of another build or damaged, is kept under another name.
+    ``trackers``: names of :data:`league.ledger.trackers.TRACKERS`. ``tell`` hears where an earlier log, of another
+    build or damaged, is kept under another name. Raises :class:`dond_marl.errors.MissingLibrary`.
     """
 
     def __init__(
         self,
         folder: Path,
         to_csv: bool,
-        to_tensorboard: bool,
+        trackers: Sequence[str],
         decisions: int,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._file: IO[str] | None = None
-        self._events: Any = None
         self._hints: Counter[str] = Counter()  # up to the latest row
         if to_csv:
             _keep_rows_until(folder / CSV_NAME, decisions, tell)
             self._file = (folder / CSV_NAME).open("a", newline="", encoding="utf-8")
             self._rows = csv.DictWriter(self._file, COLUMNS)
-        if to_tensorboard:
-            from torch.utils.tensorboard import SummaryWriter  # slow to import
-
-            self._events = SummaryWriter(str(folder), purge_step=decisions + 1)
+        self._trackers = Trackers(trackers, folder, decisions + 1)
 
     def write(self, row: ProgressRow) -> None:
         score, known = row.score, row.references
@@ -84,9 +82,7 @@ class ProgressLog:
             texts = {name: f"{value:.6g}" for name, value in figures.items()}
             self._rows.writerow({**counts, **texts, "seconds": f"{row.seconds:.3f}"})
             self._file.flush()
-        if self._events is not None:
-            for name, value in figures.items():
-                self._events.add_scalar(f"train/{name}", value, row.decisions)
+        self._trackers.write({f"train/{name}": value for name, value in figures.items()}, row.decisions)
 
     def __enter__(self) -> ProgressLog:
         return self
@@ -94,8 +90,7 @@ class ProgressLog:
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
-        if self._events is not None:
-            self._events.close()
+        self._trackers.close()
 
 
 def _keep_rows_until(path: Path, decisions: int, tell: Callable[[str], None]) -> None:

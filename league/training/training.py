@@ -255,7 +255,7 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.opened(training, directory.path)
         made = training.learner.decisions
-        with ProgressLog(directory.path, logging.csv, logging.tensorboard, made, watcher.warned) as log:
+        with ProgressLog(directory.path, logging.csv, logging.tracked, made, watcher.warned) as log:
             saved_at, going, held = made, True, training.held()
             try:
                 while going and not training.done:

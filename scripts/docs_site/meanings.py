@@ -64,6 +64,7 @@ MEANINGS = {
     "steps": "updates of the model",
     "styles": "which styles are rewarded and compared",
     "tensorboard": "write events for TensorBoard",
+    "trackers": "who gets the figures too; see [Learn](LEARN.md#follow-a-run-elsewhere)",
     "until": "a figure that ends the stage before its rounds are over",
     "use_dataset": "take the scenarios from a published file",
     "vf": "weight of the value's error in the loss",

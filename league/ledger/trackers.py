@@ -1,0 +1,136 @@
+"""Where the figures of a run go while it is made, beside its own files: TensorBoard, trackio, wandb and MLflow.
+
+Each is a :class:`Tracker`, and a name in ``logging.trackers``. By default nothing leaves the machine: trackio keeps its
+own database, wandb runs offline and MLflow writes into the run's folder. The libraries' own variables say otherwise:
+``TRACKIO_SPACE_ID=NAME``, ``WANDB_MODE=online``, ``MLFLOW_TRACKING_URI=URL``. A run that is resumed is not gone on with
+there: what comes after is one more run, of the same name, whose steps go on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from dond_marl.errors import lacks
+
+PROJECT = "dond-marl"
+Figures = Mapping[str, float]
+
+
+class Tracker(Protocol):
+    """Keeps the figures of a run, step by step."""
+
+    def write(self, figures: Figures, step: int) -> None:
+        """Keep the figures of one step; none is ``nan``."""
+
+    def close(self) -> None:
+        """Nothing more comes: all is kept once the process is over."""
+
+
+class TensorBoard:
+    """Events for TensorBoard in the run's folder; steps from ``first`` on replace those that a resumed run lost."""
+
+    def __init__(self, folder: Path, first: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # slow to import
+
+        self._events: Any = SummaryWriter(str(folder), purge_step=first)
+
+    def write(self, figures: Figures, step: int) -> None:
+        for name, value in figures.items():
+            self._events.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        self._events.close()
+
+
+class Trackio:
+    """A run of trackio's project ``dond-marl``, in its local database (``trackio show`` opens it)."""
+
+    def __init__(self, folder: Path, _first: int) -> None:
+        import trackio
+
+        space = os.environ.get("TRACKIO_SPACE_ID")
+        self._run: Any = trackio.init(project=PROJECT, name=_name(folder), space_id=space, embed=False)
+
+    def write(self, figures: Figures, step: int) -> None:
+        self._run.log(dict(figures), step)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+class Wandb:
+    """A run of wandb's project ``dond-marl``, offline in the run's folder (``wandb sync`` uploads it)."""
+
+    def __init__(self, folder: Path, _first: int) -> None:
+        import wandb
+
+        mode: Any = os.environ.get("WANDB_MODE", "offline")
+        quiet = wandb.Settings(silent=True, console="off", disable_git=True)
+        self._run = wandb.init(project=PROJECT, name=_name(folder), dir=str(folder), mode=mode, settings=quiet)
+
+    def write(self, figures: Figures, step: int) -> None:
+        self._run.log(dict(figures), step=step)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+class MLflow:
+    """A run of MLflow's experiment ``dond-marl``, in ``mlflow.db`` of the run's folder."""
+
+    def __init__(self, folder: Path, _first: int) -> None:
+        from mlflow import MlflowClient
+
+        place = os.environ.get("MLFLOW_TRACKING_URI", f"sqlite:///{folder.resolve() / 'mlflow.db'}")
+        self._client: Any = MlflowClient(place)
+        known = self._client.get_experiment_by_name(PROJECT)
+        experiment = self._client.create_experiment(PROJECT) if known is None else known.experiment_id
+        self._run: str = self._client.create_run(experiment, run_name=_name(folder)).info.run_id
+
+    def write(self, figures: Figures, step: int) -> None:
+        for name, value in figures.items():
+            self._client.log_metric(self._run, name, value, step=step)
+
+    def close(self) -> None:
+        self._client.set_terminated(self._run)
+
+
+TRACKERS: Mapping[str, Callable[[Path, int], Tracker]] = {
+    "mlflow": MLflow,
+    "tensorboard": TensorBoard,
+    "trackio": Trackio,
+    "wandb": Wandb,
+}
+
+
+class Trackers:
+    """Several trackers as one."""
+
+    def __init__(self, names: Iterable[str], folder: Path, first: int) -> None:
+        """Open the trackers of ``names`` for the run in ``folder``, whose next step is ``first``.
+
+        Raises :class:`dond_marl.errors.MissingLibrary`, which names the extra.
+        """
+        self._open: list[Tracker] = []
+        for name in names:
+            try:
+                self._open.append(TRACKERS[name](folder, first))
+            except ModuleNotFoundError as error:
+                self.close()
+                raise lacks(error, f"the tracker {name}") or error from error
+
+    def write(self, figures: Figures, step: int) -> None:
+        for tracker in self._open:
+            tracker.write(figures, step)
+
+    def close(self) -> None:
+        for tracker in self._open:
+            tracker.close()
+
+
+def _name(folder: Path) -> str:
+    """What a run is called: ``league_quick/0001``."""
+    return "/".join(folder.resolve().parts[-2:])

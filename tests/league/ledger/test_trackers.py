@@ -1,0 +1,107 @@
+"""Trackers get the figures of a run, step by step: read back from what each library keeps on this machine."""
+
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+
+import pytest
+
+from dond_marl.errors import MissingLibrary
+from league.ledger.trackers import TRACKERS, Trackers
+from league.settings.sections import LoggingConfig
+from tests.command import HERE, in_process
+
+STEPS = {3: {"train/points": 1.5, "train/deals": 0.25}, 7: {"train/points": 2.5}}
+
+
+def tracked(name: str, folder) -> None:
+    folder.mkdir(parents=True)
+    trackers = Trackers([name], folder, 1)
+    for step, figures in STEPS.items():
+        trackers.write(figures, step)
+    trackers.close()
+
+
+def test_tensorboard_keeps_every_figure_and_a_resumed_run_replaces_what_was_lost(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder = tmp_path / "quick" / "0001"
+    tracked("tensorboard", folder)
+    again = Trackers(["tensorboard"], folder, 7)
+    again.write({"train/points": 3.5}, 7)
+    again.close()
+    events = EventAccumulator(str(folder)).Reload()
+    assert [(e.step, e.value) for e in events.Scalars("train/points")] == [(3, 1.5), (7, 3.5)]
+    assert [(e.step, e.value) for e in events.Scalars("train/deals")] == [(3, 0.25)]
+
+
+@pytest.mark.filterwarnings("ignore")  # the library's own
+def test_mlflow_keeps_every_figure_in_the_folder_of_the_run(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    folder = tmp_path / "quick" / "0001"
+    tracked("mlflow", folder)
+    client = mlflow.MlflowClient(f"sqlite:///{folder / 'mlflow.db'}")
+    (run,) = client.search_runs([client.get_experiment_by_name("dond-marl").experiment_id])
+    history = client.get_metric_history(run.info.run_id, "train/points")
+    assert run.info.run_name == "quick/0001" and run.info.status == "FINISHED"
+    assert sorted((m.step, m.value) for m in history) == [(3, 1.5), (7, 2.5)]
+
+
+def test_trackio_keeps_every_figure_in_its_database(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))  # read when it is imported
+    monkeypatch.delenv("TRACKIO_SPACE_ID", raising=False)
+    pytest.importorskip("trackio")
+    from trackio.sqlite_storage import SQLiteStorage
+
+    tracked("trackio", tmp_path / "quick" / "0001")
+    logs = SQLiteStorage.get_logs("dond-marl", "quick/0001")
+    assert [(row["step"], row["train/points"]) for row in logs] == [(3, 1.5), (7, 2.5)]
+
+
+def test_wandb_runs_offline_in_the_folder_of_the_run(tmp_path):
+    """All is in its file once the process is over: the library writes from another one."""
+    pytest.importorskip("wandb")
+    folder = tmp_path / "quick" / "0001"
+    code = f"""
+import sys
+sys.path[:] = {sys.path!r}
+from pathlib import Path
+from tests.league.ledger.test_trackers import tracked
+tracked("wandb", Path({str(folder)!r}))
+"""
+    env = {name: value for name, value in HERE.items() if not name.startswith("WANDB_")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    (kept,) = folder.glob("wandb/offline-run-*/run-*.wandb")
+    content = kept.read_bytes()
+    assert all(word in content for word in (b"train/points", b"2.5", b"train/deals", b"0.25", b"quick/0001"))
+
+
+@pytest.mark.parametrize("name", [name for name in TRACKERS if name != "tensorboard"])
+def test_a_tracker_that_is_missing_says_which_extra_brings_it(tmp_path, monkeypatch, name):
+    before = builtins.__import__
+
+    def without(module: str, *args, **options):
+        if module.split(".")[0] == name:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return before(module, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingLibrary, match=rf"the tracker {name} needs {name}, .*'dond-marl\[{name}\]'"):
+        Trackers([name], tmp_path, 1)
+
+
+def test_a_league_whose_tracker_is_missing_leaves_no_folder_and_an_unknown_one_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    words = ["train", "--config", "ppo_config.yaml", "--set"]
+    done = in_process(*words, "logging.trackers=[wandb]")
+    assert done.returncode == 2 and "pip install 'dond-marl[wandb]'" in done.stderr
+    assert not list((tmp_path / "runs").rglob("config.yaml"))
+    done = in_process(*words, "logging.trackers=[neptune]")
+    assert done.returncode == 2 and "mlflow" in done.stderr and "neptune" in done.stderr
+    assert LoggingConfig(trackers=("trackio",)).tracked == ("tensorboard", "trackio")
+    assert LoggingConfig(tensorboard=False).tracked == ()
