@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.envs.turn import only_action, turn_of
-from dond_marl.game import Act, Action, State, Triple, apply, legal_actions, worth
+from dond_marl.game import Act, Action, Rules, State, Triple, apply, legal_actions, worth
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import has_minds
@@ -25,6 +25,7 @@ from dond_marl.yardsticks.metrics import TEN
 from partners.best_response import BestResponse
 
 ALTERNATIVES = 3
+LONGEST = 12  # turns of a game against a partner that remembers; with more the search takes minutes
 BEST = 0.05  # points; an act that costs less is a best one
 GOOD = 0.5  # points; an act that costs no more is a good one
 
@@ -111,15 +112,7 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
     """Who is compared with, told in a sentence."""
     if partner is None:
         return None, f"No act has an exact value here: nobody knows how {name} would have answered. {_BESIDE}"
-    traits, rules = partner.traits, state.rules
-    if (
-        traits.costly
-        or traits.remote
-        or not (exact_by_answers(partner, rules) or (traits.deterministic and has_minds(partner, rules)))
-    ):
-        why = (
-            "takes long to ask" if traits.costly or traits.remote else "gambles, or remembers more than can be followed"
-        )
+    if (why := _unknown(partner, state.rules)) is not None:
         return None, f"No act has an exact value here: {name} {why}. {_BESIDE}"
     told = f"the best response to {name}, which knows how it answers"
     ends = "and every act is followed by the best that can be said."
@@ -131,11 +124,22 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
             pass
         else:
             return response, f"Compared with {told} but not what it values, {ends}"
-    if not exact_by_answers(partner, rules):  # with so many splits it takes minutes
+    if not exact_by_answers(partner, state.rules):  # with so many splits it takes minutes
         return None, f"No act has an exact value here: {name} remembers, and there are too many splits. {_BESIDE}"
     return BestResponse(
         partner, _certain(state)
     ), f"Compared with {told} and, as the game is over, what it values, {ends}"
+
+
+def _unknown(partner: Partner, rules: Rules) -> str | None:
+    """Why the best response to ``partner`` is not looked for, ``None`` if it is."""
+    if partner.traits.costly or partner.traits.remote:
+        return "takes long to ask"
+    if exact_by_answers(partner, rules):
+        return None
+    if not (partner.traits.deterministic and has_minds(partner, rules)):
+        return "gambles, or remembers more than can be followed"
+    return f"remembers, and games of more than {LONGEST} acts are too long" if rules.max_turns > LONGEST else None
 
 
 def _certain(state: State) -> Contexts:

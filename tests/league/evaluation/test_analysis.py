@@ -136,3 +136,11 @@ def test_where_the_prior_is_too_rich_the_best_response_is_told_the_values_that_t
 def test_who_never_came_to_speak_has_no_acts_to_look_at():
     record = game("human", Action(Act.DISAGREE))
     assert analysis(record, 1, seat_occupant("heuristic"), None).acts == ()
+
+
+def test_against_a_partner_that_remembers_long_games_are_not_searched():
+    state = apply(State(SCENARIO, Rules(30)), Action(Act.DISAGREE))
+    record = record_of(state, ("human", "prosocial"), source="lewis")
+    found = analysis(record, 0, seat_occupant("prosocial"), None)
+    assert not found.exact
+    assert "games of more than 12 acts are too long" in found.compared
