@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from dond_marl.yardsticks.metrics import mean_of
 from league.bench.crowd import read as read_crowds
-from league.bench.protocol import ALL
+from league.bench.protocol import ALL, CONFIDENCE
 from league.bench.table import arms_by_protocol
+from league.display.figures import with_half
 from league.experiments.double_oracle.report import read as read_oracles
 from league.experiments.double_oracle.report import whole
-from partners.rosters import ROSTERS
+from partners.rosters import ROSTERS, TRAIN
 from scripts.results.files import lines, there
 
 BESIDE = ("expert.jsonl", "selection.jsonl", "baselines.jsonl")  # who else met the same members
@@ -52,6 +54,22 @@ def beside_rows(folder: Path) -> Iterator[list[str]]:
                     learned = arm.rows[0]["submission"]["learned"]
                     figures = [f"{_mean(arm.rows, members, seat):.2f}" for seat in (0, 1)]
                     yield [over, arm.name, *figures, f"{seeds if learned else 'nothing learned'}, `{name}`"]
+
+
+def taught_rows(folder: Path) -> Iterator[list[str]]:
+    """What networks earn from the members without memory of the roster train, beside the best reply to them."""
+    crowds = [row for row in _by_roster(folder) if row["crowd"] == TRAIN]
+    best = next(row for row in crowds if not row["with_memory"] and not row.get("with_gamblers"))
+    members, replies = {cell["partner"] for cell in best["cells"]}, [side["reply"][1] for side in best["seats"]]
+    yield ["the best reply to the crowd", "", *(cell for reply in replies for cell in (f"{reply:.2f}", f"{1:.1%}"))]
+    for _, arms in arms_by_protocol(lines("taught_crowd.jsonl", folder)):
+        for arm in arms:
+            cells = []
+            for seat, reply in enumerate(replies):
+                points = [_mean([row], members, seat) for row in arm.rows]
+                cells.append(with_half(mean_of(points, CONFIDENCE), "points"))
+                cells.append(with_half(mean_of([each / reply for each in points], CONFIDENCE), "share"))
+            yield [arm.name, str(len(arm.rows)), *cells]
 
 
 def oracle_rows(folder: Path) -> Iterator[list[str]]:

@@ -25,6 +25,13 @@ MADE_BY = {
         "dond experiment baselines --config configs/selection.yaml --results docs/results/selection.jsonl"
     ),
     "memory.jsonl": "dond experiment baselines --config configs/memory.yaml --results docs/results/memory.jsonl",
+    "memory_speed.json": (
+        "python scripts/benchmark.py --only memory --repeats 3 --seconds 0.4 --json docs/results/memory_speed.json"
+    ),
+    "taught.jsonl": "dond experiment baselines --config configs/taught.yaml --results docs/results/taught.jsonl",
+    "taught_crowd.jsonl": (
+        "dond bench CHECKPOINT --against MEMBER --name ARM --seed N --results docs/results/taught_crowd.jsonl"
+    ),
     "ppo_fast.jsonl": (
         "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
     ),
@@ -51,6 +58,9 @@ NOTES = {  # what else belongs to it
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
         "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
+    ),
+    "taught_crowd.jsonl": (
+        "an `--against` for each member without memory of the roster train; checkpoints of `configs/taught.yaml`"
     ),
     "crowd.jsonl": "and the same `--of dev` and `--of test`, with and without `--with-gamblers`",
     "equilibria.jsonl": "members of a league are kept in it, measured by `--run FOLDER --member NAME`",

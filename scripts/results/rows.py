@@ -28,6 +28,7 @@ REFERENCE = {
     "curricula.jsonl": "none",
     "selection.jsonl": "by_points",
     "memory.jsonl": "memoryless",
+    "taught.jsonl": "taught_memoryless",
     "beliefs.jsonl": "own",
 }  # the arm that others are compared with
 ARMS = {  # what the arms of the comparisons, and who else has a name of its own, are
@@ -60,6 +61,8 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "memoryless": "the expert's recipe, 600k decisions",
     "history": "the same, reading the whole history",
     "memoryless_joint": "the same, memoryless, all splits of a pool as one distribution",
+    "taught_memoryless": "taught by the best reply, 200k decisions, without the history",
+    "taught_history": "the same, reading the whole history",
     "history_joint": "the same with both",
     "paid_for_more": "the same small league, learners paid for having more than the other side",
 }
@@ -239,7 +242,8 @@ def rate_of(row: Mapping[str, Any]) -> str:
     value = f"{number(row['ours'])} {row['unit']}"
     if row["theirs"] is None:
         return value
-    return f"{value}, {row['ratio']:.1f} times {row['peer']} ({number(row['theirs'])})"
+    digits = 1 if row["ratio"] >= 1 else 2
+    return f"{value}, {row['ratio']:.{digits}f} times {row['peer']} ({number(row['theirs'])})"
 
 
 def number(value: float) -> str:
@@ -278,6 +282,7 @@ ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
     "bench.jsonl": of_bench,
     "selection.jsonl": of_bench,
     "memory.jsonl": of_bench,
+    "taught.jsonl": of_bench,
     "ppo_fast.jsonl": of_bench,
     "people.json": of_people,
     "annotator.json": of_labels,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from league.bench.table import leaderboard
@@ -12,7 +13,7 @@ from league.experiments.short_games.experiment import parsed
 from league.experiments.short_games.findings import markdown as short_games
 from league.report.as_markdown import section_text
 from scripts.results import equilibria, recognition
-from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows
+from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows, taught_rows
 from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
 from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share, short
@@ -149,9 +150,9 @@ def humanlike_table(folder: Path) -> str:
     return "\n".join([*_table(heads, rows), "", note])
 
 
-def speed_table(folder: Path) -> str:
+def speed_table(folder: Path, file: str = "speed.json") -> str:
     """Every row of the benchmark."""
-    found = document("speed.json", folder)
+    found = document(file, folder)
     machine = ", ".join(f"{name} {value}" for name, value in found["machine"].items())
     heads = ("what", "ours, beside a peer", "threads", "workload")
     rows = [[row["what"], rate_of(row), str(row["threads"]), row["workload"]] for row in found["rows"]]
@@ -167,6 +168,12 @@ def crowd_table(folder: Path) -> str:
     others = ("members", "who", "as seat_0", "as seat_1", "over")
     beside = "Against the same members over the same scenarios, points of ten:"
     return "\n".join([*_table(heads, crowd_rows(folder)), "", beside, "", *_table(others, beside_rows(folder))])
+
+
+def taught_table(folder: Path) -> str:
+    """What who was taught by the best reply to a crowd earns from it."""
+    heads = ("who", "seeds", "as seat_0", "of the best reply", "as seat_1", "of the best reply")
+    return "\n".join(_table(heads, taught_rows(folder)))
 
 
 def oracle_table(folder: Path) -> str:
@@ -224,6 +231,9 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "curricula": ("curricula.jsonl", bench_table("curricula.jsonl")),
     "selection": ("selection.jsonl", bench_table("selection.jsonl")),
     "memory": ("memory.jsonl", bench_table("memory.jsonl")),
+    "memory_speed": ("memory_speed.json", partial(speed_table, file="memory_speed.json")),
+    "taught": ("taught.jsonl", bench_table("taught.jsonl")),
+    "taught_crowd": ("taught_crowd.jsonl", taught_table),
     "ppo_fast": ("ppo_fast.jsonl", bench_table("ppo_fast.jsonl")),
     "hints": ("hints.jsonl", hints_table),
     "people": ("people.json", people_table),
