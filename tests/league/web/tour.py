@@ -160,9 +160,9 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page = context.new_page()
     width = "wide" if size == WIDE else "narrow"
 
-    def picture(name: str, *, whole: bool = True) -> None:
-        page.wait_for_timeout(400)  # what moves has arrived
-        taken = Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
+    def picture(name: str, *, whole: bool = True, of: object = page) -> None:
+        of.wait_for_timeout(400)  # what moves has arrived
+        taken = Image.open(io.BytesIO(of.screenshot(full_page=whole))).convert("RGB")
         few = taken.quantize(256, kmeans=2, dither=Image.Dither.NONE)  # the colors are flat: a third of the size
         few.save(folder / f"web_{name}_{width}_{scheme}.png", optimize=True)
 
@@ -177,7 +177,17 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page.get_by_role("button", name="Accept").click()
     page.locator(".plane").wait_for()
     page.get_by_text("The best response to expert").wait_for()
+    page.locator(".judgement").first.wait_for()
     picture("result")
+    for _ in range(3):  # some games for the scores
+        page.get_by_role("button", name="Next game").click()
+        page.locator(".act.propose:enabled").wait_for()
+        page.get_by_role("button", name="Stop talking").click()
+        page.get_by_role("button", name="Really?").click()
+        page.locator(".judgement").first.wait_for()
+    page.goto(f"{address}/scores")
+    page.locator(".score-cards .chart").first.wait_for()
+    picture("scores")
     page.goto(f"{address}/league")
     page.locator(".heat").wait_for()
     picture("league")
@@ -186,6 +196,13 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page.get_by_text("Act 2 of").wait_for()
     page.locator(".policy").wait_for()
     picture("replay")
+    untoured = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+    newcomer = untoured.new_page()
+    newcomer.goto(address)
+    begin(newcomer, "expert")
+    newcomer.locator(".tour").wait_for()
+    picture("tour", of=newcomer, whole=False)
+    untoured.close()
     page.goto(f"{address}/arena")
     page.get_by_role("button", name="Let them meet").click()
     page.locator(".landing").wait_for()
