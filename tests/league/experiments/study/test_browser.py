@@ -1,0 +1,135 @@
+"""The pages of a study in a real browser: by keyboard alone, without a script, at every size; axe finds nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.league.experiments.study.test_rehearsal import server as server  # a fixture
+from tests.league.web.browser import NARROW, WIDE, browsing, missing
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
+PICTURES = os.environ.get("DOND_STUDY_PICTURES")  # a folder, for whoever wants to look at the pages
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsing() as one:
+        yield one
+
+
+def looked_at(page, name, size, scheme):
+    """Nothing that axe calls serious, nothing that sticks out sideways."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    kept_out = [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found]
+    assert kept_out == [], name
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"study_{name}_{size['width']}_{scheme}.png", full_page=True)
+
+
+def entered(page, address, look=lambda name: None):
+    """Up to the button that begins the first game."""
+    page.goto(address)
+    look("consent")
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Take part").click()
+    look("instructions")
+    page.get_by_role("button", name="Continue").click()
+    look("check")
+    for place, right in enumerate((3, 1, 2)):
+        page.locator(f"input[name=q{place}][value='{right}']").check()
+    page.get_by_role("button", name="Answer").click()
+    look("ready")
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(NARROW, "dark"), (WIDE, "light"), (WIDE, "dark"), (NARROW, "light")])
+def test_axe_finds_nothing_on_any_page(server, browser, size, scheme):
+    contexts = [browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce") for _ in range(5)]
+    seen = set()
+    for context in contexts:  # five places of a block: every condition, and two who meet
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+
+        def look(name, page=page):
+            if name not in seen:
+                looked_at(page, name, size, scheme)
+                seen.add(name)
+
+        entered(page, server.address, look)
+        page.get_by_role("button", name="Begin").click()
+        if page.get_by_text("Waiting for another person").count():
+            look("waiting")
+            continue
+        if page.get_by_text("is thinking").count():
+            look("theirs")
+            continue
+        look("game")
+        if page.get_by_text("is there anything", exact=False).count():
+            continue
+        page.get_by_role("button", name="Walk away").click()
+        look("sure")
+        page.get_by_role("link", name="No").click()
+        page.get_by_role("button", name="Walk away").click()
+        page.get_by_role("button", name="Yes").click()
+        look("result")
+        page.get_by_role("button", name="Stop taking part").click()
+        look("leave")
+        page.get_by_role("link", name="No, go on").click()
+        page.get_by_role("button", name="Continue").click()
+        for _ in range(4):
+            page.get_by_role("button", name="Walk away").click()
+            page.get_by_role("button", name="Yes").click()
+            page.get_by_role("button", name="Continue").click()
+        look("questions")
+        for name in ("fair", "again", "partner"):
+            page.locator(f"input[name={name}]").first.check()
+        page.get_by_role("button", name="Finish").click()
+        look("done")
+    assert {"game", "sure", "result", "waiting", "questions", "done", "leave"} <= seen
+    for context in contexts:
+        context.close()
+
+
+def test_a_game_is_played_by_keyboard_alone(server, browser):
+    context = browser.new_context(viewport=WIDE)
+    page = context.new_page()
+    entered(page, server.address)
+    page.wait_for_function("document.activeElement.textContent === 'Begin'")  # it has the focus
+    page.keyboard.press("Enter")
+    page.locator(".stepper-row").first.wait_for()
+    first = page.locator(".stepper-row").first
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.name") == "keep0":
+            break
+    before = first.locator("input:checked").get_attribute("value")
+    page.keyboard.press("ArrowRight")
+    assert first.locator("input:checked").get_attribute("value") != before
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.value") == "PROPOSE":
+            break
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.locator(".lines .me").count() == 1
+    context.close()
+
+
+def test_the_worth_of_a_split_is_told_as_it_is_chosen_and_without_a_script_when_it_is_proposed(server, browser):
+    for scripts in (True, False):
+        context = browser.new_context(viewport=WIDE, java_script_enabled=scripts)
+        page = context.new_page()
+        entered(page, server.address)
+        page.get_by_role("button", name="Begin").click()
+        for item in range(3):
+            page.locator(f"input[name=keep{item}]").first.check(force=True)
+        told = page.locator("#told").inner_text()
+        assert (told == "You keep nothing: 0 points of 10.") is scripts
+        page.get_by_role("button", name="Propose").click()
+        assert "0 points for you" in page.locator(".lines .me").first.inner_text()
+        context.close()
