@@ -8,6 +8,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -77,7 +78,7 @@ def server(tmp_path):
 def test_129_participants_come_to_their_codes_and_their_games_are_those_that_are_known(server, tmp_path, capsys):
     settings = load_config(ROOT / "configs" / "study.yaml", OVERRIDES, StudyConfig)
     world, seed = World(settings), settings.study.seed
-    with browsing() as browser:
+    with browsing() as browser, ExitStack() as open_clients:
         visitors, problems = [], []
         for number in range(PARTICIPANTS):
             if number % (PARTICIPANTS // BROWSERS) == 3 and number < BROWSERS * (PARTICIPANTS // BROWSERS):
@@ -87,7 +88,8 @@ def test_129_participants_come_to_their_codes_and_their_games_are_those_that_are
                 page.on("pageerror", lambda error: problems.append(str(error)))
                 surface = Browser(page, server.address)
             else:
-                surface = Forms(httpx.Client(base_url=server.address, timeout=60, trust_env=False))
+                client = httpx.Client(base_url=server.address, timeout=60, trust_env=False)
+                surface = Forms(open_clients.enter_context(client))
             visitor = Visitor(surface, world.type_of(seed, number), settings)
             visitor.wrong_first = number % 10 == 0
             while "Begin" not in surface.page():
