@@ -1,6 +1,7 @@
 """Write the figures of README.md and of docs/RESULTS.md, CROWD.md and EQUILIBRIA.md from the files under docs/results.
 
 A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
+docs/headline.svg, the README's figure, is drawn from the same files.
 
 examples:
   python -m scripts.results
@@ -18,6 +19,7 @@ import click
 from dond_marl.errors import RunFailure
 from league.cli.shell import Command, run, say
 from scripts.results.files import FOLDER, ROOT
+from scripts.results.picture import PICTURE, picture
 from scripts.results.tables import SHORT, TABLES, block
 
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md")))
@@ -40,14 +42,14 @@ def renewed(text: str, folder: Path = FOLDER) -> str:
 @click.option("--check", is_flag=True, help="change nothing, only say whether the pages are right")
 def command(check: bool) -> None:
     """Write the pages, or compare them with the files."""
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        right = renewed(text)
+    for path in (*PAGES, PICTURE):
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        right = picture() if path == PICTURE else renewed(text)
         if check and right != text:
-            raise RunFailure(f"{page.name} is not what docs/results says: run python -m scripts.results")
+            raise RunFailure(f"{path.name} is not what docs/results says: run python -m scripts.results")
         if right != text:
-            page.write_text(right, encoding="utf-8")
-            say(f"written: {page}")
+            path.write_text(right, encoding="utf-8")
+            say(f"written: {path}")
 
 
 if __name__ == "__main__":

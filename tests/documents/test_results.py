@@ -16,6 +16,7 @@ from league.experiments.hints.experiment import Arm, Experiment, Mark
 from league.experiments.hints.findings import results as hints_lines
 from scripts.results.__main__ import BLOCK, PAGES, renewed
 from scripts.results.files import FOLDER, MADE_BY, document
+from scripts.results.picture import PICTURE, picture
 from scripts.results.rows import number, short
 from scripts.results.tables import NOTHING, SHORT, TABLES, block
 from tests.command import dond
@@ -38,6 +39,13 @@ def folder(tmp_path):
 def test_every_generated_block_is_what_the_files_say(page):
     text = page.read_text(encoding="utf-8")
     assert BLOCK.search(text) and renewed(text) == text, "run python -m scripts.results"
+
+
+def test_the_readmes_picture_is_what_the_files_say():
+    drawn = PICTURE.read_text(encoding="utf-8")
+    assert drawn == picture(), "run python -m scripts.results"
+    assert "<script" not in drawn and "href" not in drawn
+    assert "(docs/headline.svg)" in README.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
