@@ -115,7 +115,9 @@ def _tensors_in(content: bytes, path: Path) -> dict[str, Tensor]:
 
 
 def _sync(folder: Path) -> None:
-    """Flush the renames in ``folder`` to disk."""
+    """Flush the renames in ``folder`` to disk, where the system lets a folder be opened; Windows does not."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -1,6 +1,7 @@
 """Systems that this suite is not run on, as far as Linux can show them: nothing is copied by forking a process.
 
-What a system lacks is taken away before anything is imported; no answer of the system is made up.
+What a system lacks is taken away before anything is imported. One answer is made up, and it is Windows' own: a folder
+is not opened as a file.
 """
 
 from __future__ import annotations
@@ -14,14 +15,21 @@ from tests.league.backends.test_league import ROOT, kept, write_settings
 NO_FORK = "os.fork os.forkpty"
 NOT_ON_WINDOWS = (
     f"{NO_FORK} os.killpg os.sched_getaffinity os.getuid os.sysconf os.register_at_fork "
-    "signal.SIGKILL signal.SIGHUP signal.pthread_kill signal.SIGALRM signal.setitimer"
+    "signal.SIGKILL signal.SIGHUP signal.pthread_kill signal.SIGALRM signal.setitimer os.O_DIRECTORY"
 )
 # The names are gone, multiprocessing starts its processes afresh; then the command is run.
 CODE = """
 import os, signal, sys
 missing = sys.argv[1].split()
-import multiprocessing, subprocess, concurrent.futures, random, logging, threading
+import multiprocessing, subprocess, concurrent.futures, random, logging, threading, shutil, errno
 multiprocessing.set_start_method("spawn")
+if "os.O_DIRECTORY" in missing:
+    opens, shutil._use_fd_functions = os.open, False
+    def open_no_folder(path, *more, **named):
+        if not isinstance(path, int) and os.path.isdir(path):
+            raise PermissionError(errno.EACCES, "Permission denied", os.fspath(path))
+        return opens(path, *more, **named)
+    os.open = open_no_folder
 for name in missing:
     module, _, attribute = name.partition(".")
     if module == "signal" and attribute.startswith("SIG"):
@@ -56,3 +64,17 @@ def test_without_what_windows_lacks_a_league_is_played_here_and_workers_are_refu
     assert done.returncode == 1 and "--backend local" in done.stderr and done.stderr.count("\n") == 1, done.stderr
     done = dond(NOT_ON_WINDOWS, "play", "--partner", "heuristic", "--seed", 1, cwd=tmp_path)
     assert done.returncode == 0 and "no game was finished" in done.stdout, done.stderr
+
+
+def test_without_what_windows_lacks_a_training_is_saved_and_the_demo_written(tmp_path):
+    lacking = NOT_ON_WINDOWS.replace("os.register_at_fork ", "")  # which PyTorch's build for Linux calls
+    (tmp_path / "train.yaml").write_text(
+        "env: {partner: heuristic, scenarios: lewis, split: train, max_turns: 2}\n"
+        "training: {algo: ppo, num_train_steps: 40, num_envs: 8, rollout: 2, hidden: [8]}\n"
+        "logging: {output_dir: runs}\n"
+    )
+    done = dond(lacking, "train", "--config", "train.yaml", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "runs" / "0001" / "checkpoints").glob("*.safetensors"))
+    done = dond(lacking, "demo", "--out", "demo", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "demo" / "index.html").is_file(), done.stderr
