@@ -41,12 +41,12 @@ EXPERIMENTS = (
 )
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
-    *("data", "export", "ship", "serve", "study"),
+    *("data", "export", "push", "ship", "serve", "study"),
 )
 ROOMS = {  # of commands that lie in a room beside the others
     **dict.fromkeys(("llm-check", "serve"), "models."),
     **dict.fromkeys(("demo", "report", "web"), "pages."),
-    **dict.fromkeys(("export",), "sharing."),
+    **dict.fromkeys(("export", "push"), "sharing."),
     "study": "experiments.study.",
 }
 

@@ -1,0 +1,81 @@
+"""The games of a league as a folder that a hub of data sets takes: transcripts as JSON lines, a card, the licence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from dond_marl.records.files import replacing, write_whole
+from dond_marl.records.record import records, to_line
+from dond_marl.records.transcript import transcript
+from league.ledger.replay import orders, played_again
+from league.tables.exported import opened
+
+CARD = """---
+license: cc0-1.0
+pretty_name: {name}
+language: [en]
+size_categories: [{size}]
+task_categories: [reinforcement-learning, text-generation]
+tags: [negotiation, multi-agent, self-play, deal-or-no-deal]
+configs:
+- config_name: default
+  data_files: [{{split: train, path: data/transcripts.jsonl}}]
+---
+
+# {name}
+
+{games:,} negotiations of {members} members of a league of `dond-marl`: *Deal or No
+Deal* (Lewis et al. 2017) over dialogue acts. No person took part: every sentence is made from an act.
+
+| field | what it is |
+|---|---|
+| `round` | of the league, 1 for the first |
+| `seat_0`, `seat_1` | who sat there; seat_0 opens |
+| `transcript` | the table, both seats' values, every act as a sentence, and the outcome |
+| `record` | the same as one JSON value that dond-marl replays and verifies (`dond_marl.records.record.from_json`) |
+
+Scenarios: {source}. Members: {names}.
+{left_out}"""
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+LICENCE = "CC0 1.0 Universal, https://creativecommons.org/publicdomain/zero/1.0/legalcode\n"
+
+
+def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], None]) -> int:
+    """Write the folder of the data set ``name``; how many games it holds.
+
+    ``tell`` hears of games that cannot be played again, which are left out: those of language models and people.
+    Raises :class:`league.ledger.ledger.LedgerError`.
+    """
+    count, missing, members = 0, 0, set[str]()
+    with opened(run) as (ledger, directory):
+        config = ledger.config()
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        with (
+            replacing(folder / "data" / "transcripts.jsonl") as temporary,
+            temporary.open("w", encoding="utf-8") as file,
+        ):
+            for number in range(ledger.next_round):
+                for order, leg in orders(ledger, number):
+                    games = played_again(config, ledger, directory.blobs, number, order, leg)
+                    if isinstance(games, str):
+                        missing += len(leg.facts)
+                        tell(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")
+                        continue
+                    members |= {*leg.seats}
+                    for record in records(games, leg.seats):
+                        row = {"round": number + 1, "seat_0": leg.seats[0], "seat_1": leg.seats[1]}
+                        line = {**row, "transcript": transcript(record), "record": json.loads(to_line(record))}
+                        file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                        count += 1
+    size = next((words for most, words in SIZES if count < most), "n>1M")
+    named = ", ".join(f"`{member}`" for member in sorted(members))
+    gone = f"{missing:,} games are left out: they cannot be played again.\n" if missing else ""
+    source = f"`{config.env.scenarios}`, split `{config.env.split or 'all'}`"
+    text = CARD.format(
+        name=name, size=size, games=count, members=len(members), source=source, names=named, left_out=gone
+    )
+    write_whole(folder / "README.md", text)
+    write_whole(folder / "LICENSE", LICENCE)
+    return count

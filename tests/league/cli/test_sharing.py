@@ -1,0 +1,139 @@
+"""Folders for a hub: they read back, their cards say what is so, and nothing leaves the machine unasked."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import torch
+import yaml
+
+from dond_marl.occupants import seat_occupant
+from dond_marl.records.record import from_json, replay
+from league.evaluation.evaluate import scenarios_of
+from league.evaluation.matches import heldout_terms, score
+from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.saved import PEOPLE
+from tests.command import in_process
+
+TOKEN = "hf_not_to_be_shown"
+LEAGUE = """
+env: {scenarios: lewis, split: train, max_turns: 3}
+league: {seed: 3, rounds: 1, block_size: 4, evaluate: false}
+members: [heuristic, tough]
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def model(here):
+    """A checkpoint of a small network, which has met somebody, with a counter and an optimizer's tensor beside it."""
+    network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    about = {**describe(network), "met": ["tough"], "reward": "own", "counters": {"games": 3}}
+    rest = {"optimizer.step": torch.ones(1)}
+    save_checkpoint(here / "mine.json", {**tensors, **rest}, about)
+    return here / "mine.json"
+
+
+def card_of(folder) -> tuple[dict, str]:
+    _, head, text = (folder / "README.md").read_text().split("---\n", 2)
+    return yaml.safe_load(head), text
+
+
+def test_a_model_folder_plays_as_its_checkpoint_does_and_its_card_has_measured_scores(here, model):
+    done = in_process("push", model, "--dry-run", "--sample", 6)
+    folder = here / "push" / "model"
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in folder.iterdir()} == {
+        *("README.md", "LICENSE", "model.json", "model.safetensors", "scores.json")
+    }
+    kept = load_checkpoint(folder / "model.json")
+    assert all(name.startswith("network.") for name in kept.tensors) and kept.about["met"] == ["tough"]
+    own, before = kept.network().state_dict(), load_checkpoint(model).network().state_dict()
+    assert own.keys() == before.keys() and all((own[name] == before[name]).all() for name in own)
+    head, text = card_of(folder)
+    assert head["license"] == "mit" and "`tough`" in text and "6 scenarios" in text
+    terms = heldout_terms()
+    terms = terms._replace(scenarios=scenarios_of(terms.source, 6, terms.seed))
+    spec = f"checkpoint(path={str(folder / 'model.json')!r}, greedy=True)"
+    points = score(seat_occupant(spec), seat_occupant("heuristic"), terms).points.mean
+    scores = json.loads((folder / "scores.json").read_text())["against"]
+    assert scores["heuristic"]["points"] == pytest.approx(points, abs=1e-4) and f"| {points:.2f} [" in text
+    first = head["model-index"][0]["results"][0]
+    assert first["metrics"][0]["value"] == scores["heuristic"]["points"]
+    assert len(head["model-index"][0]["results"]) == len(scores) > 5
+
+
+def test_what_was_taught_by_people_keeps_the_licence_of_their_words(here, model):
+    weights = load_checkpoint(model)
+    save_checkpoint(model, weights.tensors, {**weights.about, "taught_by": PEOPLE})
+    assert in_process("push", model, "--dry-run", "--sample", 1, "--out", "m").returncode == 0
+    assert card_of(here / "m")[0]["license"] == "cc-by-nc-4.0" and "CC BY-NC" in (here / "m" / "LICENSE").read_text()
+
+
+def test_a_data_set_holds_every_game_in_words_and_as_a_record_that_replays(here):
+    (here / "league.yaml").write_text(LEAGUE)
+    assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
+    done = in_process("push", "runs/league", "--transcripts", "--dry-run", "--out", "data_set")
+    assert done.returncode == 0 and "16 games" in done.stdout, done.stderr
+    head, text = card_of(here / "data_set")
+    (files,) = head["configs"][0]["data_files"]
+    lines = [json.loads(line) for line in (here / "data_set" / files["path"]).read_text().splitlines()]
+    assert head["size_categories"] == ["n<1K"] and "16 negotiations of 2 members" in text and len(lines) == 16
+    for line in lines:
+        record = from_json(line["record"])
+        assert replay(record).outcome is not None and line["seat_0"] in ("heuristic", "tough")
+        assert len(re.findall(r"^ ?\d+\. seat_", line["transcript"], re.MULTILINE)) == len(record.actions)
+
+
+def test_nothing_is_uploaded_without_being_told_where_and_without_a_token(here, model):
+    for words, said in (
+        ((), "--dry-run to write the folder alone, or --to"),
+        (("--dry-run", "--to", "me/it"), "not both"),
+        (("--to", "nowhere"), "must be NAME/REPOSITORY"),
+        (("--to", "me/it"), "set HF_TOKEN"),
+    ):
+        done = in_process("push", model, "--sample", 1, *words)
+        assert done.returncode == 2 and said in done.stderr
+    assert not (here / "push").exists()
+
+
+def test_a_refused_upload_is_told_without_the_token(here, model, monkeypatch):
+    """By a hub of our own, which repeats the token in its refusal."""
+    heard = []
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_POST(self):
+            heard.append(self.headers["Authorization"])
+            body = json.dumps({"error": f"no such user: {TOKEN}"}).encode()
+            self.send_response(401)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_): ...
+
+    hub = HTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=hub.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    import huggingface_hub.hf_api
+
+    monkeypatch.setattr(huggingface_hub.hf_api, "ENDPOINT", f"http://127.0.0.1:{hub.server_port}", raising=False)
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://127.0.0.1:{hub.server_port}")
+    done = in_process("push", model, "--sample", 1, "--to", "me/it")
+    hub.shutdown(), hub.server_close()
+    assert heard == [f"Bearer {TOKEN}"]
+    assert done.returncode == 1 and "was not uploaded" in done.stderr and TOKEN not in done.stderr + done.stdout
+    assert (here / "push" / "model" / "README.md").is_file()
