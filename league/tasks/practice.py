@@ -57,7 +57,7 @@ def first_state(
     """
     own = learner_seed(seed, learner.name)
     network = learner.first_network(layout, hints=hinted, seed=own, members=members)
-    made = _learner(learner, network, own, 1, copy_of(network) if learner.kl else None)
+    made = learner_of(learner, network, own, 1, copy_of(network) if learner.kl else None)
     content = pack(made.state()[0], {**describe(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
 
@@ -78,10 +78,10 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     weights = read_blob(place.blobs, task.state.blob)
     device = device_of(task.learner)
     network = weights.network().to(device)
-    learner = _learner(task.learner, network, seed, task.total_decisions)
+    learner = learner_of(task.learner, network, seed, task.total_decisions)
     counters = {"updates": task.state.updates, "decisions": task.state.decisions}
     learner.restore({name: value.to(device) for name, value in weights.tensors.items()}, counters)
-    opponents = [Opponent(_crowd(task, learner, place), 1.0)]
+    opponents = [Opponent(crowd_of(task, learner, place), 1.0)]
     plan = task.learner.practice(task.env, open_source(task.env), seed, task.unreached)
     practice, whisper = practicing(task.learner, plan), league_schedule_of(task.hints)
     target, games, points, deals = task.state.decisions + task.learner.decisions, task.state.games, 0.0, 0.0
@@ -116,7 +116,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     return TrainResult(task, state, content, points / played, deals / played, turns=turns / played)
 
 
-def _learner(
+def learner_of(
     settings: LearnerConfig, network: PolicyNetwork, seed: int, total: int, reference: PolicyNetwork | None = None
 ) -> Learner:
     """A learner of ``total`` own decisions that begins with ``network``, and so does its average, where it has one."""
@@ -126,7 +126,7 @@ def _learner(
     return Learner(network, own, seed, reference, average)
 
 
-def _crowd(task: TrainTask, learner: Learner, place: Place) -> Partner:
+def crowd_of(task: TrainTask, learner: Learner, place: Place) -> Partner:
     """All opponents as one, drawn for every game; where the learner meets itself, it is the network that learns.
 
     One that learns the average of what it does meets that average, and itself in the share that it anticipates.

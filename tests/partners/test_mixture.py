@@ -17,7 +17,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
 from partners.best_response import BestResponse
 from partners.catalogue import mixture
-from partners.mixture import WHO, Mixture
+from partners.mixture import WHO, BySeat, Mixture
 from partners.rosters import roster
 
 THREE = ("tough", "random", "nice_tit_for_tat")
@@ -190,3 +190,11 @@ def test_whom_a_mixture_draws_can_be_told_from_its_noise():
     assert np.bincount(who) / 4000 == pytest.approx([0.25, 0.75], abs=0.03)
     assert (rest >= 0).all() and (rest < 1).all() and (rest[:, :-1] == noise[:, :-1]).all()
     assert mixture.names[0] == "tough" and mixture.names[1].startswith("Mixture(")
+
+
+def test_who_is_another_one_in_each_seat_plays_as_that_one_alone_would():
+    both = BySeat(Mixture([Signs(1), Signs(2)], [1, 3]), Signs(3))
+    assert (signs_of(both, games=200, seat=0) == signs_of(Mixture([Signs(1), Signs(2)], [1, 3]), games=200)).all()
+    assert (signs_of(both, games=200, seat=1) == 3).all()
+    assert not BySeat(seat_occupant("tough"), seat_occupant("random")).traits.deterministic
+    assert BySeat(seat_occupant("tough"), seat_occupant("heuristic")).traits.memoryless

@@ -1,0 +1,67 @@
+"""Whom a practice seats: another crowd in each seat for an oracle, its own average in fictitious self-play."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dond_marl.seats import Partner
+from league.settings.learner import LearnerConfig
+from league.tasks.practice import crowd_of, first_state, learner_of, train
+from league.tasks.values import Meeting, Place, Seated, TrainTask
+from partners.mixture import BySeat, Mixture
+from partners.network.checkpoint import unpack
+from partners.network.network import copy_of
+from partners.network.partner import NetworkPartner
+from tests.league.backends.backend_tasks import ENV, SEED, practice, told
+
+
+@pytest.fixture
+def task(tmp_path) -> TrainTask:
+    return practice(Place(tmp_path), ["tough", "pushover"])
+
+
+def shares(crowd: Partner) -> list[float]:
+    assert isinstance(crowd, Mixture)
+    return np.diff(crowd.ends, prepend=0.0).tolist()
+
+
+def test_an_oracle_meets_in_each_seat_what_that_seats_mixture_plays(task, tmp_path):
+    """Tough opens and pushover answers: as seat_1 it gets what tough leaves, as seat_0 what pushover does."""
+    by_seat = ((1.0, 0.0), (0.25, 0.75))
+    met = tuple(
+        meeting._replace(by_seat=(by_seat[0][place], by_seat[1][place])) for place, meeting in enumerate(task.meetings)
+    )
+    task, place = dataclasses.replace(task, meetings=met), Place(tmp_path)
+    network = unpack((tmp_path / f"{task.state.blob}.safetensors").read_bytes(), tmp_path).network()
+    crowd = crowd_of(task, learner_of(task.learner, network, SEED, 1000), place)
+    assert isinstance(crowd, BySeat)
+    assert shares(crowd.seats[0]) == [1, 0] and shares(crowd.seats[1]) == pytest.approx([0.25, 0.75])
+    result = train(task, place)
+    assert result.failed is None and told(train(task, place)) == told(result)
+
+
+def test_fictitious_self_play_meets_its_average_and_itself_in_the_share_that_it_anticipates(task, tmp_path):
+    learner = LearnerConfig.model_validate({**task.learner.model_dump(), "reservoir": 500, "anticipation": 0.25})
+    state, content = first_state(learner, ENV, hinted=False, seed=SEED)
+    (tmp_path / f"{state.blob}.safetensors").write_bytes(content)
+    itself = task.meetings[0].opponent
+    itself = Seated(dataclasses.replace(itself.member, name=learner.name, spec=None, role="main"), state.blob)
+    met = (Meeting(itself, 0.8, "self-play"), task.meetings[1]._replace(probability=0.2))
+    task, place = dataclasses.replace(task, learner=learner, state=state, meetings=met), Place(tmp_path)
+    network = unpack(content, tmp_path).network()
+    made = learner_of(learner, network, SEED, 1000)
+    crowd = crowd_of(task, made, place)
+    assert shares(crowd) == pytest.approx([0.8 * 0.75, 0.8 * 0.25, 0.2])
+    assert isinstance(crowd, Mixture) and made.average is not None
+    seated = [who.network for who in crowd.partners if isinstance(who, NetworkPartner)]
+    assert seated == [made.average.network, made.network] and made.average.network is not made.network
+    result = train(task, place)
+    assert result.content is not None and told(train(task, place)) == told(result)
+    after = unpack(result.content, tmp_path)
+    responder = {name: value for name, value in after.tensors.items() if name.startswith("responder.")}
+    assert len(after.tensors["reservoir.act"]) == min(500, result.state.decisions)
+    played = copy_of(after.network()).state_dict()
+    assert any(not played[name.removeprefix("responder.")].equal(value) for name, value in responder.items())
