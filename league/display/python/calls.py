@@ -56,7 +56,10 @@ def train(
     asked = asked.model_copy(update={"env": asked.env.seated()})
     make_ready(schedule_of(asked.hints))
     refuse_training(asked)
-    directory, console = new_run(Path(asked.logging.output_dir).expanduser()), Console(stderr=True, highlight=False)
+    directory, console = (
+        new_run(Path(asked.logging.output_dir).expanduser()),
+        Console(stderr=True, highlight=False, force_jupyter=False),
+    )
     with (TrainWatcher if progress else QuietTrainWatcher)(console) as watcher:
         training = train_in(asked, directory, watcher)[0]
     checkpoint = max(checkpoints_in(directory.path), key=lambda path: path.stem)
@@ -89,7 +92,7 @@ def play_league(
     refuse_league(asked)
     directory = new_run(Path(asked.logging.output_dir).expanduser())
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
-    watcher = (PlainWatcher if progress else QuietWatcher)(Console(stderr=True, highlight=False))
+    watcher = (PlainWatcher if progress else QuietWatcher)(Console(stderr=True, highlight=False, force_jupyter=False))
     outcome = run_league(asked, directory, watcher, backend)
     return PlayedLeague(directory.path, printed(lambda to: print_results(to, outcome, directory.path)))
 

@@ -95,7 +95,7 @@ class EvaluatedPair:
 
 def printed(show: Callable[[Console], None]) -> str:
     """What ``show`` prints, as a text without colours."""
-    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, color_system=None)
+    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, color_system=None, force_jupyter=False)
     show(console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().strip("\n")
