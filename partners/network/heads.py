@@ -1,6 +1,6 @@
 """What a network says: the distribution of an action, by either of two heads, and all that is asked of it.
 
-Factored: the act and the three entries of ``oA`` by themselves, as the specification says. Joint: the act, and for
+Factored: the act and the three entries of ``oA`` by themselves, the default. Joint: the act, and for
 PROPOSE and for INSIST a distribution over all splits of the pool each, so that a network can say "two of these or one
 of those". B actions lie side by side in memory: every step runs over whole rows of them, ten times as fast as over rows
 of a few choices.
