@@ -64,6 +64,7 @@ HOW = {
     "dond report --run runs/league_quick/0001": How(),
     "dond report --run runs/league": How(slow=True),
     "dond catalogue": How(),
+    "dond demo": How(),
     "dond rosters list": How(),
     "dond rosters check": How(
         by="tests/partners/rosters/test_draw.py::test_every_member_of_the_shipped_rosters_is_admitted_again"
