@@ -25,6 +25,7 @@ def lose(page):
     page.get_by_role("button", name="Really?").click()
 
 
+@pytest.mark.slow
 def test_a_game_is_analysed_and_its_link_leads_to_it_after_the_server_was_started_anew(look, folder, browser):
     page = look()
     begin(page, "pushover")
@@ -106,6 +107,7 @@ def test_the_tour_has_four_steps_by_keyboard_and_is_shown_once(look):
     assert page.locator(".tour").count() == 0
 
 
+@pytest.mark.slow
 def test_the_tour_is_left_by_escape_and_is_not_shown_again(look):
     page = look("/", toured=False)
     begin(page, "pushover")
@@ -115,6 +117,7 @@ def test_the_tour_is_left_by_escape_and_is_not_shown_again(look):
     assert page.evaluate("localStorage.toured") == "yes"
 
 
+@pytest.mark.slow
 def test_scores_grow_with_every_game(look, folder):
     page = look("/scores")
     page.locator(".score-cards, .empty").wait_for()

@@ -49,19 +49,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--pictures", type=Path)
+    parser.add_argument("--untimed", action="store_true", help="take the pictures alone")
     given = parser.parse_args()
     with serving(given.folder, "--pause", "0") as address, browsing() as browser:
-        loads = [first_load(browser, address) for _ in range(LOADS)]
-        print(f"first page load, nothing cached: median {statistics.median(loads):.0f} ms, worst {max(loads):.0f} ms")
-        for partner in ("heuristic", "expert", "best_response(to=heuristic)"):
-            acts = answers(browser, address, partner)
-            told = f"median {statistics.median(acts):.0f} ms, worst {max(acts):.0f} ms of {len(acts)}"
-            print(f"an act answered by {partner}: {told}")
-        print(followed(browser, given.folder / "rows"))
+        if not given.untimed:
+            timed(browser, address, given.folder)
         if given.pictures is not None:
             given.pictures.mkdir(exist_ok=True)
             for size, scheme in ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")):
                 tour(browser, address, given.pictures, size, scheme)
+
+
+def timed(browser: object, address: str, folder: Path) -> None:
+    """Print how long loading and acts take."""
+    loads = [first_load(browser, address) for _ in range(LOADS)]
+    print(f"first page load, nothing cached: median {statistics.median(loads):.0f} ms, worst {max(loads):.0f} ms")
+    for partner in ("heuristic", "expert", "best_response(to=heuristic)"):
+        acts = answers(browser, address, partner)
+        told = f"median {statistics.median(acts):.0f} ms, worst {max(acts):.0f} ms of {len(acts)}"
+        print(f"an act answered by {partner}: {told}")
+    print(followed(browser, folder / "rows"))
 
 
 def first_load(browser: object, address: str) -> float:
@@ -158,6 +165,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
     context.add_init_script(TOURED)
     page = context.new_page()
+    page.set_default_timeout(120_000)  # a busy machine is no failure
     width = "wide" if size == WIDE else "narrow"
 
     def picture(name: str, *, whole: bool = True, of: object = page) -> None:
@@ -169,14 +177,13 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page.goto(address)
     page.get_by_role("button", name="Deal the items").wait_for()
     picture("choose", whole=size == WIDE)
-    begin(page, "expert", Advice="expert")
+    begin(page, "prosocial", Advice="expert")
     page.get_by_role("button", name="book 1 of").click()
     page.get_by_role("button", name="Propose").click()
     page.wait_for_function("document.querySelectorAll('.log li').length >= 2")
     picture("play")
     page.get_by_role("button", name="Accept").click()
     page.locator(".plane").wait_for()
-    page.get_by_text("The best response to expert").wait_for()
     page.locator(".judgement").first.wait_for()
     picture("result")
     for _ in range(3):  # some games for the scores
@@ -191,7 +198,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page.goto(f"{address}/league")
     page.locator(".heat").wait_for()
     picture("league")
-    page.goto(f"{address}/replay")
+    page.goto(f"{address}/replay?file=runs/human/games.jsonl&game=1")
     page.get_by_role("button", name="Next act").click()
     page.get_by_text("Act 2 of").wait_for()
     page.locator(".policy").wait_for()
@@ -199,7 +206,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     untoured = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
     newcomer = untoured.new_page()
     newcomer.goto(address)
-    begin(newcomer, "expert")
+    begin(newcomer, "prosocial")
     newcomer.locator(".tour").wait_for()
     picture("tour", of=newcomer, whole=False)
     untoured.close()
