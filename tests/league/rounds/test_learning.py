@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
@@ -13,6 +14,9 @@ import pytest
 import torch
 
 from league.ledger.ledger import Ledger
+from league.ledger.run_directory import RunDirectory
+from league.rounds.runner import run_league
+from league.settings.read import load_config
 from league.tasks.blobs import BlobError, name_of, read_blob, write_blob
 from partners.network.checkpoint import pack
 from tests.killing import killed_and_resumed, run
@@ -204,3 +208,57 @@ def test_the_main_member_of_the_default_league_rises_against_the_heuristic(tmp_p
     rows = [line.split(",") for line in (tmp_path / "0001" / "learning.csv").read_text().splitlines()[1:]]
     main = [float(row[4]) for row in rows if row[1] == "main"]
     assert main[-1] > main[0] + 3
+
+
+LITERATURE = """
+env: {scenarios: lewis, split: train, max_turns: 4}
+league: {seed: 3, rounds: 5, block_size: 4, pairs: 4, evaluate: false, meta_solver: max_gini}
+members: [heuristic, random]
+training: {hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, lr: 3.0e-3}
+learners:
+  - {name: oracle, decisions: 100, snapshot_every: 2, reset: 1.0, matchmaking: meta_mixture}
+  - {name: average, decisions: 100, snapshot_every: 3, keeps_first: true, reservoir: 150, matchmaking: self_play}
+  - {name: pulled, decisions: 100, snapshot_every: 0, kl: 0.1, magnet: 0.2, matchmaking: skill_levels}
+logging: {output_dir: "FOLDER", tensorboard: false}
+"""
+
+
+class StopsAfter:
+    """Watches a league and stops it, as a person would, once so many rounds are committed."""
+
+    def __init__(self, rounds: float) -> None:
+        self.left = rounds
+
+    def opened(self, *_: object) -> None: ...
+    def finishing(self, _: str) -> None: ...
+    def tick(self) -> None: ...
+    def played(self, *_: object) -> None: ...
+    def trained(self, *_: object) -> None: ...
+    def warned(self, _: str) -> None: ...
+
+    def committed(self, *_: object) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def test_mixtures_reservoirs_and_magnets_are_the_same_after_any_stop(tmp_path):
+    (tmp_path / "league.yaml").write_text(LITERATURE.replace("FOLDER", str(tmp_path)))
+    config, ends = load_config(tmp_path / "league.yaml"), []
+    for name, stops in (("whole", ()), ("stopped", (2, 1))):  # between an oracle's waiting and practice, too
+        folder = RunDirectory(tmp_path / name)
+        for rounds in stops:
+            with pytest.raises(KeyboardInterrupt):
+                run_league(config, folder, StopsAfter(rounds))
+        run_league(config, folder, StopsAfter(math.inf))
+        ends.append(final(tmp_path / name))
+    assert ends[0] == ends[1]
+    with Ledger(tmp_path / "whole" / "ledger.sqlite") as ledger:
+        waited = [number for number in range(5) if not any(row[2] == "oracle" for row in trained(ledger, number))]
+        assert waited == [2, 4]
+        met = {row[3] for row in trained(ledger, 3) if row[2] == "oracle"}
+        assert met == {"heuristic", "random", "oracle@2", "average@0", "average", "pulled"}
+
+
+def trained(ledger: Ledger, number: int) -> list[tuple]:
+    return [row for row in ledger.meetings(number) if row[1] == "train"]
