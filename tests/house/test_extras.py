@@ -51,6 +51,7 @@ LIGHT = (
     "rosters",
     "serve",
     "study",
+    "demo",
 )  # commands that answer --help at least with nothing more
 
 # Plays a game with each occupant, then runs commands, and prints what came of both.
