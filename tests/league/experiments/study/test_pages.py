@@ -124,3 +124,13 @@ def test_settings_and_answers_are_text_wherever_they_are_shown():
     texts = settings.texts.model_copy(update={"consent": "<script>alert(1)</script>"})
     page = client(application(Hall(settings.model_copy(update={"texts": texts}), Journal(None)))).get("/").text
     assert "&lt;script&gt;" in page and not re.search(r"<script>", page)
+
+
+def test_within_participants_everybody_meets_every_condition():
+    settings = config(games=1, conditions="[heuristic, boulware, prosocial]", design="within")
+    hall = Hall(settings, Journal(None))
+    app = application(hall)
+    all_through([Visitor(Forms(client(app)), kind, settings) for kind in ("conceder", "boulware", "heuristic")])
+    orders = [[hall.progress.tables[table].condition for table in who.tables] for who in hall.progress.participants]
+    assert all(sorted(order) == ["boulware", "heuristic", "prosocial"] for order in orders)
+    assert len({tuple(order) for order in orders}) == 3
