@@ -197,6 +197,7 @@ def test_a_partner_constructs_no_generator():
         "device/noise.py",
         "device/practice.py",
         "judges/reward_model.py",
+        "learning/average_policy.py",
         "learning/learners.py",
         "network/network.py",
         "learning/practice.py",
