@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def address(folder):
     with serving(folder, "--pause", "0", "--runs", "growing") as at:
         yield at
