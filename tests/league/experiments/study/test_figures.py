@@ -20,6 +20,7 @@ from league.experiments.study.journal import Journal
 from league.experiments.study.pages.app import application
 from league.experiments.study.power import PEOPLE, Points, Question, counted, needed, of_people, simulated
 from league.experiments.study.rehearsal import World
+from tests.command import in_process
 from tests.league.experiments.study.visitors import SECRET, Forms, Visitor, all_through, config
 
 testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
@@ -123,3 +124,16 @@ def test_the_textbook_case():
 
 def test_the_counts_of_people_are_those_of_the_published_dialogues(data_dir):
     assert tuple(counted(data_dir).astype(int).tolist()) == PEOPLE
+
+
+def test_the_commands_print_what_is_needed_and_what_was_found(tmp_path):
+    power = in_process("study", "power", "--sd", "3", "--icc", "0.2", "--difference", "1")
+    assert power.returncode == 0 and " 51 " in power.stdout and "given" in power.stdout
+    rehearsed = in_process("study", "rehearse", "--participants", 20, "--repeats", 3, "--set", "conditions=[prosocial]")
+    assert rehearsed.returncode == 0 and "of 15." in rehearsed.stdout
+    for words in (("export", tmp_path), ("analyse", tmp_path), ("codes", tmp_path, tmp_path / "none")):
+        done = in_process("study", *words)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    (tmp_path / "journal.sqlite").write_text("not one" * 1000)
+    done = in_process("study", "export", tmp_path)
+    assert done.returncode == 1 and "restore a copy" in done.stderr
