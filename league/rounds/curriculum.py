@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from itertools import takewhile
+from typing import Literal, NamedTuple
 
+import numpy as np
+
+from dond_marl.errors import RunFailure, shown
+from dond_marl.occupants import unpinned
+from dond_marl.rollout import one_line
+from dond_marl.yardsticks.metrics import Estimate
 from league.settings.learner import LearnerConfig
+from league.settings.predicates import predicate_of
 from league.settings.read import Config
 from league.settings.stages import StageConfig, Until
+from league.standings.crossplay import CrossPlay
 from league.standings.history import History
 from league.tasks.values import Decision
+
+
+class SoFar(NamedTuple):
+    """What a predicate in a file is called with when a round is over; it says whether the stage is over too."""
+
+    stage: str
+    rounds: int  # of this stage so far, at least 1
+    learners: tuple[str, ...]
+    cross: CrossPlay  # who scored what against whom, in all rounds so far
+
+    def figure(
+        self,
+        metric: Literal["points", "deals", "of_nash"],
+        member: str,
+        against: str | None = None,
+        confidence: float = 0.95,
+    ) -> Estimate:
+        """A figure of a member against another, or all others: its mean, games, and two-sided interval."""
+        return self.cross.figure(metric, member, against, confidence)
 
 
 def stage_now(config: Config, history: History) -> int:
@@ -37,6 +65,8 @@ def ended(config: Config, history: History) -> Decision | None:
         return None
     stage = config.curriculum[place]
     played = sum(1 for _ in takewhile(lambda other: other == place, reversed(history.stages)))  # rounds
+    if stage.ends_when is not None and _says_so(stage, played, config, history):
+        return Decision("stage", stage.name, True, f"{unpinned(stage.ends_when)} says so after {played} rounds")
     if stage.until is not None:
         reached, text = _reached(stage.until, config, history)
         if reached:
@@ -44,8 +74,9 @@ def ended(config: Config, history: History) -> Decision | None:
         if stage.rounds is not None and played >= stage.rounds:
             return Decision("stage", stage.name, True, f"time-out after {played} rounds; {text}")
         return None
-    assert stage.rounds is not None
-    return Decision("stage", stage.name, True, f"its {played} rounds are over") if played >= stage.rounds else None
+    if stage.rounds is None or played < stage.rounds:
+        return None
+    return Decision("stage", stage.name, True, f"its {played} rounds are over")
 
 
 def describe(config: Config, stage: StageConfig) -> str:
@@ -65,10 +96,27 @@ def describe(config: Config, stage: StageConfig) -> str:
         who = until.member or config.learners[0].name
         bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
         ends.append(f"until {who} has {until.metric} of at least {bound} against {until.against}")
+    if stage.ends_when is not None:
+        ends.append(f"until {unpinned(stage.ends_when)} says so")
     if stage.rounds is not None:
         rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
         ends.append(f"at most {rounds}" if ends else rounds)
     return f"{stage.name}: {', '.join(parts) or 'the league as it is'}; {' or '.join(ends) or 'to the end'}"
+
+
+def _says_so(stage: StageConfig, played: int, config: Config, history: History) -> bool:
+    """What the predicate of a stage answers. Raises :class:`RunFailure` where it fails, or answers something else."""
+    assert stage.ends_when is not None
+    learners = tuple(learner.name for learner in config.learners)
+    try:
+        answer = predicate_of(stage.ends_when)(SoFar(stage.name, played, learners, history.cross))
+    except Exception as error:
+        raise RunFailure(
+            f"{unpinned(stage.ends_when)}, of the stage {stage.name}, failed: {one_line(error)}"
+        ) from error
+    if not isinstance(answer, bool | np.bool_):
+        raise RunFailure(f"{unpinned(stage.ends_when)} has to answer True or False; got {shown(answer)}")
+    return bool(answer)
 
 
 def _reached(until: Until, config: Config, history: History) -> tuple[bool, str]:

@@ -98,7 +98,8 @@ class Config(Section):
                 yield here, f"until is about a learner, {until.member} is none"
             if until is not None and until.against not in {"all", *known, *learners}:
                 yield here, f"until.against is all or a member's name; got {shown(until.against)}"
-            if stage.rounds is None and until is None and place + 1 < len(self.stages):
+            endless = stage.rounds is None and until is None and stage.ends_when is None
+            if endless and place + 1 < len(self.stages):
                 yield here, "it never ends; give it rounds, until, or both"
 
     @property

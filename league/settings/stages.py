@@ -6,14 +6,15 @@ compare and every stage is judged by the league's own game.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SourceName
 from league.settings.hyperparameters import RewardName
 from league.settings.learner import LearnerConfig, Matchmaking
+from league.settings.predicates import PredicateError, predicate_name, predicate_of
 from league.settings.scenario_choice import Choice, agreeing, choose
 from league.settings.sections import EnvConfig, Section, wrong
 from league.settings.training import HintsConfig
@@ -65,12 +66,26 @@ class Until(Section):
     games: int = Field(default=1_000, ge=1, description="the fewest that count")
 
 
-class StageConfig(Section):
-    """One stage; it lasts until its figure is reached, and at most ``rounds``."""
+def _predicate(value: object) -> object:
+    try:
+        name = None if value is None else predicate_name(value)
+        if name is not None:
+            predicate_of(name)
+        return name
+    except PredicateError as error:
+        raise wrong(str(error)) from None
 
+
+class StageConfig(Section):
+    """One stage; it lasts until its figure is reached, or its predicate says so, and at most ``rounds``."""
+
+    LATER = ("ends_when",)
     name: str = Field(min_length=1, max_length=60, description="text")
     rounds: int | None = Field(default=None, ge=1, le=100_000, description="left out: to the end")
     until: Until | None = None
+    ends_when: Annotated[str | None, BeforeValidator(_predicate)] = Field(
+        default=None, description="a predicate in a file, my_file.py:Name; left out: none"
+    )
     env: StageEnv = Field(default_factory=StageEnv)
     hints: HintsConfig = Field(default_factory=HintsConfig)
     learners: dict[str, StageLearner] = Field(default_factory=dict, description="what changes, by learner")

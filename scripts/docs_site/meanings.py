@@ -16,6 +16,7 @@ MEANINGS = {
     "disagree": "whether DISAGREE ends the game or only refuses the offer",
     "DistillConfig.seed": "of all chance",
     "DistillConfig.teacher": "the occupant that the model imitates",
+    "ends_when": "code of your own that says when the stage ends; see [Recipes](RECIPES.md#add-a-partner)",
     "ent": "weight of the entropy in the loss",
     "epochs": "passes over the collected decisions for each update",
     "GamesConfig.scenarios": "where the tables of the imitated games come from",

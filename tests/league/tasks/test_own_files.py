@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, no_files, parse_spec, pinned, seat_occupant, spec_name, unpinned
+from league.ledger.ledger import ReadLedger
 from league.web.allowed import Allowed
 from partners.learning.rewards import RewardError, reward_name, reward_of
 from tests.command import in_process
@@ -37,6 +39,22 @@ class FairBonus:
     def __call__(self, games, earned, scenarios):
         return earned - self.weight * np.abs(earned - earned[:, ::-1])
 
+@dataclass(frozen=True)
+class Enough:
+    rounds: int = 1
+
+    def __call__(self, so_far):
+        assert so_far.figure("points", so_far.learners[0]).n > 0
+        return so_far.rounds >= self.rounds
+
+class Lost:
+    def __call__(self, so_far):
+        return so_far.nothing
+
+class Vague:
+    def __call__(self, so_far):
+        return "soon"
+
 NUMBER = 3
 def nobody():
     return 3
@@ -48,7 +66,9 @@ members: [heuristic, "my_file.py:Melting", {kind: "my_file.py:Melting", share: 0
 learners:
   - {name: main, hidden: [8], rollout: 2, num_envs: 16, minibatch: 64, epochs: 1, decisions: 40,
      reward: "my_file.py:FairBonus(weight=0.2)"}
-stages: [{name: only, hints: {mode: expert, expert: "my_file.py:Melting"}}]
+stages:
+  - {name: advised, hints: {mode: expert, expert: "my_file.py:Melting"}, ends_when: "my_file.py:Enough"}
+  - {name: alone}
 """
 
 
@@ -127,11 +147,38 @@ def test_a_league_with_a_file_is_the_same_with_workers_and_goes_on_with_the_same
         assert done.returncode == 0, done.stderr
     alone, two = (kept(folder) for folder in sorted((here / "runs" / "league").iterdir()))
     assert alone == two and "my_file.py:Melting" in done.stdout
+    with ReadLedger(here / "runs" / "league" / "0002" / "ledger.sqlite") as ledger:
+        assert [ledger.stage(number) for number in range(ledger.next_round)] == [0, 1, 1]
+        (end,) = [decision for decision in ledger.decisions(0) if decision.kind == "stage"]
+        assert end.reason == "my_file.py:Enough says so after 1 rounds"
     (here / "my_file.py").write_text(MINE + "# another\n")
     done = in_process("league", "--resume", "runs/league/0001")
     assert done.returncode == 2 and "bring the former file back to go on, or begin a new run" in done.stderr
     (here / "my_file.py").write_text(MINE)
     assert in_process("league", "--resume", "runs/league/0001", "--quiet").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "said"),
+    [
+        ("my_file.py:Gone", 2, "holds no class or function Gone"),
+        ("my_file.py:Enough(turns=2)", 2, "does not take 'turns'"),
+        ("enough", 2, "a predicate is code in a file"),
+        ("my_file.py:NUMBER", 2, "holds no class or function NUMBER"),
+        ("my_file.py:Lost", 1, "my_file.py:Lost, of the stage advised, failed: AttributeError"),
+        ("my_file.py:Vague", 1, "has to answer True or False; got 'soon'"),
+    ],
+)
+def test_a_predicate_that_is_none_or_fails_is_said_in_a_sentence(here, spec, code, said):
+    settings = LEAGUE.replace('ends_when: "my_file.py:Enough"', f"ends_when: {json.dumps(spec)}")
+    (here / "league.yaml").write_text(settings)
+    done = in_process("league", "--config", "league.yaml", "--quiet")
+    assert done.returncode == code and said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_plan_says_when_a_stage_ends_by_code_of_ones_own(here):
+    done = in_process("league", "--config", "league.yaml", "--dry-run")
+    assert done.returncode == 0 and "until my_file.py:Enough says so" in " ".join(done.stdout.split()), done.stderr
 
 
 def test_the_web_page_runs_no_file_unless_it_was_started_so(here):
