@@ -58,7 +58,7 @@ def train(
     refuse_training(asked)
     directory, console = (
         new_run(Path(asked.logging.output_dir).expanduser()),
-        Console(stderr=True, highlight=False, force_jupyter=False),
+        _errors(),
     )
     with (TrainWatcher if progress else QuietTrainWatcher)(console) as watcher:
         training = train_in(asked, directory, watcher)[0]
@@ -92,7 +92,7 @@ def play_league(
     refuse_league(asked)
     directory = new_run(Path(asked.logging.output_dir).expanduser())
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
-    watcher = (PlainWatcher if progress else QuietWatcher)(Console(stderr=True, highlight=False, force_jupyter=False))
+    watcher = (PlainWatcher if progress else QuietWatcher)(_errors())
     outcome = run_league(asked, directory, watcher, backend)
     return PlayedLeague(directory.path, printed(lambda to: print_results(to, outcome, directory.path)))
 
@@ -152,6 +152,11 @@ def evaluate_pair(
     check_game([seat_occupant(who) for who in (member, against)], rules, source)
     evaluation = evaluate(member, against, source, rules, sample=sample, seed=seed, confidence=confidence)
     return EvaluatedPair(evaluation, printed(lambda to: print_evaluation(to, evaluation, stored_human_line())))
+
+
+def _errors() -> Console:
+    """Standard error, line by line: nothing is drawn over, which a notebook would show as it is."""
+    return Console(stderr=True, highlight=False, force_jupyter=False, force_terminal=False)
 
 
 def _seat_everybody(config: Config) -> None:
