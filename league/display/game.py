@@ -17,8 +17,8 @@ from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, St
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
 from league.display.counted import points
-from league.display.sentences import Mistake, Question
-from league.display.typed import Meant, Wish, help_line, understood
+from league.display.reading.sentences import Mistake, Question
+from league.display.reading.typed import Meant, Wish, help_line, understood
 from partners.human import View
 
 PROMPT = "your act> "

@@ -10,8 +10,8 @@ from nicegui import ui
 
 from dond_marl.game import Act, Action, Triple
 from league.display.game import warning
-from league.display.sentences import Mistake, Question
-from league.display.typed import LONGEST, Meant, Wish, understood
+from league.display.reading.sentences import Mistake, Question
+from league.display.reading.typed import LONGEST, Meant, Wish, understood
 from league.web.elements import Tag, button
 from league.web.play.live_game import Hint
 from league.web.play.view import (

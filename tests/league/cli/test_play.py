@@ -25,9 +25,9 @@ from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
-from league.display.sentences import Mistake, Question
+from league.display.reading.sentences import Mistake, Question
+from league.display.reading.typed import Meant, Wish, understood
 from league.display.session import RECORDS
-from league.display.typed import Meant, Wish, understood
 from league.settings.sections import EnvConfig
 from league.tasks.values import Block, MatchTask, Member, Place, Seated, play
 from partners import catalogue as built_in

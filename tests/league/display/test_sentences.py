@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from league.display.game import warning
-from league.display.sentences import Mistake, Question, meaning_of
-from league.display.typed import Meant, understood
+from league.display.reading.sentences import Mistake, Question, meaning_of
+from league.display.reading.typed import Meant, understood
 from partners.human import View
 
 # 2 books, 2 hats, 2 balls. seat_0 has asked for everything, and is offered both balls.

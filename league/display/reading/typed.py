@@ -1,6 +1,6 @@
 """What a person at the table types: a short command, or a sentence that is read as an act.
 
-A command is meant as it stands. A sentence is read by :mod:`league.display.sentences`, which may misread it: its
+A command is meant as it stands. A sentence is read by :mod:`.sentences`, which may misread it: its
 reading has to be confirmed before it is played, and what may mean two things is asked. Anything else, and what breaks
 a rule, is answered with a line that says what is wrong.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules
 from dond_marl.records.transcript import in_words
-from league.display.sentences import Mistake, Question, meaning_of
+from league.display.reading.sentences import Mistake, Question, meaning_of
 from partners.human import View
 
 HELP = (

@@ -16,7 +16,7 @@ from dond_marl.dialogues.clauses import claims
 from dond_marl.dialogues.words import tags
 from dond_marl.game import ITEMS, Act, Action, Triple, rest
 from dond_marl.records.transcript import in_words
-from league.display.plain_words import as_claims, bare, in_plain_words
+from league.display.reading.plain_words import as_claims, bare, in_plain_words
 from partners.human import View
 
 
