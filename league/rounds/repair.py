@@ -71,11 +71,11 @@ def repair_of(
     reachable = surely_reached(payoffs).T
     hunters = hunters_among(history.members)
     met = payoffs.games[main].T > 0  # [N, 2]
-    if place is not None:
-        places = np.flatnonzero(hunters & met.any(axis=1))
+    takes = (payoffs.mean[:, :, main] - payoffs.mean[main, :, main]).max(axis=1)
+    if place is not None:  # seconds for each, so only for those who take something
+        places = np.flatnonzero(hunters & met.any(axis=1) & (takes > 0))
         exact = exactly_reachable([seats[names[place]] for place in places.tolist()], config.env, place)
         reachable[places] = np.where(np.isnan(exact), reachable[places], exact)
-    takes = (payoffs.mean[:, :, main] - payoffs.mean[main, :, main]).max(axis=1)
     scored = np.where(met, history.cross.shrunk().mean[main].T, np.nan)
     made = repair(takes, scored, reachable, hunters, config.league.repair, config.league.repair_margin)
     return made._replace(members=names)
