@@ -44,7 +44,7 @@ class ReplayPage:
                 select("File", names, begin, self._open)
             self._chooser = Tag("div", classes="game-chooser")
             with Tag("div", classes="field"):
-                caption = Tag("label", "Open a file that was downloaded")
+                caption = Tag("label", "Open a file")
                 chosen = Tag("input", type="file", accept=".json,.jsonl")
             caption.set(for_=chosen.html_id)
             chosen.on("change", lambda event: self._open_text(str(event.args)), js_handler=READ_FILE)

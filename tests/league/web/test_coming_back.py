@@ -61,7 +61,7 @@ def test_a_downloaded_game_is_opened_again_and_what_is_none_is_told(look, tmp_pa
     record = record_of(apply(State(SCENARIO), Action(Act.DISAGREE)), ("human", "somebody far away"), source="lewis")
     (tmp_path / "game.json").write_text(f"{to_line(record)}\n")
     (tmp_path / "none.json").write_text("<b>hello</b>")
-    field = page.get_by_label("Open a file that was downloaded")
+    field = page.get_by_label("Open a file")
     field.set_input_files(tmp_path / "none.json")
     page.get_by_role("alert").filter(has_text="This file cannot be opened").wait_for()
     field.set_input_files(tmp_path / "game.json")

@@ -202,6 +202,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page.get_by_role("button", name="Next act").click()
     page.get_by_text("Act 2 of").wait_for()
     page.locator(".policy").wait_for()
+    page.locator(".judgement").first.wait_for()
     picture("replay")
     untoured = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
     newcomer = untoured.new_page()
