@@ -143,7 +143,7 @@ class _Pages:
         if table.to_move != who.number:
             return _back()
         if "sure" not in given and doubtful(table, action, seat):
-            content = table_page(table, seat, kept, action)
+            content = table_page(self._hall.config, table, seat, kept, action)
             return self._show(line_of(table, seat), content, who=who)
         try:
             self._hall.act(who, table.number, int(given["turn"]), action, _seconds(given.get("browser", "")))
@@ -188,7 +188,7 @@ class _Pages:
             if who.phase == "result":
                 return self._show("The result", result_page(config, table, seat, who.number), who=who)
             mine = table.to_move == who.number
-            content = table_page(table, seat, _kept(said), None, why)
+            content = table_page(config, table, seat, _kept(said), None, why)
             return self._show(line_of(table, seat), content, who=who, waits=not mine or table.partner == "person")
         shown = {
             "consent": lambda: self._show("Consent", views.consent(config)),

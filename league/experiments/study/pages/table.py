@@ -12,7 +12,7 @@ from league.display.svg.frontier import ending_text
 from league.display.svg.markup import Markup, element, points
 from league.experiments.study.pages.frame import form, problem, submit
 from league.experiments.study.progress import Table
-from league.experiments.study.settings import StudyConfig
+from league.experiments.study.settings import PERSON, StudyConfig
 from league.web.play.view import action_of, choices, first_split, foremost, headline, lanes, talk_lines, time_left
 from partners.human import View
 
@@ -40,12 +40,19 @@ def line_of(table: Table, seat: int) -> str:
 
 
 def table_page(
-    table: Table, seat: int, kept: Triple | None = None, asked: Action | None = None, why: str = ""
+    config: StudyConfig,
+    table: Table,
+    seat: int,
+    kept: Triple | None = None,
+    asked: Action | None = None,
+    why: str = "",
 ) -> Markup:
     """The game for the person in ``seat``; ``asked``: an act that is asked for twice; ``why``: what was wrong."""
     state = seen(table.state, seat)
     mine = state.mover == seat
-    facts = (element("span", "you open" if seat == 0 else f"{THEY.lower()} opens"), element("span", time_left(state)))
+    facts = [element("span", "you open" if seat == 0 else f"{THEY.lower()} opens"), element("span", time_left(state))]
+    if table.partner == PERSON:
+        facts.append(element("span", f"{config.study.turn:.0f} seconds for an act"))
     hand = _hand(table, View(state), kept, asked, why) if mine else _pool(state, seat)
     return element(
         "section",
