@@ -61,7 +61,7 @@ class Hall:
     def __init__(
         self, config: StudyConfig, journal: Journal, clock: Clock = utc, tell: Callable[[str], None] = lambda _: None
     ) -> None:
-        self.config, self._journal, self._clock, self._tell = config, journal, clock, tell
+        self.config, self._journal, self._clock, self.tell = config, journal, clock, tell
         self.progress = Progress(config).all(journal.read())
         self._lock = threading.RLock()
         self._heard: dict[int, datetime] = {}  # of whom, and when last; it is no event
@@ -176,7 +176,7 @@ class Hall:
                 if len(table.said) != turn or table.why is not None:
                     return
                 if failure is not None:
-                    self._tell(f"{spec} failed in table {table.number}, which does not count: {failure}")
+                    self.tell(f"{spec} failed in table {table.number}, which does not count: {failure}")
                     self._write(NOBODY, "closed", {"table": table.number, "why": "failed"})
                 else:
                     self._act(table, NOBODY, action, int(decisions.cause[0]), None)

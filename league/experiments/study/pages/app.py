@@ -24,6 +24,7 @@ from starlette.routing import Route
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Triple
 from league.experiments.study.hall import Hall, OutOfPlace, Unanswered
+from league.experiments.study.journal import JournalError
 from league.experiments.study.pages import views
 from league.experiments.study.pages.door import Door, cookie_name, fields
 from league.experiments.study.pages.frame import OWN_FILES, SHARED, SHARED_FILES, STATIC, document
@@ -33,6 +34,7 @@ from league.experiments.study.progress import OVER, Participant
 TICK = 1.0  # seconds between two looks at who waits
 POLL, LONGEST = 0.25, 20.0  # seconds between two looks for a change, and until a browser asks again
 KEPT = 60 * 60 * 24 * 30  # seconds that a browser keeps a participant's token
+NOT_KEPT = "The study cannot go on just now. What you did before is kept: load this page again in a minute.\n"
 HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 
 
@@ -57,7 +59,7 @@ def application(hall: Hall, password: str | None = None, loopback: str | None = 
         Route("/", pages.here),
         Route("/changed", pages.changed),
         Route("/static/{name}", _static),
-        *(Route(path, _posted(serve), methods=["POST"]) for path, serve in posts.items()),
+        *(Route(path, _posted(pages, serve), methods=["POST"]) for path, serve in posts.items()),
     ]
     return Starlette(routes=routes, middleware=middleware, lifespan=pages.lifespan)
 
@@ -77,11 +79,22 @@ class _Pages:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK)
-            await run_in_threadpool(self._hall.tick)
+            try:
+                await run_in_threadpool(self._hall.tick)
+            except JournalError as error:  # a full disk, say: the next look is another try
+                self._hall.tell(str(error))
 
     async def here(self, request: Request) -> Response:
         """The page of wherever the participant is."""
-        return await run_in_threadpool(self._page, request)
+        return await self.kept(self._page, request)
+
+    async def kept(self, serve: Callable[..., Response], *given: object) -> Response:
+        """What ``serve`` answers, or that nothing can be kept just now, which the terminal is told why."""
+        try:
+            return await run_in_threadpool(serve, *given)
+        except JournalError as error:
+            self._hall.tell(str(error))
+            return PlainTextResponse(NOT_KEPT, 503)
 
     async def changed(self, request: Request) -> Response:
         """Waits until a participant's page is another one than that of ``version``, for a while."""
@@ -213,11 +226,11 @@ class _Pages:
         return HTMLResponse(page)
 
 
-def _posted(serve: Callable[[Request, dict[str, str]], Response]) -> Callable[..., object]:
+def _posted(pages: _Pages, serve: Callable[[Request, dict[str, str]], Response]) -> Callable[..., object]:
     async def served(request: Request) -> Response:
         given = await fields(request)
         try:
-            return await run_in_threadpool(serve, request, given)
+            return await pages.kept(serve, request, given)
         except InputError:  # it does not fit where the participant is: the page says where that is
             return _back()
 

@@ -134,3 +134,14 @@ def test_within_participants_everybody_meets_every_condition():
     orders = [[hall.progress.tables[table].condition for table in who.tables] for who in hall.progress.participants]
     assert all(sorted(order) == ["boulware", "heuristic", "prosocial"] for order in orders)
     assert len({tuple(order) for order in orders}) == 3
+
+
+def test_what_cannot_be_kept_is_not_answered_and_the_terminal_hears_why(tmp_path):
+    told = []
+    journal = Journal(tmp_path / "journal.sqlite")
+    hall = Hall(config(), journal, tell=told.append)
+    here = client(application(hall))
+    journal.close()  # as a disk that is full: nothing is written any more
+    answer = here.post("/agree", data={"agree": "yes"})
+    assert answer.status_code == 503 and "is kept" in answer.text and not here.cookies
+    assert "cannot be written" in told[0] and not hall.progress.participants
