@@ -8,12 +8,13 @@ import pytest
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
 from league.rounds.opponents import meetings_of
-from league.rounds.planner import members_of
-from league.rounds.repair import VERIFICATION, Repair, hunters_among, repair, repair_of
+from league.rounds.planner import first_states, members_of
+from league.rounds.repair import VERIFICATION, Repair, exactly_reachable, hunters_among, repair, repair_of
 from league.settings.read import Config, ConfigError, parse
+from league.standings.best_response_values import exact_responses
 from league.standings.history import History
 from league.standings.payoffs import surely_reached
-from league.tasks.values import FACTS, Leg, Member, Seated
+from league.tasks.values import FACTS, Leg, Member, Place, Seated, seated
 
 NAN = float("nan")
 LEARNERS = "- {name: main}\n  - {name: hunter, role: main_exploiter, exploits: main}\n  - {name: other}"
@@ -112,6 +113,19 @@ def test_a_main_practices_what_its_exploiter_found_and_the_rest_as_its_rules_say
     assert met["hunter"].reason.startswith("25.0% repair:")
     kept = made.decision("main")
     assert kept.taken and kept.reason.startswith("25.0% of practice with hunter (") and kept.kind == "repair"
+
+
+def test_what_is_reachable_is_exact_against_a_network_without_memory_and_else_what_somebody_reached(tmp_path):
+    config = parse(
+        "env: {scenarios: lewis, split: train, max_turns: 4}\nmembers: [tough]\ntraining: {hidden: [8]}\n"
+        "learners: [{name: forgetful}, {name: remembering, history: flat}]"
+    )
+    states, place = first_states(config, tmp_path), Place(tmp_path)
+    seats = [Seated(member, states[member.name].blob if member.live else None) for member in members_of(config)]
+    forgetful, remembering, scripted = exactly_reachable(seats, config.env, place)
+    partner = seated(seats[0], place, greedy=True)
+    assert forgetful.tolist() == list(exact_responses(partner, config.env.open_source(), config.env.rules()) or ())
+    assert forgetful.min() > 0 and np.isnan(scripted).all() and np.isnan(remembering).all()
 
 
 def test_one_key_turns_repair_off_and_exploiters_are_never_repaired():
