@@ -140,7 +140,7 @@ def overview(shown: Sequence[Entry], width: int) -> Iterator[RenderableType]:
             yield _indented(entry.source, "dim")
     yield Text(
         f"\n{len(shown)} occupants. Parameters go in brackets, boulware(exponent=2), or in YAML {{kind: boulware, "
-        "exponent: 2}. All about one: dond catalogue NAME. Your own: CONTRIBUTING.md."
+        "exponent: 2}. All about one: dond catalogue NAME. Your own: docs/RECIPES.md."
     )
 
 
