@@ -3,7 +3,7 @@
 #
 # Members meet round by round on common scenarios, in both seats; learners practise against them and leave snapshots
 # when they are better for sure. About three minutes on two cores. It needs `pip install
-# 'dond-marl[league,frames,plot]'`.
+# 'dond-marl[frames,plot]'`.
 
 # %%
 from league import play_league

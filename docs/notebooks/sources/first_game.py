@@ -8,7 +8,7 @@
 # %%
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 
-env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis", render_mode="ansi"), partner="boulware", seat=0)
+env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis", render_mode="ansi"), partner="linear", seat=0)
 observation, info = env.reset(seed=7)
 observation
 

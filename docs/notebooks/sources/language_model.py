@@ -62,6 +62,8 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+from dond_marl.seats import Cause
+
 
 class Nonsense(BaseHTTPRequestHandler):
     """Answers every request of OpenAI's protocol with a sentence that is no act."""
@@ -87,6 +89,7 @@ games = rollout(
     (babbler, seat_occupant("heuristic")), open_source("lewis", split="test").block(3, 0, 2), Rules(), seed=3
 )
 print(next(transcript(game) for game in records(games, ("babbler", "heuristic"))))
+print("why its acts were played:", [Cause(code).name for code in games.cause[0, : games.turns[0] : 2]])
 server.shutdown()
 
 # %% [markdown]

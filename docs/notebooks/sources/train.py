@@ -2,7 +2,7 @@
 # # Train, and read the numbers
 #
 # A policy learns by PPO against one partner; then its figures are read: what it earns, what there was to earn, and
-# where the difference goes. About three minutes on two cores. It needs `pip install 'dond-marl[league,frames,plot]'`.
+# where the difference goes. About three minutes on two cores. It needs `pip install 'dond-marl[frames,plot]'`.
 
 # %%
 from league import evaluate_pair, train
