@@ -35,6 +35,7 @@ COMMANDS = {  # of every other config
     "reinforce_config.yaml": "train",
     "selection.yaml": "experiment baselines",
     "short_games.yaml": "experiment short-games",
+    "study.yaml": "study rehearse",
     "styles.yaml": "experiment styles",
 }
 # Runs several commands of `dond` in one process, which loads PyTorch once: exit code, output and errors of each.
@@ -108,8 +109,9 @@ def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_conf
         "partners/llm/llm_prompt_short.txt",
         "partners/rosters/rosters.yaml",
     )
+    study = {f"league/experiments/study/pages/static/study.{kind}" for kind in ("css", "js")}
     labels = {f"dond_marl/dialogues/hand_labels{which}.csv" for which in ("", "_first", "_second")}
-    assert {*data, *labels, "league/standings/references.json"} <= inside
+    assert {*data, *labels, *study, "league/standings/references.json"} <= inside
 
 
 @pytest.mark.parametrize(
