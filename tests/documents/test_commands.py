@@ -152,8 +152,37 @@ HOW = {
             by="tests/league/experiments/test_baselines.py::"
             "test_the_command_trains_measures_and_prints_with_two_workers"
         )
-        for words in ("", " --against test", " --config configs/selection.yaml", " --config configs/memory.yaml")
+        for words in (
+            *("", " --against test", " --config configs/selection.yaml", " --config configs/memory.yaml"),
+            *(f" --config configs/{name}.yaml" for name in ("ablation", "curricula", "taught")),
+        )
     },
+    "dond experiment baselines --config configs/ablation.yaml --dry-run": How(
+        by="tests/league/experiments/test_baselines.py::"
+        "test_what_is_not_done_yet_and_its_cost_is_told_before_anything_is_written"
+    ),
+    "dond train --config configs/ppo_memory.yaml": How(
+        f"{STEPS} --set training.num_envs=64 --set env.partner=heuristic", slow=True
+    ),
+    'dond train --config configs/ppo_config.yaml --set "logging.trackers=[wandb]"': How(
+        by="tests/league/ledger/test_trackers.py::test_wandb_runs_offline_in_the_folder_of_the_run"
+    ),
+    **{
+        f"dond export {words}": How(
+            by="tests/league/ledger/test_exported.py::test_csv_and_parquet_and_frames_hold_the_same"
+        )
+        for words in ("runs/league/0001 --to parquet", "runs/league --to csv --table games")
+    },
+    "dond push runs/ppo_fast --dry-run": How(
+        by="tests/league/cli/test_sharing.py::"
+        "test_a_model_folder_plays_as_its_checkpoint_does_and_its_card_has_measured_scores"
+    ),
+    "dond push runs/league --transcripts --dry-run": How(
+        by="tests/league/cli/test_sharing.py::test_a_data_set_holds_every_game_in_words_and_as_a_record_that_replays"
+    ),
+    "dond push runs/ppo_fast --to NAME/dond-ppo": How(
+        by="tests/league/cli/test_sharing.py::test_nothing_is_uploaded_without_being_told_where_and_without_a_token"
+    ),
     "dond league --config configs/league_llm.yaml": How(
         "--set training.num_envs=16 --set league.block_size=2 --set heldout=[] --set env.max_turns=2", slow=True
     ),

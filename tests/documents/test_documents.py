@@ -36,6 +36,7 @@ OTHER_SETTINGS = {
     "short_games.yaml": ShortGamesConfig,
     "study.yaml": StudyConfig,
     "styles.yaml": StylesConfig,
+    "taught.yaml": BaselinesConfig,
 }
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
