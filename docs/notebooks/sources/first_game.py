@@ -9,7 +9,7 @@
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 
 env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis", render_mode="ansi"), partner="linear", seat=0)
-observation, info = env.reset(seed=7)
+observation, info = env.reset(seed=1)
 observation
 
 # %% [markdown]
@@ -33,7 +33,7 @@ print("my points:", reward)
 from PIL import Image
 
 both = deal_or_no_dialog_v0.env(scenarios="lewis", render_mode="rgb_array")
-both.reset(seed=7)
+both.reset(seed=1)
 both.step({"act_type": PROPOSE, "oA": [1, 0, 0]})
 Image.fromarray(both.render()).resize((320, 240))
 
