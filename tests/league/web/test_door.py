@@ -122,6 +122,7 @@ def test_a_window_is_spoken_for_only_by_its_own_socket(address):
     thief, _ = window(address)
     with joined(address, victim) as own, joined(address, thief, "two") as other:
         heard(own)
+        heard(other)  # what a page says to its own window
         other.send(submit)  # in the name of the victim, whose client id was stolen
         forged = {"client_id": victim, "tab_id": "two", "document_id": "x"}
         other.send(f"42{json.dumps(['handshake', forged])}")
