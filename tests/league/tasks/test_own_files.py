@@ -12,7 +12,7 @@ from dond_marl.occupants import OccupantNameError, no_files, parse_spec, pinned,
 from league.ledger.ledger import ReadLedger
 from league.web.allowed import Allowed
 from partners.learning.rewards import RewardError, reward_name, reward_of
-from tests.command import in_process
+from tests.command import in_process, run_dond
 from tests.league.backends.test_league import kept
 
 MINE = """
@@ -156,6 +156,18 @@ def test_a_league_with_a_file_is_the_same_with_workers_and_goes_on_with_the_same
     assert done.returncode == 2 and "bring the former file back to go on, or begin a new run" in done.stderr
     (here / "my_file.py").write_text(MINE)
     assert in_process("league", "--resume", "runs/league/0001", "--quiet").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_league_with_a_file_is_the_same_on_ray(here):
+    """Ray's workers run elsewhere: the file that they run is the one of the folder that the league was started in."""
+    pytest.importorskip("ray", reason="needs Ray: pip install -e '.[ray]'")
+    for backend in ("local", "ray"):
+        words = ("--backend", backend, *(("--workers", 2) if backend == "ray" else ()))
+        done = run_dond("league", "--config", "league.yaml", "--quiet", *words, cwd=here)
+        assert done.returncode == 0, done.stderr
+    alone, spread = (kept(folder) for folder in sorted((here / "runs" / "league").iterdir()))
+    assert alone == spread
 
 
 @pytest.mark.parametrize(
