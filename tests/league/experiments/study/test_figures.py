@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -20,7 +21,9 @@ from league.experiments.study.journal import Journal
 from league.experiments.study.pages.app import application
 from league.experiments.study.power import PEOPLE, Points, Question, counted, needed, of_people, simulated
 from league.experiments.study.rehearsal import World
-from tests.command import in_process
+from league.experiments.study.settings import StudyConfig
+from league.settings.read import load_config
+from tests.command import ROOT, in_process
 from tests.league.experiments.study.visitors import SECRET, Forms, Visitor, all_through, config
 
 testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
@@ -137,3 +140,15 @@ def test_the_commands_print_what_is_needed_and_what_was_found(tmp_path):
     (tmp_path / "journal.sqlite").write_text("not one" * 1000)
     done = in_process("study", "export", tmp_path)
     assert done.returncode == 1 and "restore a copy" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_figures_of_the_page_are_those_of_the_commands():
+    page = (ROOT / "docs" / "STUDY.md").read_text()
+    power = in_process("study", "power").stdout.replace("%", " %")
+    for row in re.findall(r"^\| (0(?:\.\d)?) \| (\d+) \| ([\d.]+) % \| ([\d.]+) % \|$", page, re.MULTILINE):
+        assert re.search(r"\s+".join(map(re.escape, (row[0], row[1], row[2], "%", row[3], "%"))), power), row
+    lines = World(load_config(ROOT / "configs" / "study.yaml", (), StudyConfig)).coverage(200)
+    held = [100 * each.held for each in lines]
+    (told,) = re.findall(r"^\| 200 .* \| ([\d.]+) % \| ([\d.]+) to ([\d.]+) % \|$", page, re.MULTILINE)
+    assert np.allclose([float(each) for each in told], [sum(held) / len(held), min(held), max(held)], atol=0.1)
