@@ -227,3 +227,22 @@ def test_a_run_goes_on_under_settings_that_change_nothing_in_its_ledger(change, 
     refused = other_settings(Path("run"), Config().portable(), Config.model_validate(change).portable())
     assert (refused is None) == same
     assert same or (refused.startswith("run was started with other settings:") and "--resume run without" in refused)
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("kl: 0.1", "kl: pulls toward the weights that it starts with, so it needs init_from, or a magnet above 0"),
+        ("magnet: 0.1", "magnet: moves what kl pulls toward, so it needs kl above 0"),
+        ("reservoir: 100, belief: 0.1", "reservoir: the average imitates acts and learns no beliefs"),
+    ],
+)
+def test_a_magnet_without_a_pull_and_an_average_with_beliefs_are_refused_in_words(keys, told):
+    with pytest.raises(ConfigError) as caught:
+        parse(f"members: [random]\nlearners: [{{name: main, {keys}}}]")
+    assert told in str(caught.value)
+
+
+def test_settings_of_the_literatures_leagues_are_not_written_where_they_are_not_used():
+    written = parse("members: [random]\nlearners: [{name: main}]").model_dump()["learners"][0]
+    assert not {"magnet", "reservoir", "anticipation", "keeps_first"} & written.keys()
