@@ -32,11 +32,13 @@ COMMANDS = {  # of every other config
     "memory.yaml": "experiment baselines",
     "ppo_config.yaml": "train",
     "ppo_fast.yaml": "train",
+    "ppo_memory.yaml": "train",
     "reinforce_config.yaml": "train",
     "selection.yaml": "experiment baselines",
     "short_games.yaml": "experiment short-games",
     "study.yaml": "study rehearse",
     "styles.yaml": "experiment styles",
+    "taught.yaml": "experiment baselines",
 }
 # Runs several commands of `dond` in one process, which loads PyTorch once: exit code, output and errors of each.
 DOND = """
