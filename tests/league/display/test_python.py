@@ -34,7 +34,7 @@ def test_a_league_is_the_commands_league_and_its_tables_are_frames(here):
     assert in_process("league", "--config", "league_scripted.yaml", "--seed", 4, *words, "--quiet").returncode == 0
     theirs = open_league("runs")
     assert played.folder.parent.name == "mine" and theirs.folder.parent.name == "league_scripted"
-    for table in ("games", "acts", "payoffs", "ratings"):
+    for table in ("games", "acts", "payoffs"):
         mine = played.frame(table)
         assert len(mine) and mine.equals(theirs.frame(table)) and mine.attrs == {"left_out": []}
     assert len(played.frame("games")) == (2 + 2) * 8  # both orders of the pair, and each against itself
