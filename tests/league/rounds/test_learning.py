@@ -131,6 +131,17 @@ def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, 
     assert final(folder) == uninterrupted
 
 
+@pytest.mark.slow
+def test_workers_change_neither_the_ledger_nor_the_weights_of_a_league_that_repairs(tmp_path):
+    played = []
+    for workers in (1, 2, 4):
+        assert run("--config", write_settings(tmp_path, 4, f"by_{workers}"), "--workers", str(workers)).returncode == 0
+        played.append(final(tmp_path / f"by_{workers}" / "0001"))
+    assert played[0] == played[1] == played[2]
+    with Ledger(tmp_path / "by_4" / "0001" / "ledger.sqlite") as ledger:
+        assert any(d.kind == "repair" and d.taken for number in range(4) for d in ledger.decisions(number))
+
+
 @pytest.fixture(scope="module")
 def ten_rounds(tmp_path_factory) -> tuple[str, Path]:
     """What a league of ten rounds said, and the folder of its run."""
