@@ -325,7 +325,7 @@ def test_each_seats_oracle_answers_the_other_seats_marginal_for_all_its_life():
         history.add_round(0, few(4), first_matches(OPENING), [])
         met = met_by_seat(config, history)
         assert met["heuristic"] == pytest.approx((1, 0), abs=0.01) and met["random"] == pytest.approx((0, 1), abs=0.01)
-        history.add_round(0, few(4), first_matches({name: (0, 9, 9) for name in OPENING}), [])
+        history.add_round(0, few(4), first_matches(dict.fromkeys(OPENING, (0, 9, 9))), [])
         assert met_by_seat(config, history) == met, "its life is not over"
 
 
