@@ -12,6 +12,7 @@ from league.display.svg.markup import Markup, counted, element, joined
 from league.display.svg.whisker import reach, whisker
 from league.standings.ladder import Standing
 from league.tables.standings import ANSWERED, answered
+from league.tasks.values import Decision
 from league.web.league.follower import Picture, sentence
 
 ROLES = {
@@ -168,7 +169,7 @@ def curriculum(picture: Picture) -> Markup:
         element(
             "li",
             element("small", f"round {number + 1}"),
-            element("span", f"{decision.subject}: {decision.kind}{'' if decision.taken or decision.kind == 'repair' else ' refused'}"),
+            element("span", f"{decision.subject}: {decision.kind}{'' if _done(decision) else ' refused'}"),
             element("small", decision.reason),
         )
         for number, decision in picture.decisions
@@ -177,3 +178,8 @@ def curriculum(picture: Picture) -> Markup:
     if decisions:
         parts += [element("h3", "Decided lately"), element("ol", *decisions, class_="decisions")]
     return joined(parts)
+
+
+def _done(decision: Decision) -> bool:
+    """Whether it was not refused; a repair never is."""
+    return decision.taken or decision.kind == "repair"
