@@ -254,7 +254,7 @@ TABLES: Mapping[str, Exported] = {
             *_bounded("take", "points of ten that it gets more than members do on average"),
             *_bounded("give", "points of ten that others get more from it than from members on average"),
             *_bounded("duplicate", "rating by the same deals in the other's place, log-odds"),
-            *_bounded("deviation_seat_0", "what naming it for seat_0 would gain in the strictest equilibrium, at most 0"),
+            *_bounded("deviation_seat_0", "what naming it for seat_0 gains in the strictest equilibrium, at most 0"),
             *_bounded("deviation_seat_1", "the same of seat_1"),
         ),
         _ratings,

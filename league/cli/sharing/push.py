@@ -6,7 +6,7 @@ examples:
   dond push runs/ppo_fast --dry-run                   # the newest checkpoint: push/model, to look at
   dond push main.json --out main_model --dry-run
   dond push runs/league --transcripts --dry-run       # the games of the newest league as a data set
-  dond push runs/ppo_fast --to NAME/dond-ppo          # written, then uploaded, private
+  dond push runs/ppo_fast --to OWNER/dond-ppo         # written, then uploaded, private
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 @click.option("--out", type=FILE, metavar="FOLDER", help="where it is written (push/model or push/transcripts)")
 @click.option("--sample", type=whole(1, 100_000), metavar="N", help="score a model on N held-out scenarios (all)")
 @click.option("--dry-run", is_flag=True, help="write the folder, upload nothing")
-@click.option("--to", metavar="NAME/REPOSITORY", help="where on the hub it is uploaded")
+@click.option("--to", metavar="NAME", help="OWNER/REPOSITORY on the hub: upload it there")
 def command(what: str, transcripts: bool, out: Path | None, sample: int | None, dry_run: bool, to: str | None) -> None:
     """Write the folder, and upload it where that is asked for."""
     if dry_run == (to is not None):
-        raise InputError("say --dry-run to write the folder alone, or --to NAME/REPOSITORY to upload it, not both")
+        raise InputError("say --dry-run to write the folder alone, or --to OWNER/REPOSITORY to upload it, not both")
     if to is not None and not NAME.fullmatch(to):
-        raise InputError(f"--to must be NAME/REPOSITORY, such as me/dond-ppo; got {to}")
+        raise InputError(f"--to must be OWNER/REPOSITORY, such as me/dond-ppo; got {to}")
     token = None if to is None else _token()
     folder = (out or Path("push") / ("transcripts" if transcripts else "model")).expanduser()
     title = to.rpartition("/")[2] if to else ("dond-transcripts" if transcripts else "dond-model")

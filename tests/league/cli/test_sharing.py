@@ -102,7 +102,7 @@ def test_nothing_is_uploaded_without_being_told_where_and_without_a_token(here, 
     for words, said in (
         ((), "--dry-run to write the folder alone, or --to"),
         (("--dry-run", "--to", "me/it"), "not both"),
-        (("--to", "nowhere"), "must be NAME/REPOSITORY"),
+        (("--to", "nowhere"), "must be OWNER/REPOSITORY"),
         (("--to", "me/it"), "set HF_TOKEN"),
     ):
         done = in_process("push", model, "--sample", 1, *words)
