@@ -30,16 +30,20 @@ _ITEM = r"(?:books?|hats?|balls?)"
 _ITEMS = rf"(?:the |any |all )?{_ITEM}(?:(?:,| and| or|, and) (?:the )?{_ITEM})*"
 _WORTHLESS = (
     r"(?:(?:are|is) (?:really |quite )?(?:worth(?:less| nothing| 0| zero)|useless|no use|of no (?:use|value|interest))"
-    r"|(?:do ?n'?t|does ?n'?t|do not) matter|means? nothing)(?: (?:to|for) me)?"
+    r"|(?:do ?n'?t|does ?n'?t|do not) matter|means? nothing)"
 )
+WORTHLESS_TO_THEM = re.compile(rf"{_WORTHLESS} (?:to|for) (?:you|u|them)\b")
 # What is said, and the same in the annotator's words; in this order.
 _MEANT: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:at least|at most|at the (?:very )?least|a minimum of|no less than)\b"), ""),
     (re.compile(r"\bhatz\b"), "hats"),
     (re.compile(r"[,. ]+or (?:it'?s )?(?:no deal|nothing|else|i'?m out|i (?:walk|leave))[\s.!]*$"), ""),
-    (re.compile(rf"\b(?:any|every)thing (but|except)(?: for)? (?:the )?(?={_ITEM})"), r"everything \1 the "),
+    (re.compile(rf"\b(?:(?:any|every)thing|all) (but|except)(?: for)? (?:the )?(?={_ITEM})"), r"everything \1 the "),
     (
-        re.compile(rf"\b({_ITEMS}) {_WORTHLESS}(?:[, ]+(?:so )?(?:you can )?(?:take|have|keep) (?:them|it))?"),
+        re.compile(
+            rf"\b({_ITEMS}) {_WORTHLESS}(?: (?:to|for) me)?"
+            r"(?:[, ]+(?:so )?(?:you can )?(?:take|have|keep) (?:them|it))?"
+        ),
         r"you can have \1",
     ),
     (re.compile(rf"\b(?:no|zero|0) ({_ITEM}) for me\b"), r"you can have all \1"),

@@ -16,7 +16,7 @@ from dond_marl.dialogues.clauses import claims
 from dond_marl.dialogues.words import tags
 from dond_marl.game import ITEMS, Act, Action, Triple, rest
 from dond_marl.records.transcript import in_words
-from league.display.reading.plain_words import as_claims, bare, in_plain_words
+from league.display.reading.plain_words import WORTHLESS_TO_THEM, as_claims, bare, in_plain_words
 from partners.human import View
 
 
@@ -86,7 +86,7 @@ _NO = re.compile(
 )
 _THREE = re.compile(r"(?:(?:i (?:want|keep|take)|give me) )?(\d)[ ,/:-]+(\d)[ ,/:-]+(\d)")  # books, hats, balls
 _ASKING = re.compile(r"(?:what(?!'?s? (?:about|if))|which|why|who|when|where|do (?:you|u)|are (?:you|u))\b")
-_RATHER = re.compile(r"\b(?:rather|prefer)\b.*\b(?:than|over|to)\b")
+_RATHER = re.compile(r"\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b(?! (?:you|u)\b)")
 _OR_LEAVE_IT = re.compile(r"[\s,.;:!-]*\btake it or leave it\b[\s.!]*")
 _NEEDLESS = re.compile(
     r"(?<!you )\b(?:i )?(?:really )?(?:do ?n'?t|do not|have no|'?ve no|have got no)(?: really| even)? "
@@ -143,6 +143,8 @@ def meaning_of(text: str, view: View) -> Meaning:
     added = _added(line, view)
     if added is not None:
         return added
+    if WORTHLESS_TO_THEM.search(last):
+        return Mistake("it says what items are worth to them, not who gets what", unread=True)
     act = _annotated(as_claims(last), view)
     if isinstance(act, Mistake) and _ASKING.match(bare(line)):
         return Mistake("they answer offers, not questions; say what you want to keep", unread=True)

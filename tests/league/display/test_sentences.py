@@ -162,6 +162,11 @@ THEIR_KIND: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("do you want the books?", QUESTIONS),
     ("why?", QUESTIONS),
     ("I'd rather have the hats than the balls", "it says what you like better"),
+    ("i prefer hats to balls", "it says what you like better"),
+    ("i prefer to take the books", keep(2, 0, 0)),
+    ("books mean nothing to you", "it says what items are worth to them"),
+    ("the hats don't matter to you", "it says what items are worth to them"),
+    ("all but the hats", keep(2, 0, 2)),
     ("let's split the hats", "it does not say who gets the books and the balls"),
     ("hello there", "neither a split nor a yes or no was found in it"),
 )
