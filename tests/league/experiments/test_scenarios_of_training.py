@@ -30,6 +30,7 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "humanlike.yaml": TrainConfig,
     "ppo_config.yaml": TrainConfig,
     "ppo_fast.yaml": TrainConfig,
+    "ppo_memory.yaml": TrainConfig,
     "reinforce_config.yaml": TrainConfig,
     "styles.yaml": StylesConfig,
 }
