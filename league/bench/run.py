@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import league
 from dond_marl import __version__
 from dond_marl.errors import InputError
 from dond_marl.occupants import check_spec, seat_occupant, spec_name
@@ -21,6 +18,7 @@ from league.bench.protocol import REPLICATES, beyond_field, described, lewis_fie
 from league.bench.results import FORMAT, Row, digest, sealed
 from league.bench.shares import with_shares
 from league.bench.submission import Submission, greedy_spec, provenance
+from league.ledger.origin import commit
 from league.tasks.values import machine
 from partners.rosters import ROSTERS, roster
 
@@ -95,7 +93,7 @@ def measure(
         "submission": who,
         "benchmark": benchmark,
         "config_sha256": digest({"submission": who, "benchmark": benchmark}),
-        "code": {"version": __version__, **_commit(), **json.loads(machine())},
+        "code": {"version": __version__, **commit(), **json.loads(machine())},
         "figures": figures_of(games, field),
         "cells": cells_of(games, field),
         "answers": answers_of(games),
@@ -106,23 +104,3 @@ def measure(
 
 def _seconds(began: float) -> float:
     return round(time.perf_counter() - began, 1)
-
-
-def _commit() -> dict[str, Any]:
-    """The commit of the checkout that this is, and whether its sources were changed since; nothing without one."""
-    root = Path(league.__file__).resolve().parents[1]
-    if not (root / ".git").exists():
-        return {"commit": None}
-    sources = ("dond_marl", "hints", "partners", "league")
-    try:
-        head = subprocess.run(  # constants
-            ["git", "rev-parse", "HEAD"],  # noqa: S607  # the user's own git
-            cwd=root, capture_output=True, text=True, check=True,
-        ).stdout.strip()  # fmt: skip
-        changed = subprocess.run(  # noqa: S603  # constants
-            ["git", "status", "--porcelain", "--untracked-files=no", "--", *sources],  # noqa: S607  # the same
-            cwd=root, capture_output=True, text=True, check=True,
-        ).stdout.strip()  # fmt: skip
-    except (OSError, subprocess.CalledProcessError):
-        return {"commit": None}
-    return {"commit": head, "changed_since": bool(changed)}

@@ -124,7 +124,7 @@ class Ledger:
         return dict(self._rows("SELECT key, value FROM meta"))
 
     def notes(self) -> dict[str, str]:
-        """Where and with what the run was made: settings with their paths, versions, machine."""
+        """When, where and with what the run was made: settings with their paths, versions, command line, machine."""
         return dict(self._rows("SELECT key, value FROM notes WHERE key != ?", NOTED))
 
     def settings(self) -> str:

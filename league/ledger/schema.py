@@ -43,7 +43,7 @@ CREATE TABLE causes  (round INTEGER NOT NULL, task INTEGER NOT NULL, cause TEXT 
                       PRIMARY KEY (round, task)) STRICT;
 -- Seconds that a round took, and those of them that went into planning, folding and writing.
 CREATE TABLE clock   (round INTEGER PRIMARY KEY, seconds REAL NOT NULL, overhead REAL NOT NULL) STRICT;
--- Where and with what the run was made; settings with their paths.
+-- When, where and with what the run was made; settings with their paths.
 CREATE TABLE notes   (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
 FINGERPRINTED = {

@@ -7,10 +7,11 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_whole
-from league.backends.choose import open_backend
+from league.backends.choose import cores, open_backend
 from league.backends.contract import Backend
 from league.ledger.integrity import mend, refuse_other_beginning
 from league.ledger.ledger import Ledger
+from league.ledger.origin import origin
 from league.ledger.run_directory import RunDirectory, RunError
 from league.rounds.curriculum import ended
 from league.rounds.planner import first_states, members_of, plan_round
@@ -109,7 +110,7 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
     if not ledger.begun:  # a new run, or one killed before it had written anything
         if config is None:
             raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
-        notes = {"config": dump(config), "machine": machine()}
+        notes = {"config": dump(config), "machine": machine(), "origin": origin(cores())}
         meta = {"settings": dump(config.portable()), "source": _drawn_from(config)}
         ledger.begin(meta, notes, members_of(config), first_states(config, directory.blobs))
         return config

@@ -1,4 +1,4 @@
-"""Where the figures of a report are from: settings, seed, versions, seals and hashes, checked on the way."""
+"""Where the figures of a report are from: settings, seed, versions, start, seals and hashes, checked on the way."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ def provenance(
     seconds, overhead = ledger.clock()
     cost = {"seconds of all rounds": seconds, "of them planning, folding and writing": overhead}
     rows_of_cost = tuple(Row(label, (plain(value, "seconds"),)) for label, value in cost.items())
+    started = tuple(Row(name, (value,)) for name, value in _origin(notes.get("origin", "{}")))
     tables = (
         Table("Where the figures are from", ("value",), tuple(rows), label="what", kind="facts"),
         Table("How long it took", ("value",), rows_of_cost, label="what", kind="facts"),
+        *([Table("How it was started", ("value",), started, label="what", kind="facts")] if started else []),
     )
     settings = Text("Settings (without paths and the number of workers)", meta["settings"])
     note = "The same settings and seed come to the same rows; the seals are a chain of hashes over them, one per round."
@@ -74,6 +76,26 @@ def _versions(then: str) -> Iterator[tuple[str, str]]:
     for key in sorted(before):
         first, second = (_words(versions.get(key)) for versions in (before, after))
         yield key, first if first == second else f"{first} (this report: {second})"
+
+
+def _origin(note: str) -> Iterator[tuple[str, str]]:
+    """When and how the run began, as its ledger keeps it; nothing of a ledger that an older version wrote."""
+    try:
+        known = json.loads(note)
+    except ValueError:  # a note, which no seal covers
+        yield "start", "the ledger's note of it is damaged"
+        return
+    commit = known.get("commit")
+    if commit is not None and known.get("changed_since"):
+        commit = f"{commit}, with changes that were not committed"
+    words = {
+        "date": known.get("started"),
+        "command line": known.get("command"),
+        "package version": known.get("version"),
+        "git commit": commit,
+        "cores": known.get("cores"),
+    }
+    yield from ((name, str(value)) for name, value in words.items() if value is not None)
 
 
 def _words(value: object) -> str:

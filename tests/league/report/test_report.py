@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from dond_marl import __version__
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.records.record import from_json, replay
 from dond_marl.records.wording import in_english
@@ -26,6 +27,7 @@ from league.cli.pages.report import FORMATS
 from league.display.figures import shown
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
+from league.ledger.origin import command_line
 from league.ledger.run_directory import RunError, named_run
 from league.report import as_data
 from league.report.as_html import drawn
@@ -263,6 +265,36 @@ def test_provenance_names_seed_hashes_and_seals_that_hold(document, played):
     assert "evaluation.json" in told and told["python"].startswith(sys.version.split()[0])
     settings = next(block["content"] for block in document["provenance"]["blocks"] if "text" in block)
     assert "rounds: 4" in settings and str(played) not in settings
+
+
+def test_provenance_ends_with_how_the_run_was_started(document, played):
+    told = {row["what"]: row["value"] for row in table(document, "provenance", -1)}
+    with Ledger(played / "ledger.sqlite") as ledger:
+        kept = json.loads(ledger.notes()["origin"])
+    assert told["date"] == kept["started"] and told["date"].endswith(" UTC")
+    assert told["command line"] == kept["command"] == command_line(sys.argv)
+    assert told["package version"] == __version__ and int(told["cores"]) >= 1
+    assert told.get("git commit", "None").split(",")[0] == str(kept["commit"])
+
+
+def test_a_command_line_is_told_without_the_folder_of_its_program():
+    words = ["--config", "league.yaml", "--set", "league.rounds=2 3"]
+    told = "--config league.yaml --set 'league.rounds=2 3'"
+    assert command_line(["/home/somebody/bin/dond", "league", *words]) == f"dond league {told}"
+    assert command_line(["/home/somebody/league/__main__.py", "league", *words]) == f"python -m league league {told}"
+    assert command_line(["scripts/league.py", *words]) == f"python scripts/league.py {told}"
+
+
+def test_a_run_of_an_older_version_or_with_a_damaged_note_is_reported_without_its_start(played, tmp_path):
+    for folder, change in (("old", "DELETE FROM notes"), ("damaged", "UPDATE notes SET value = substr(value, 2)")):
+        (tmp_path / folder / "0001").mkdir(parents=True)
+        shutil.copy(played / "ledger.sqlite", tmp_path / folder / "0001")
+        with closing(sqlite3.connect(tmp_path / folder / "0001" / "ledger.sqlite")) as ledger, ledger:
+            ledger.execute(f"{change} WHERE key = 'origin'")
+    old, damaged = (json.loads(FORMATS["json"](collect(tmp_path / name)))["sections"] for name in ("old", "damaged"))
+    captions = [block["table"] for block in old["provenance"]["blocks"] if "table" in block]
+    assert captions == ["Where the figures are from", "How long it took"]
+    assert "damaged" in table(damaged, "provenance", -1)[0]["value"]
 
 
 def test_rows_that_were_changed_and_weights_that_are_gone_are_told(played, tmp_path):
