@@ -106,3 +106,8 @@ class BySeat:
     def act(self, turns: Turns) -> Decisions:
         """What whoever has the seat says; acts alternate, so that all games of one call have the same mover."""
         return self.seats[turns.taken % 2].act(turns)
+
+
+def in_seat(partner: Partner, seat: int) -> Partner:
+    """Who plays where ``partner`` sits in ``seat``."""
+    return partner.seats[seat] if isinstance(partner, BySeat) else partner

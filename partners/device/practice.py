@@ -27,6 +27,7 @@ from partners.learning.experience import Experience, joined
 from partners.learning.practice import Opponent, Practice, Score, refuse_unreached
 from partners.learning.rewards import Own, for_seat
 from partners.learning.told import told
+from partners.mixture import in_seat
 from partners.network.network import PolicyNetwork
 
 NoiseOf = Callable[[torch.device, int, tuple[int, ...], int], Uniforms]  # device, seed, index and games
@@ -73,17 +74,18 @@ class DevicePractice:
         Blocks are played one after the other, so that ``own_turns`` changes nothing: here many games are one block.
         """
         plan, total = self.plan, _Total(self.device)
-        here = {id(opponent.partner): self.opposite(opponent.partner) for opponent in opponents}
+        met = [in_seat(opponent.partner, seat) for opponent in opponents for seat in (0, 1)]
+        here = {id(partner): self.opposite(partner) for partner in met}
         self._opposites = here  # whoever is met no more is forgotten
         shares = np.array([opponent.share for opponent in opponents])
         parts: list[Experience] = []
         decisions = block = 0
         while decisions < plan.decisions:
             chosen = generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum())
-            opposite = here[id(opponents[chosen].partner)]
             for seat, size in enumerate((plan.games - plan.games // 2, plan.games // 2)):
                 if not size:
                     continue
+                opposite = here[id(in_seat(opponents[chosen].partner, 1 - seat))]
                 dealt = self._deck.deal(plan.seed, games_before + total.games, size)
                 noise = self._noise(self.device, plan.seed, (update, block, seat), size)
                 learner = LearningChoices(network)

@@ -22,6 +22,7 @@ from partners.learning.exact_reply import ExactReply
 from partners.learning.experience import Experience, LearningSeat, Losses, joined
 from partners.learning.rewards import Own, Reward, for_seat
 from partners.learning.told import told
+from partners.mixture import in_seat
 from partners.network.network import PolicyNetwork
 
 SPARE = 0.25  # of a block: how much of the last one must seem to be needed before it is played beside the others
@@ -177,7 +178,8 @@ def _told(network: PolicyNetwork, partner: Partner, plan: Practice, update: int,
     if not plan.told:
         return None
     theirs = leg.games.scenarios.utilities[:, 1 - leg.seat]
-    return told(partner, network.shape.members, theirs, _game_noise(plan, update, leg))
+    who = in_seat(partner, 1 - leg.seat)
+    return told(who, network.shape.members, theirs, _game_noise(plan, update, leg))
 
 
 def _losses(network: PolicyNetwork, partner: Partner, plan: Practice, update: int, leg: _Leg) -> Losses | None:

@@ -22,7 +22,7 @@ from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.learning.rewards import reward_of
 from partners.learning.settings import LearnerSettings
-from partners.mixture import Mixture
+from partners.mixture import BySeat, Mixture
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
 from partners.network.shape import NetworkShape
@@ -195,6 +195,17 @@ def test_learning_is_told_of_the_partner_as_on_the_host():
     on_device = played_on_both([Opponent(crowd, 1.0)], plan(told=True), learner)
     experience, _ = on_device(learner, [Opponent(crowd, 1.0)], update=0, games_before=0)
     assert experience.told.shape == (experience.size, 4) and set(experience.told[:, 3].tolist()) == {-1, 0, 1}
+
+
+def test_who_is_another_one_in_each_seat_is_told_and_played_as_on_the_host():
+    """Where the learner opens the second sits opposite, where it answers the first."""
+    both = BySeat(Mixture(of=["heuristic", "nice"]), Mixture(of=["random", "tough"]))
+    learner = network(beliefs=True, members=("heuristic", "nice", "random", "tough"))
+    on_device = played_on_both([Opponent(both, 1.0)], plan(told=True), learner)
+    experience, _ = on_device(learner, [Opponent(both, 1.0)], update=0, games_before=0)
+    seats = experience.seat[experience.place % len(experience.seat)]
+    for seat, expected in ((0, {2, 3}), (1, {0, 1})):
+        assert set(experience.told[seats == seat, 3].tolist()) == expected
 
 
 MOST = {"history": "flat", "head": "joint", "sorted_items": True, "beliefs": True, "members": ("heuristic",)}
