@@ -26,8 +26,9 @@ def picture(record: GameRecord) -> bytes:
     sheet.paste(Image.fromarray(draw(replay(record))), (0, BAND))
     pen = ImageDraw.Draw(sheet)
     pen.rectangle((0, 0, WIDTH, BAND), fill=OF_SEAT[0])
-    pen.text((20, 12), first, fill=PAPER, font=ImageFont.load_default(26))
-    pen.text((20, 47), second, fill=PAPER, font=ImageFont.load_default(15))
+    for text, top, size in ((first, 12, 26), (second, 47, 15)):
+        fits = (font for k in range(size, 1, -1) if (font := ImageFont.load_default(k)).getlength(text) <= WIDTH - 40)
+        pen.text((20, top), text, fill=PAPER, font=next(fits))
     pen.line((0, BAND, WIDTH, BAND), fill=INK, width=2)
     made = io.BytesIO()
     sheet.save(made, "PNG", optimize=True)

@@ -67,7 +67,7 @@ def _card(score: Score) -> Markup:
         ("your points of ten", with_half(score.mine)),
         ("theirs", spelled(score.theirs)),
         ("deals", f"{score.deals} of {score.mine.n}"),
-        ("your best game", f"{score.best:g}"),
+        ("your best game", spelled(score.best)),
     )
     figures = [element("div", element("dt", term), element("dd", what)) for term, what in facts]
     heading = element("h2", element("span", name, class_="name"))

@@ -97,7 +97,9 @@ def test_the_picture_of_a_result_is_a_png_with_a_line_for_whoever_played():
     assert lines(game(Action(Act.DISAGREE), names=("tough", "expert")))[0] == "tough and expert: no deal"
     strange = game(Action(Act.DISAGREE), names=("human", "\N{SNOWMAN}" * 90))
     assert "?..." in lines(strange)[0]
-    assert picture(strange)
+    wide = game(Action(Act.DISAGREE), names=("human(hints=expert)", "W" * 90))
+    for record in (strange, wide):  # nothing is cut off at the right
+        assert len(Image.open(io.BytesIO(picture(record))).convert("RGB").crop((622, 0, 640, 74)).getcolors()) == 1
 
 
 # Scores
