@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Kind = Literal["fixed", "live", "main", "past_self", "self", "snapshot"]
 POWER = 2.0  # of the regret, as AlphaStar's (1 - x)**2
 SIGNAL = 0.2  # of what is reachable: AlphaStar's 20 % of games won (Vinyals et al. 2019, Methods)
-LOST = 0.3  # of what is reachable: its 30 % (supplement, pseudocode)
+LOST = 0.3  # of what is reachable: its 30 % of games won, of former exploiters (supplement, pseudocode)
 FAST, SLOW = 0.3, 0.05  # of an opponent's latest round in the two running means of learning progress
 
 
@@ -69,8 +69,10 @@ def coverage(known: Prospects) -> Weighed:
 def forgotten(known: Prospects) -> Weighed:
     """Those against whom it gets less than ``LOST`` of what is reachable: ``(1 - that share)**2``, and nobody else.
 
-    AlphaStar's main agents verify in this way that they still beat who they were and former exploiters, by games won
-    (Vinyals et al. 2019, supplement, pseudocode); from wins and losses the share is that of the games won.
+    AlphaStar's main agents verify in this way that they still beat former exploiters and who they were, by games won
+    (Vinyals et al. 2019, supplement, pseudocode); from wins and losses the share is that of the games won. Not as there:
+    one bound, where AlphaStar has 70 % for who they were; and only those below it, where AlphaStar draws from all
+    former exploiters, or all who they were, once one of them is.
     """
     taken = _taken(known)
     weights = np.where(taken < LOST, (1 - np.minimum(taken, 1.0)) ** POWER, 0.0)  # not where it is nan
@@ -118,7 +120,7 @@ def meta_mixture(known: Prospects) -> Weighed:
 
     So each seat's oracle answers the other seat's marginal, which is fixed for the oracle's life, from its waiting for
     the matches of its last snapshot to its next one (policy-space response oracles: Lanctot et al. 2017, section 3,
-    algorithm 1; joint ones, of a coarse correlated equilibrium: Marris et al. 2021, section 4). Before its first
+    algorithm 1; joint ones, of a coarse correlated equilibrium: Marris et al. 2021). Before its first
     snapshot all fixed members are alike.
     """
     return Weighed(known.mixture, tuple(f"meta-mixture: {share:.1%} of it" for share in known.mixture))
@@ -149,7 +151,7 @@ def skill_levels(known: Prospects) -> Weighed:
     """Of each learner's snapshots the first, the last, and the first that is half as good as the last; all alike.
 
     How good one is, is what it gets with itself; where that is not known, the middle one in time stands between. The
-    partners of fictitious co-play (Strouse et al. 2021, section 3): self-play's beginning, end, and half the reward.
+    partners of fictitious co-play (Strouse et al. 2021): self-play's beginning, end, and half the reward.
     """
     weights, why = np.zeros(len(known.kinds)), ["skill levels"] * len(known.kinds)
     for family in sorted({*known.families} - {""}):

@@ -260,7 +260,7 @@ def solution(solver: MetaSolver, game: Game) -> tuple[Floats, Floats]:
     """How often each member sits in seat_0, ``[A]``, and in seat_1, ``[B]``, in a solution of the meta-game.
 
     ``replicator``: projected replicator dynamics (Lanctot et al. 2017, section 3.1); the marginals of a coarse
-    correlated equilibrium otherwise (Marris et al. 2021, section 4), but for ``uniform``.
+    correlated equilibrium otherwise (Marris et al. 2021), but for ``uniform``.
     """
     from league.standings.evolution import replicator
 

@@ -126,7 +126,7 @@ def max_gini_cce(game: Game) -> Joint:
     """The CCE that is spread most evenly over pairs of members: the greatest Gini impurity, ``1 - sum of squares``.
 
     There is exactly one, and members that nobody gains by naming are in it too.
-    Source: Marris et al. 2021, section 4 (maximum Gini coarse correlated equilibrium). Raises :class:`MetaGameError`.
+    Source: Marris et al. 2021 (maximum Gini coarse correlated equilibrium). Raises :class:`MetaGameError`.
     """
     deviations = Deviations(*checked(game))
     chances = nearest_to_even(deviations)
