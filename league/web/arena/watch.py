@@ -25,10 +25,20 @@ def watched(run: Path, names: tuple[str, str], seed: int) -> GameRecord:
     Raises one of :data:`league.web.occupants.MISTAKES`.
     """
     with Follower(run) as follower:
-        rules, source = follower.rules(), follower.source()
+        game = follower.game()
         until = time.monotonic() + LONGEST_MATCH
         first, second = (Hurried(follower.seat(name), until) for name in names)
-    games = rollout((first, second), source.block(seed, 0, 1), rules, seed=seed, index=(0,), prior=source.prior)
+    source = game.open_source()
+    games = rollout(
+        (first, second),
+        source.block(seed, 0, 1),
+        game.rules(),
+        seed=seed,
+        index=(0,),
+        prior=source.prior,
+        reveal_partner_utilities=game.reveal_partner_utilities,
+        illegal=game.illegal or "raise",
+    )
     return records(games, names, source=source.label, seed=seed)[0]
 
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
-from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER, runs_in
 from league.rounds.curriculum import describe
 from league.settings.read import Config, ConfigError, parse
+from league.settings.sections import EnvConfig
 from league.standings.best_response_values import known_responses
 from league.standings.curves import YARDSTICK, CurvePoint, round_curves
 from league.standings.history import History, read_round
@@ -115,9 +115,9 @@ class Follower:
         """What the league's matches are played by. Raises :class:`RunViewError`."""
         return self._settings().env.rules()
 
-    def source(self) -> ScenarioSource:
-        """What the league is played on, before any stage. Raises :class:`RunViewError` or what opening it raises."""
-        return self._settings().env.open_source()
+    def game(self) -> EnvConfig:
+        """The game that the league plays, before any stage. Raises :class:`RunViewError`."""
+        return self._settings().env
 
     def described(self) -> list[tuple[str, str]]:
         """Everybody who takes part, with a sentence. Raises :class:`RunViewError` or ``LedgerError``."""

@@ -8,11 +8,14 @@ import urllib.request
 
 import pytest
 
+from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.record import record_of, to_line
 from league.web.arena.watch import watched
 from league.web.league.follower import RunViewError
 from league.web.play.daily import PARTNERS, daily_of, today
+from partners.best_response import BestResponse
+from tests.command import in_process
 from tests.league.web.browser import HOSTILE, NARROW, SCENARIO, begin, games_in, missing, serving
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -163,3 +166,19 @@ def test_a_game_to_watch_is_the_leagues_own_kind_and_the_same_for_a_seed(folder)
     assert watched(run, ("pushover", "heuristic"), 5) == record
     with pytest.raises(RunViewError, match="has no member 'nobody'"):
         watched(run, ("pushover", "nobody"), 5)
+
+
+def test_a_game_to_watch_reveals_values_where_the_league_does(tmp_path):
+    text = (
+        "env: {scenarios: lewis, split: train, max_turns: 4, reveal_partner_utilities: true}\n"
+        "league: {rounds: 1, block_size: 2, evaluate: false}\n"
+        "members: [heuristic, {kind: best_response, name: knows, to: heuristic}]\n"
+        "logging: {output_dir: runs}\n"
+    )
+    (tmp_path / "league.yaml").write_text(text)
+    assert in_process("league", "--config", "league.yaml", "--quiet", cwd=tmp_path).returncode == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    for seed in range(5):
+        record = watched(run, ("knows", "heuristic"), seed)
+        opening = turn_of(State(record.scenario, record.rules), prior="lewis", reveal_partner_utilities=True)
+        assert record.actions[0] == only_action(BestResponse("heuristic").act(opening))
