@@ -70,9 +70,9 @@ def forgotten(known: Prospects) -> Weighed:
     """Those against whom it gets less than ``LOST`` of what is reachable: ``(1 - that share)**2``, and nobody else.
 
     AlphaStar's main agents verify in this way that they still beat former exploiters and who they were, by games won
-    (Vinyals et al. 2019, supplement, pseudocode); from wins and losses the share is that of the games won. Not as there:
-    one bound, where AlphaStar has 70 % for who they were; and only those below it, where AlphaStar draws from all
-    former exploiters, or all who they were, once one of them is.
+    (Vinyals et al. 2019, supplement, pseudocode); from wins and losses the share is that of the games won. Not as
+    there: one bound, where AlphaStar has 70 % for who they were; and only those below it, where AlphaStar draws from
+    all former exploiters, or all who they were, once one of them is.
     """
     taken = _taken(known)
     weights = np.where(taken < LOST, (1 - np.minimum(taken, 1.0)) ** POWER, 0.0)  # not where it is nan

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from dond_marl.errors import InputError, shown
 from dond_marl.occupants import DIGEST, OccupantNameError, check_named, in_file, parse_spec, pinned
+from dond_marl.rollout import one_line
 
 Predicate = Callable[[Any], bool]
 
@@ -43,8 +44,10 @@ def predicate_of(name: str) -> Predicate:
     try:
         factory: Callable[..., object] = check_named("predicate", {}, kind, parameters)
         made = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
-    except (OccupantNameError, ValueError, TypeError) as error:
+    except OccupantNameError as error:
         raise PredicateError(f"the predicate {kind} cannot be made: {error}") from None
+    except Exception as error:  # whatever somebody's own code raises
+        raise PredicateError(f"the predicate {kind} cannot be made: {one_line(error)}") from error
     if not callable(made):
         raise PredicateError(f"the predicate {kind} made no function of what a league knows, but {shown(made)}")
     return cast("Predicate", made)

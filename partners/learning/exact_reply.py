@@ -19,7 +19,7 @@ from dond_marl.game import Rules
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Doubles, Floats, Int8s, Partner, Turns
 from dond_marl.splits import action_count, grid_size
-from dond_marl.yardsticks.adaptive import Adaptive, Pool, has_minds
+from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, Pool, has_minds
 from dond_marl.yardsticks.automata import personas_of
 from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, contexts_in
@@ -55,18 +55,18 @@ def followed(partner: Partner, rules: Rules, name: str = "partner") -> list[Foll
 class ExactReply:
     """The best reply of both seats to a crowd, solved pool by pool where it is asked for.
 
-    ``table``: all scenarios that the prior holds possible. Raises :class:`InputError` where nobody of ``partner`` can
-    be followed.
+    ``table``: all scenarios that the prior holds possible; ``effort``: see :mod:`dond_marl.yardsticks.adaptive`. Raises
+    :class:`InputError` where nobody of ``partner`` can be followed.
     """
 
-    def __init__(self, partner: Partner, rules: Rules, table: Scenarios, prior: str) -> None:
+    def __init__(self, partner: Partner, rules: Rules, table: Scenarios, prior: str, *, effort: int = EFFORT) -> None:
         self.crowd = followed(partner, rules)
         if not self.crowd:
             raise InputError(
                 "exact_reply: nobody whom this learner meets can be followed; name a partner without memory that does "
                 'not gamble, such as heuristic, or a mixture with some, under disagree="ends"'
             )
-        self.rules, self.table, self.prior = rules, table, prior
+        self.rules, self.table, self.prior, self.effort = rules, table, prior, effort
         members, shares = [each.partner for each in self.crowd], [each.share for each in self.crowd]
         self._mixture = Mixture(members, shares, [each.name for each in self.crowd])
         self._names = sorted({each.name for each in self.crowd})
@@ -85,7 +85,8 @@ class ExactReply:
     def losses(self, turns: Turns, max_count: int) -> Floats:
         """What every numbered act loses, shares of the whole, ``[B, 2K + 3]``; infinite for what cannot be said.
 
-        NaN where nobody of the crowd would have said what was said.
+        NaN where nobody of the crowd would have said what was said. Raises :class:`InputError` where the best reply is
+        only known within bounds.
         """
         lost = np.full((turns.size, action_count(max_count)), np.nan, dtype=np.float32)
         pools, which = np.unique(turns.counts, axis=0, return_inverse=True)
@@ -99,7 +100,13 @@ class ExactReply:
         if key not in self._pools:
             rows = np.flatnonzero((self.table.counts == counts).all(axis=1))
             contexts = contexts_in(self.table.rows(rows), seat)
-            pool = Adaptive(self._mixture, contexts, seat, self.rules, self.prior).pool(0)
+            pool = Adaptive(self._mixture, contexts, seat, self.rules, self.prior, effort=self.effort).pool(0)
+            if not pool.exact:
+                games = f"{len(self.crowd)} partners in games of {self.rules.max_turns} turns"
+                raise InputError(
+                    f"exact_reply: the best reply to {games} is only known within bounds; name fewer partners, or a "
+                    "smaller env.max_turns"
+                )
             self._pools[key] = _PoolOfSeat(pool, numbers_of(contexts.own.counts, contexts.own.utilities))
         return self._pools[key]
 

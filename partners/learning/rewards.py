@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dond_marl.batch import Games
 from dond_marl.errors import InputError
 from dond_marl.occupants import DIGEST, OccupantNameError, check_named, in_file, parse_spec, pinned, spec_name
+from dond_marl.rollout import one_line
 from dond_marl.scenarios.sources import Scenarios
 from partners.judges.language_model import llm_judge
 from partners.judges.rules import local_judge
@@ -161,6 +162,10 @@ def _made(name: str) -> Reward:
         return cast("Reward", made)
     except ValueError as error:
         raise RewardError(f"the reward {kind} cannot be made: {error}") from None
+    except Exception as error:
+        if not in_file(kind):
+            raise
+        raise RewardError(f"the reward {kind} cannot be made: {one_line(error)}") from error
 
 
 def reward_name(spec: str) -> str:

@@ -51,6 +51,10 @@ class Lost:
     def __call__(self, so_far):
         return so_far.nothing
 
+class Unready:
+    def __init__(self):
+        raise KeyError("a table that is not there")
+
 class Vague:
     def __call__(self, so_far):
         return "soon"
@@ -130,6 +134,8 @@ def test_who_is_pinned_is_refused_once_the_file_has_changed(here):
     own = pinned("my_file.py:Melting")
     assert spec.count("sha256=") == own.count("sha256=") == 1 and unpinned(own) == "my_file.py:Melting"
     assert seat_occupant(own) == seat_occupant("my_file.py:Melting") and seat_occupant(spec).traits
+    with pytest.raises(RewardError, match=r"my_file.py:Unready cannot be made: KeyError"):
+        reward_of(reward_name("my_file.py:Unready"))
     reward = reward_name("my_file.py:FairBonus(weight=0.2)")
     assert reward_of(reward).weight == 0.2
     (here / "my_file.py").write_text(MINE + "# another\n")
@@ -177,6 +183,7 @@ def test_a_league_with_a_file_is_the_same_on_ray(here):
         ("my_file.py:Enough(turns=2)", 2, "does not take 'turns'"),
         ("enough", 2, "a predicate is code in a file"),
         ("my_file.py:NUMBER", 2, "holds no class or function NUMBER"),
+        ("my_file.py:Unready", 2, "cannot be made: KeyError"),
         ("my_file.py:Lost", 1, "my_file.py:Lost, of the stage advised, failed: AttributeError"),
         ("my_file.py:Vague", 1, "has to answer True or False; got 'soon'"),
     ],

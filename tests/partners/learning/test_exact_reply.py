@@ -92,6 +92,12 @@ def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
     assert (known == known[:, :1]).all() and not known.all()
 
 
+def test_nobody_is_taught_by_a_reply_that_is_only_known_within_bounds():
+    turns = asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES)[0].turns
+    with pytest.raises(InputError, match="3 partners in games of 6 turns is only known within bounds"):
+        ExactReply(EQUAL, RULES, one_pool(), "lewis", effort=1).losses(turns, MOST)
+
+
 @pytest.mark.parametrize("head", ["factored", "joint"])
 @pytest.mark.parametrize("sorted_items", [True, False])
 def test_log_probabilities_by_number_are_those_that_a_seat_plays_by(head, sorted_items):
