@@ -110,7 +110,7 @@ def read_played(folder: Path) -> list[Played]:
         ]
     except FileNotFoundError:
         raise InputError(f"{folder} holds neither a study nor an export: there is no {GAMES}") from None
-    except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as the games of an export ({error})") from None
 
 

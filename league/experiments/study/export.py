@@ -16,7 +16,7 @@ from league.standings.as_csv import write_csv
 GAMES = "games.csv"
 COLUMNS = {
     "participants.csv": {
-        "participant": "number, drawn by the seed of the export; not the order in which people came",
+        "participant": "a number of this export; not the order in which people came",
         "status": "done, or unfinished: the questionnaire was not handed in",
         "conditions": "whom the participant was to meet, in order, with + between",
         "failed_checks": "times that the check was answered wrongly before it was passed",
@@ -83,12 +83,12 @@ def export(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
         write_csv(folder / name, [list(COLUMNS[name]), *lines])
     records = [_record(row, given) for row in _tables(given) if row.table.why == "finished"]
     write_whole(folder / "games.jsonl", "".join(f"{line}\n" for line in records))
-    write_whole(folder / "codebook.md", codebook(progress, seed))
+    write_whole(folder / "codebook.md", codebook(progress))
     return {**{name: len(lines) for name, lines in rows.items()}, "games.jsonl": len(records)}
 
 
-def codebook(progress: Progress, seed: int) -> str:
-    """What the files hold, and what was left out of them."""
+def codebook(progress: Progress) -> str:
+    """What the files hold, and what was left out of them; no seed, as that of the study tells who came when."""
     config, phases = progress.config, Counter(each.phase for each in progress.participants)
     left_out = {
         "stopped taking part": phases["withdrawn"],
@@ -98,12 +98,12 @@ def codebook(progress: Progress, seed: int) -> str:
     lines = [
         f"# Codebook: {config.study.title}",
         "",
-        "Participants have new numbers, drawn by the seed of the export. There are no names, addresses, dates or free "
+        "Participants have new numbers. There are no names, addresses, dates or free "
         "texts in the files: times are seconds since something that the participant saw. Points are as they were "
         "played for; everything on the table is worth `whole` to the participant.",
         "",
-        f"Export seed {seed}; study seed {config.study.seed}; design {config.study.design}, {config.study.games} games "
-        f"in each condition; {config.env.scenarios}, split {config.env.split}; at most {config.env.max_turns} acts.",
+        f"Design {config.study.design}, {config.study.games} games in each condition; {config.env.scenarios}, "
+        f"split {config.env.split}; at most {config.env.max_turns} acts.",
         "",
         f"Left out: {'; '.join(f'{number} who {what}' for what, number in left_out.items())}. A game whose other "
         "person stopped taking part is left out with them.",

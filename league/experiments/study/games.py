@@ -1,15 +1,17 @@
 """The games of a study as those who analyse them see them: one row a participant and game, without who they are.
 
-Participants get new numbers, a permutation that the seed of an export names, and games follow them; nothing of the
-order in which people came is left. Whoever has withdrawn is left out, with the games of whoever played with them.
+Participants get new numbers, and games follow them. Their order is that of a digest of the export's seed and of what
+only the journal holds, so that nobody without the journal can undo it. The scenarios stay: whoever knows the study's
+seed can tell from them in which order the participants of a condition came. Whoever has withdrawn is left out, with the
+games of whoever played with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
-from dond_marl.randomness import generator
 from league.experiments.study.progress import Participant, Progress, Table
 from league.experiments.study.settings import PERSON
 
@@ -44,8 +46,8 @@ class Shuffled(NamedTuple):
 def shuffled(progress: Progress, seed: int) -> Shuffled:
     """Everybody who passed the check and has not withdrawn, in the order of ``seed``."""
     known = [each.number for each in progress.participants if each.place is not None and each.phase != "withdrawn"]
-    order = generator(seed, "study export", len(known)).permutation(len(known)).tolist()
-    numbers = {known[old]: new for new, old in enumerate(order, 1)}
+    known.sort(key=lambda number: sha256(f"{seed} {progress.participants[number].key}".encode()).digest())
+    numbers = {old: new for new, old in enumerate(known, 1)}
     tables = [table for table in progress.tables if table.why is not None and _all_known(table, numbers)]
     heads = _clusters(tables, numbers)
     rows = []

@@ -28,6 +28,7 @@ Design = Literal["between", "within"]
 PEOPLE = (2703, 10, 21, 37, 229, 651, 2262, 1509, 2237, 913, 1662)
 STUDIES = 2000  # simulated for each figure
 AT_ONCE = 4_000_000  # points that are drawn together
+LARGEST = 500_000  # points of a study, of both conditions, up to which it is simulated in a minute
 NODES = 80  # of the quadrature over what is a participant's own
 
 
@@ -93,9 +94,7 @@ def simulated(asked: Question, points: Points, participants: int, seed: int = 0,
     for start in range(0, studies, at_once):
         number = min(at_once, studies - start)
         rng = generator(seed, "study power", start)
-        means = np.stack([_means(rng, number, n, games, latent, points) for _ in (0, 1)])
-        if asked.design == "within":
-            means = _within(rng, number, n, games, latent, points)
+        means = _means(rng, number, n, asked, latent, points)
         means[1] += asked.difference
         if asked.design == "within":
             gap = means[1] - means[0]
@@ -124,20 +123,15 @@ def _check(asked: Question) -> None:
 
 
 def _means(
-    rng: np.random.Generator, studies: int, n: int, games: int, latent: float, points: Points
+    rng: np.random.Generator, studies: int, n: int, asked: Question, latent: float, points: Points
 ) -> NDArray[np.float64]:
-    """The mean points of each participant of one condition, ``[studies, n]``."""
-    own = rng.standard_normal((studies, n, 1))
-    mean: NDArray[np.float64] = _points(rng, own, games, latent, points).mean(axis=2)
-    return mean
-
-
-def _within(
-    rng: np.random.Generator, studies: int, n: int, games: int, latent: float, points: Points
-) -> NDArray[np.float64]:
-    """The same of both conditions, which the same participants meet, ``[2, studies, n]``."""
-    own = rng.standard_normal((studies, n, 1))
-    return np.stack([_points(rng, own, games, latent, points).mean(axis=2) for _ in (0, 1)])
+    """The mean points of each participant of both conditions, ``[2, studies, n]``; within, they are the same people."""
+    own, means = rng.standard_normal((studies, n, 1)), []
+    for condition in (0, 1):
+        if condition and asked.design == "between":
+            own = rng.standard_normal((studies, n, 1))
+        means.append(_points(rng, own, asked.games, latent, points).mean(axis=2))
+    return np.stack(means)
 
 
 def _points(

@@ -106,11 +106,21 @@ class World:
         return games
 
     def coverage(self, repeats: int, participants: int = PARTICIPANTS, seed: int = 0) -> list[Coverage]:
-        """How often the interval of each figure held the truth in so many studies."""
+        """How often the interval of each figure held the truth in so many studies.
+
+        Raises :class:`InputError` where a condition of a study has fewer than two clusters, and so no interval.
+        """
         truths = {condition.name: self.truth(condition.name) for condition in self.config.conditions}
         found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
         for repeat in range(repeats):
-            for name, line in table(self.study(seed + repeat, participants)).items():
+            lines_of = table(self.study(seed + repeat, participants))
+            thin = [name for name in truths if name not in lines_of or lines_of[name].clusters < 2]
+            if thin:
+                raise InputError(
+                    f"{participants} participants are too few: fewer than two, or two pairs, met {thin[0]} in the "
+                    f"study of seed {seed + repeat}, and an interval needs two; take more"
+                )
+            for name, line in lines_of.items():
                 for measure, figure in line.figures.items():
                     found.setdefault((name, measure), []).append((figure.mean, figure.low, figure.high))
         lines = []

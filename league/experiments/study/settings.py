@@ -33,7 +33,7 @@ class DesignConfig(Section):
     waiting: float = Field(default=300.0, gt=0, le=86_400, description="seconds for another person")
     turn: float = Field(default=180.0, gt=0, le=86_400, description="seconds for an act where two people play")
     stand_in: Occupant | None = Field(
-        default=None, description="an occupant whom those meet to whom nobody came; left out: they go on"
+        default=None, description="an occupant whom those meet to whom nobody came; left out: they skip these games"
     )
 
 
@@ -130,7 +130,7 @@ class StudyConfig(Section):
 
     study: DesignConfig = Field(default_factory=DesignConfig)
     env: EnvConfig = Field(default_factory=EnvConfig)
-    conditions: tuple[ConditionConfig, ...] = Field(strict=False, min_length=1, description="a list of conditions")
+    conditions: tuple[ConditionConfig, ...] = Field(strict=False, description="a list of conditions, at least one")
     texts_file: PathText | None = Field(
         default=None, description="a file with a heading ## consent, ... before each text"
     )
@@ -152,6 +152,8 @@ class StudyConfig(Section):
     @model_validator(mode="after")
     def _parts_that_fit(self) -> StudyConfig:
         mistakes: list[tuple[tuple[str, ...], str]] = []
+        if not self.conditions:
+            mistakes.append((("conditions",), "must be a list of conditions, at least one; got []"))
         for key in ("conditions", "questionnaire"):
             names = [each.name for each in getattr(self, key)]
             if len(set(names)) < len(names):

@@ -20,14 +20,17 @@ from league.cli.shell import FILE, Command, say
 
 @click.command(cls=Command, help=__doc__)
 @click.argument("folder", type=FILE, metavar="DIR")
-@click.argument("handed_in", type=click.File(encoding="utf-8"), metavar="FILE")
+@click.argument("handed_in", type=click.File(encoding="utf-8-sig"), metavar="FILE")
 def command(folder: Path, handed_in: TextIO) -> None:
     """Check codes."""
     from league.experiments.study.hall import digest
     from league.experiments.study.journal import read_journal
 
     known = {event.told["code"] for event in read_journal(folder) if event.kind == "answered"}
-    codes = [line.strip().upper() for line in handed_in if line.strip()]
+    try:
+        codes = [line.strip().upper() for line in handed_in if line.strip()]
+    except UnicodeDecodeError:
+        raise InputError(f"{handed_in.name}: is no UTF-8 text; give a code a line") from None
     if not codes:
         raise InputError("no code was handed in: give a code a line")
     for code, times in Counter(codes).items():

@@ -54,7 +54,7 @@ def command(
     seed: int,
 ) -> None:
     """Print the table."""
-    from league.experiments.study.power import STUDIES, Points, Question, needed, of_people, simulated
+    from league.experiments.study.power import LARGEST, STUDIES, Points, Question, needed, of_people, simulated
 
     points = of_people(data_dir) if sd is None else Points(sd)
     of = "of people in the published dialogues" if sd is None else "given"
@@ -63,6 +63,9 @@ def command(
     for each in icc or ICC:
         asked = Question(difference, games, each, power, confidence, design)
         n = needed(asked, points.sd)
+        if 2 * n * games > LARGEST:
+            rows.append(f"| {each:g} | {n:,} | too large to simulate | |")
+            continue
         found = simulated(asked, points, n, seed)
         by_chance = simulated(asked._replace(difference=1e-12), points, n, seed + 1)
         rows.append(f"| {each:g} | {n:,} | {found:.1%} | {by_chance:.1%} |")

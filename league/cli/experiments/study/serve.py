@@ -42,8 +42,9 @@ def command(config_path: Path, overrides: tuple[str, ...], port: int | None, hos
     """Serve until stopped."""
     import uvicorn
 
+    from league.experiments.study.folder import is_study
     from league.experiments.study.hall import Hall
-    from league.experiments.study.journal import JOURNAL, Journal
+    from league.experiments.study.journal import JOURNAL, Journal, read_journal
     from league.experiments.study.pages.app import application
     from league.experiments.study.settings import StudyConfig
 
@@ -58,23 +59,27 @@ def command(config_path: Path, overrides: tuple[str, ...], port: int | None, hos
     try:
         port = free_port(port, host)
     except OSError as error:
-        raise InputError(f"--host {host} with --port {port} cannot be used ({error.strerror}); name another") from None
+        where = f"--host {host}" if port is None else f"--host {host} with --port {port}"
+        raise InputError(f"{where} cannot be used ({error.strerror}); name another") from None
     folder = Path(config.output_dir).expanduser()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with RunDirectory(folder):
         kept = folder / SETTINGS
         if kept.is_file():
             before = parse(kept.read_text(encoding="utf-8"), str(kept), StudyConfig)
-            changed = [key for key in StudyConfig.model_fields if getattr(before, key) != getattr(config, key)]
+            keys = [key for key in StudyConfig.model_fields if key != "output_dir"]  # a folder may be moved
+            changed = [key for key in keys if getattr(before, key) != getattr(config, key)]
             if changed:
                 raise InputError(
                     f"{folder} is a study with other settings of {', '.join(changed)} ({kept}): give the new one "
                     "another folder with --set output_dir=FOLDER, or go on with those of before"
                 )
-        else:
-            write_whole(kept, dump(config))
+        elif is_study(folder) and read_journal(folder):
+            raise InputError(f"{folder} holds a study's journal without its {SETTINGS}: restore it from a copy")
         journal = Journal(folder / JOURNAL)
         hall = Hall(config, journal, tell=say)
+        if not kept.is_file():  # kept once everybody in them could be seated, and before anything has happened
+            write_whole(kept, dump(config))
         hall.start()
         known = len(hall.progress.participants)
         went_on = f", with the {known} participants of before" if known else ""

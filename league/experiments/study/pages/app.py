@@ -23,13 +23,15 @@ from starlette.routing import Route
 
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Triple
+from dond_marl.rollout import one_line
 from league.experiments.study.hall import Hall, OutOfPlace, Unanswered
 from league.experiments.study.journal import JournalError
 from league.experiments.study.pages import views
-from league.experiments.study.pages.door import Door, cookie_name, fields
+from league.experiments.study.pages.door import ENTER, Door, cookie_name, fields
 from league.experiments.study.pages.frame import OWN_FILES, SHARED, SHARED_FILES, STATIC, document
 from league.experiments.study.pages.table import action_of, doubtful, line_of, result_page, table_page
 from league.experiments.study.progress import OVER, Participant
+from league.experiments.study.settings import PERSON
 
 TICK = 1.0  # seconds between two looks at who waits
 POLL, LONGEST = 0.25, 20.0  # seconds between two looks for a change, and until a browser asks again
@@ -60,6 +62,8 @@ def application(hall: Hall, password: str | None = None, loopback: str | None = 
         Route("/changed", pages.changed),
         Route("/static/{name}", _static),
         *(Route(path, _posted(pages, serve), methods=["POST"]) for path, serve in posts.items()),
+        # What a form left in the address bar, and a password that is sent twice.
+        *(Route(path, _led_back, methods=["GET", "POST"]) for path in (*posts, ENTER)),
     ]
     return Starlette(routes=routes, middleware=middleware, lifespan=pages.lifespan)
 
@@ -81,8 +85,8 @@ class _Pages:
             await asyncio.sleep(TICK)
             try:
                 await run_in_threadpool(self._hall.tick)
-            except JournalError as error:  # a full disk, say: the next look is another try
-                self._hall.tell(str(error))
+            except Exception as error:  # noqa: BLE001  # a full disk, say: the next look is another try
+                self._hall.tell(one_line(error))
 
     async def here(self, request: Request) -> Response:
         """The page of wherever the participant is."""
@@ -116,7 +120,10 @@ class _Pages:
                 "Consent", views.consent(self._hall.config, "Please tick the box if you want to take part.")
             )
         token = secrets.token_urlsafe(24)
-        self._hall.agree(self._hall.arrive(token))
+        try:
+            self._hall.agree(self._hall.arrive(token))
+        except OutOfPlace as error:
+            return self._show("Consent", views.consent(self._hall.config, _sentence(error)))
         answer = _back()
         answer.set_cookie(_cookie(request), token, max_age=KEPT, httponly=True, samesite="lax", path="/")
         return answer
@@ -161,7 +168,7 @@ class _Pages:
         try:
             self._hall.act(who, table.number, int(given["turn"]), action, _seconds(given.get("browser", "")))
         except OutOfPlace as error:
-            return self._page(request, given, f"{str(error)[0].upper()}{str(error)[1:]}.")
+            return self._page(request, given, _sentence(error))
         self._hall.answer_for_partner(table)
         return _back()
 
@@ -195,34 +202,38 @@ class _Pages:
         table = self._hall.look(who)
         if who.phase == "table" and table is not None:
             self._hall.answer_for_partner(table)  # where a restart, or its opening, left the turn to it
-            table = self._hall.look(who)
+        version = who.version  # read first: what changes from here on is a change that the page hears of
+        table = self._hall.look(who)
         if table is not None and who.phase in ("table", "result"):
             seat = table.seat_of(who.number)
             if who.phase == "result":
                 return self._show("The result", result_page(config, table, seat, who.number), who=who)
             mine = table.to_move == who.number
             content = table_page(config, table, seat, _kept(said), None, why)
-            return self._show(line_of(table, seat), content, who=who, waits=not mine or table.partner == "person")
+            waits = version if not mine or table.partner == PERSON else None
+            return self._show(line_of(table, seat), content, who=who, waits=waits)
         shown = {
             "consent": lambda: self._show("Consent", views.consent(config)),
             "instructions": lambda: self._show("How it works", views.instructions(config), who=who),
             "check": lambda: self._show("A few questions", views.check(config, who, said, why), who=who),
             "ready": lambda: self._show("Ready", views.ready(config, who), who=who),
-            "waiting": lambda: self._show("Waiting", views.waiting(config), who=who, waits=True),
+            "waiting": lambda: self._show("Waiting", views.waiting(config), who=who, waits=version),
             "questions": lambda: self._show("Last questions", views.questions(config, said, why), who=who),
             "done": lambda: self._show("Done", views.done(config, request.cookies[_cookie(request)])),
             "excluded": lambda: self._show("The end", views.over(config.texts.excluded)),
             "withdrawn": lambda: self._show("The end", views.over(config.texts.withdrawn)),
         }
-        return shown[who.phase]()
+        show = shown.get(who.phase)
+        return _back() if show is None else show()  # seated a moment ago, say
 
-    def _show(self, headline: str, content: object, who: Participant | None = None, waits: bool = False) -> Response:
+    def _show(
+        self, headline: str, content: object, who: Participant | None = None, waits: int | None = None
+    ) -> Response:
         config, where = self._hall.config, ""
         if who is not None and who.phase in ("ready", "waiting", "table", "result"):
             behind = who.game - (who.phase == "result")
             where = f"Game {min(behind + 1, config.games_each)} of {config.games_each}"
-        version = who.version if who is not None and waits else None
-        page = document(config.study.title, headline, content, where=where, waits=version, leaves=who is not None)
+        page = document(config.study.title, headline, content, where=where, waits=waits, leaves=who is not None)
         return HTMLResponse(page)
 
 
@@ -242,6 +253,14 @@ async def _static(request: Request) -> Response:
     if name not in (*OWN_FILES, *SHARED_FILES):
         return PlainTextResponse("no such file\n", 404)
     return FileResponse((STATIC if name in OWN_FILES else SHARED) / name)
+
+
+async def _led_back(_: Request) -> Response:
+    return _back()
+
+
+def _sentence(error: OutOfPlace) -> str:
+    return f"{str(error)[0].upper()}{str(error)[1:]}."
 
 
 def _back() -> RedirectResponse:

@@ -14,7 +14,7 @@ from time import monotonic
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,6 +25,7 @@ from league.web.origin import Refusal, foreign
 SHORTEST_PASSWORD = 12  # characters
 TRIES, WITHIN = 20, 60.0  # wrong passwords of everybody together, in so many seconds
 MOST_BYTES = 64 * 1024  # of a form
+MOST_FIELDS = 1000  # of a form
 ENTER = "/enter"
 
 
@@ -79,13 +80,16 @@ class Door:
 
 
 async def fields(request: Request) -> dict[str, str]:
-    """The fields of a form, the last of each name; nothing where it is larger than ``MOST_BYTES``."""
+    """The fields of a form, the last of each name; nothing where it is too large or breaks off."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BYTES:
-            return {}
-    read = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=200)
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                return {}
+        read = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except (ClientDisconnect, ValueError):  # ValueError: more fields than that
+        return {}
     return {name: values[-1] for name, values in read.items()}
 
 

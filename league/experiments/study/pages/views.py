@@ -78,7 +78,7 @@ def waiting(config: StudyConfig) -> Markup:
         if config.study.waiting >= 120
         else f"{config.study.waiting:.0f} seconds"
     )
-    then = "play with a computer program" if config.study.stand_in else "go on to the last questions"
+    then = "play with a computer program" if config.study.stand_in else "go on without these games"
     return _story(
         "Waiting for another person",
         element(

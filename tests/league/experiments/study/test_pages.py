@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from league.experiments.study import hall as hall_module
 from league.experiments.study.analysis import played
 from league.experiments.study.games import shuffled
 from league.experiments.study.hall import Hall, digest
@@ -100,8 +101,19 @@ def test_other_sites_names_and_methods_are_refused():
         assert here.get("/static/../app.py").status_code == 404
         assert "default-src 'none'" in here.get("/").headers["content-security-policy"]
         assert "server" not in here.get("/").headers
-        large = here.post("/agree", data={"agree": "yes", "more": "x" * 100_000})
-        assert "Please tick the box" in large.text and not here.cookies
+        for too_much in ({"more": "x" * 100_000}, {f"field{number}": "1" for number in range(2000)}):
+            large = here.post("/agree", data={"agree": "yes", **too_much})
+            assert "Please tick the box" in large.text and not here.cookies
+
+
+def test_an_address_that_a_form_left_leads_back_and_a_study_that_is_full_says_so(monkeypatch):
+    with client(application(Hall(config(), Journal(None)))) as here:
+        for path in ("/check", "/act", "/enter"):
+            assert here.get(path, follow_redirects=False).headers["location"] == "/"
+        assert here.post("/enter", data={"password": "again"}, follow_redirects=False).status_code == 303
+        monkeypatch.setattr(hall_module, "MOST_PARTICIPANTS", 0)
+        full = here.post("/agree", data={"agree": "yes"})
+        assert "This study takes at most 0 visitors." in full.text and not here.cookies
 
 
 def test_with_a_password_nobody_comes_in_without_it():

@@ -46,7 +46,7 @@ async function wait() {
   for (;;) {
     try {
       const answer = await fetch(`/changed?version=${version}`);
-      if (!answer.ok || (await answer.json()).changed) { location.reload(); return; }
+      if (!answer.ok || (await answer.json()).changed) { location.replace("/"); return; }
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 3000));
     }
