@@ -1,6 +1,6 @@
 """Whether a request comes from a page of ours, or from another site's.
 
-Browsers prevent that another site reads our answers; that it acts here is prevented by this.
+Browsers keep another site from reading our answers; this keeps it from acting here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Refusal(NamedTuple):
 
 
 def foreign(headers: Headers) -> Refusal | None:
-    """What is said to another site's page, ``None`` to our own and to whoever follows a link."""
+    """Why another site's page is refused; ``None`` for our own pages and for whoever follows a link."""
     origin, host = headers.get("origin"), headers.get("host", "")
     if origin is not None and _place(origin) != host:
         return Refusal(403, "another site may not ask for this page")

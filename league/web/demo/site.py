@@ -19,7 +19,7 @@ from dond_marl.scenarios.sources import open_source
 
 HERE = Path(__file__).parent
 STATIC = HERE.parent / "static"
-SCRIPTS = ("rules.js", "splits.js", "partners.js", "believers.js", "words.js", "board.js", "page.js")
+SCRIPTS = ("rules.js", "splits.js", "partners.js", "believers.js", "words.js", "board.js", "result.js", "page.js")
 GAME = SCRIPTS[:5]  # what needs no browser
 # Who is offered first, in words for somebody who has never heard of them.
 FEATURED = {
