@@ -9,11 +9,13 @@ from pathlib import Path
 from dond_marl.records.files import replacing, write_whole
 from dond_marl.records.record import records, to_line
 from dond_marl.records.transcript import transcript
+from league.cli.sharing.folder import ours
 from league.ledger.replay import orders, played_again
 from league.tables.exported import opened
 
+TRANSCRIPTS = "data/transcripts.jsonl"
 CARD = """---
-license: cc0-1.0
+license: {licence}
 pretty_name: {name}
 language: [en]
 size_categories: [{size}]
@@ -39,21 +41,28 @@ Deal* (Lewis et al. 2017) over dialogue acts. No person took part: every sentenc
 Scenarios: {source}. Members: {names}.
 {left_out}"""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-LICENCE = "CC0 1.0 Universal, https://creativecommons.org/publicdomain/zero/1.0/legalcode\n"
+FILES = ("LICENSE", "README.md", TRANSCRIPTS)
+LICENCES = {
+    "cc0-1.0": "CC0 1.0 Universal, https://creativecommons.org/publicdomain/zero/1.0/legalcode\n",
+    "cc-by-nc-4.0": "CC BY-NC 4.0, https://creativecommons.org/licenses/by-nc/4.0/legalcode\n\n"
+    "The scenarios are those of facebookresearch/end-to-end-negotiator (Lewis et al. 2017), whose licence this is.\n",
+}
+PUBLISHED = ("self_play", "dialogues")  # sources of scenarios that are published files
 
 
 def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], None]) -> int:
     """Write the folder of the data set ``name``; how many games it holds.
 
     ``tell`` hears of games that cannot be played again, which are left out: those of language models and people.
-    Raises :class:`league.ledger.ledger.LedgerError`.
+    Raises :class:`league.ledger.ledger.LedgerError`, and what :func:`ours` raises.
     """
+    ours(folder, FILES)
     count, missing, members = 0, 0, set[str]()
     with opened(run) as (ledger, directory):
         config = ledger.config()
         (folder / "data").mkdir(parents=True, exist_ok=True)
         with (
-            replacing(folder / "data" / "transcripts.jsonl") as temporary,
+            replacing(folder / TRANSCRIPTS) as temporary,
             temporary.open("w", encoding="utf-8") as file,
         ):
             for number in range(ledger.next_round):
@@ -73,9 +82,17 @@ def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], 
     named = ", ".join(f"`{member}`" for member in sorted(members))
     gone = f"{missing:,} games are left out: they cannot be played again.\n" if missing else ""
     source = f"`{config.env.scenarios}`, split `{config.env.split or 'all'}`"
+    licence = "cc-by-nc-4.0" if config.env.scenarios in PUBLISHED else "cc0-1.0"
     text = CARD.format(
-        name=name, size=size, games=count, members=len(members), source=source, names=named, left_out=gone
+        licence=licence,
+        name=name,
+        size=size,
+        games=count,
+        members=len(members),
+        source=source,
+        names=named,
+        left_out=gone,
     )
     write_whole(folder / "README.md", text)
-    write_whole(folder / "LICENSE", LICENCE)
+    write_whole(folder / "LICENSE", LICENCES[licence])
     return count

@@ -1,7 +1,7 @@
 """Write what a league's ledger holds as plain tables: games, acts, payoffs and ratings.
 
-Every column is explained in docs/LEDGER.md. Acts are played again from the ledger; those of language models and people
-cannot be, and are left out by name.
+Every column is explained in docs/LEDGER.md. Acts are replayed from the ledger; those of language models and people
+cannot be replayed, and the members left out are named.
 
 examples:
   dond export runs/league/0001 --to parquet           # four files in runs/league/0001/export
@@ -23,7 +23,7 @@ from league.tables.exported import TABLES
 
 @click.command(cls=Command, help=__doc__, interrupted="what is not whole is not there")
 @click.argument("run", type=FILE)
-@click.option("--to", "kind", type=click.Choice([*FORMATS]), required=True, help="what the files are")
+@click.option("--to", "kind", type=click.Choice([*FORMATS]), required=True, help="file format")
 @click.option("--table", "names", type=click.Choice([*TABLES]), multiple=True, help="one table; may be repeated (all)")
 @click.option("--out", type=FILE, metavar="FOLDER", help="where to write them (RUN/export)")
 def command(run: Path, kind: str, names: tuple[str, ...], out: Path | None) -> None:

@@ -9,19 +9,23 @@ from typing import Any
 from dond_marl.errors import InputError, shown
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import write_whole
+from dond_marl.seats import Partner
+from league.cli.sharing.folder import ours
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
 from league.ledger.run_directory import SETTINGS, named_run
 from league.training.training import checkpoints_in
+from partners.ancestry import ITSELF, past_in
 from partners.network.checkpoint import NETWORK, describe, load_checkpoint, save_checkpoint
-from partners.network.partner import NetworkPartner
 from partners.network.saved import PEOPLE
+from partners.network.saved import checkpoint as seated
 from partners.rosters import DEV, roster
 
 LICENCES = {
     "mit": "MIT License",
     "cc-by-nc-4.0": "CC BY-NC 4.0, https://creativecommons.org/licenses/by-nc/4.0/legalcode",
 }
+FILES = ("LICENSE", "README.md", "model.json", "model.safetensors", "scores.json")
 CARD = """---
 license: {licence}
 library_name: dond-marl
@@ -76,13 +80,14 @@ def checkpoint_of(model: str) -> Path:
 def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = None) -> None:
     """Write the folder of a model called ``name``; scores are over ``sample`` held-out scenarios, by default all.
 
-    Raises :class:`partners.network.pair.CheckpointError`.
+    Raises :class:`partners.network.pair.CheckpointError`, and what :func:`ours` raises.
     """
     weights = load_checkpoint(checkpoint)
     network, about = weights.network(), weights.about
-    taught = about.get("taught_by") == PEOPLE
+    taught = _taught_by_people(about)
     licence = "cc-by-nc-4.0" if taught else "mit"
-    scores, label = _scores(NetworkPartner(network, greedy=True), sample)
+    ours(folder, FILES)
+    scores, label = _scores(seated(str(checkpoint), greedy=True), sample)
     folder.mkdir(parents=True, exist_ok=True)
     own = {key: value for key, value in weights.tensors.items() if key.startswith(NETWORK)}
     kept = {key: about[key] for key in about.keys() - {"format", "sha256", "note_sha256", "counters", "past"}}
@@ -92,7 +97,15 @@ def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = 
     write_whole(folder / "README.md", _card(name, licence, taught, about, scores, label))
 
 
-def _scores(player: NetworkPartner, sample: int | None) -> tuple[dict[str, dict[str, Any]], str]:
+def _taught_by_people(about: dict[str, Any]) -> bool:
+    """Whether it, or a network that it was made from, was taught by the published dialogues."""
+    past = past_in(about)
+    makers = {ITSELF, *past.descends_from}
+    learned = any(who.startswith(PEOPLE) and by in makers for who, by in past.through.items())
+    return learned or about.get("taught_by") == PEOPLE
+
+
+def _scores(player: Partner, sample: int | None) -> tuple[dict[str, dict[str, Any]], str]:
     terms = heldout_terms()
     terms = terms._replace(scenarios=scenarios_of(terms.source, sample, terms.seed))
     found = {name: score(player, seat_occupant(name), terms) for name in ("heuristic", *roster(DEV))}

@@ -83,6 +83,28 @@ def test_what_was_taught_by_people_keeps_the_licence_of_their_words(here, model)
     assert card_of(here / "m")[0]["license"] == "cc-by-nc-4.0" and "CC BY-NC" in (here / "m" / "LICENSE").read_text()
 
 
+def test_a_network_made_from_one_that_people_taught_keeps_that_licence_and_one_that_only_met_it_does_not(here, model):
+    weights, clone, said = load_checkpoint(model), "checkpoint(sha256=1)", f"{PEOPLE}, split train"
+    for made_from, licence in (([clone], "cc-by-nc-4.0"), ([], "mit")):
+        past = {"met": [clone, said], "met_through": [-1, 0], "descends_from": made_from, "met_unknown": []}
+        save_checkpoint(model, weights.tensors, {**weights.about, **past})
+        assert in_process("push", model, "--dry-run", "--sample", 1, "--out", "m").returncode == 0
+        assert card_of(here / "m")[0]["license"] == licence
+
+
+def test_a_folder_that_holds_something_else_is_neither_written_over_nor_uploaded(here, model):
+    (here / "a_file").touch()
+    for other in ("notes.txt", "README.md"):
+        folder = here / other.partition(".")[0]
+        folder.mkdir()
+        (folder / other).write_text("mine")
+        done = in_process("push", model, "--dry-run", "--sample", 1, "--out", folder)
+        assert done.returncode == 2 and f"--out {folder}: holds" in done.stderr
+        assert (folder / other).read_text() == "mine" and len(list(folder.iterdir())) == 1
+    done = in_process("push", model, "--dry-run", "--sample", 1, "--out", "a_file")
+    assert done.returncode == 2 and "is a file" in done.stderr
+
+
 def test_a_data_set_holds_every_game_in_words_and_as_a_record_that_replays(here):
     (here / "league.yaml").write_text(LEAGUE)
     assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
@@ -91,7 +113,12 @@ def test_a_data_set_holds_every_game_in_words_and_as_a_record_that_replays(here)
     head, text = card_of(here / "data_set")
     (files,) = head["configs"][0]["data_files"]
     lines = [json.loads(line) for line in (here / "data_set" / files["path"]).read_text().splitlines()]
-    assert head["size_categories"] == ["n<1K"] and "16 negotiations of 2 members" in text and len(lines) == 16
+    assert (
+        head["license"] == "cc0-1.0"
+        and head["size_categories"] == ["n<1K"]
+        and "16 negotiations of 2 members" in text
+        and len(lines) == 16
+    )
     for line in lines:
         record = from_json(line["record"])
         assert replay(record).outcome is not None and line["seat_0"] in ("heuristic", "tough")
