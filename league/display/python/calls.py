@@ -26,6 +26,8 @@ from league.settings.training import TrainConfig
 
 Settings = Mapping[str, object]
 NOTHING: Settings = {}
+MOST_WORKERS = 4_096
+MOST_SAMPLE = 1_000_000  # scenarios
 
 
 def train(
@@ -56,11 +58,8 @@ def train(
     asked = asked.model_copy(update={"env": asked.env.seated()})
     make_ready(schedule_of(asked.hints))
     refuse_training(asked)
-    directory, console = (
-        new_run(Path(asked.logging.output_dir).expanduser()),
-        _errors(),
-    )
-    with (TrainWatcher if progress else QuietTrainWatcher)(console) as watcher:
+    directory = new_run(Path(asked.logging.output_dir).expanduser())
+    with (TrainWatcher if progress else QuietTrainWatcher)(_errors()) as watcher:
         training = train_in(asked, directory, watcher)[0]
     checkpoint = max(checkpoints_in(directory.path), key=lambda path: path.stem)
     return Trained(directory.path, checkpoint, printed(lambda to: print_score(to, training, directory.path)))
@@ -86,6 +85,7 @@ def play_league(
     from league.settings.sections import BackendConfig
     from league.tasks.pasts import refuse_league
 
+    _check_whole("workers", workers, 1, MOST_WORKERS)
     asked: Config = load_config(preset(Path(config)), _overrides(settings, "league.seed", seed, folder))
     asked.env.open_source()
     _seat_everybody(asked)
@@ -138,20 +138,34 @@ def evaluate_pair(
     """Play ``member`` and the best response against ``against``, each scenario once in either seat.
 
     A name, a spec, or a partner of your own class. ``split``: of the source, by default its held-out part; ``sample``:
-    so many of its scenarios, by default all. Raises :class:`dond_marl.occupants.OccupantNameError`,
-    :class:`dond_marl.scenarios.sources.ScenarioError` and what playing raises.
+    so many of its scenarios, by default all; ``confidence``: of the intervals, in (0, 1). Raises
+    :class:`dond_marl.errors.InputError`, of which :class:`dond_marl.occupants.OccupantNameError` and
+    :class:`dond_marl.scenarios.sources.ScenarioError` are kinds, and what playing raises.
     """
     from dond_marl.dialogues.human_line import stored_human_line
     from league.display.evaluation import print_evaluation
     from league.evaluation.evaluate import HELDOUT, evaluate
     from partners.equilibrium import check_game
 
-    rules = Rules(max_turns, disagree)
+    if sample is not None:
+        _check_whole("sample", sample, 1, MOST_SAMPLE)
+    _check_whole("seed", seed, 0, 2**63 - 1)
+    if not (isinstance(confidence, float) and 0 < confidence < 1):
+        raise InputError(f"confidence must be a number between 0 and 1, such as 0.95; got {shown(confidence)}")
+    try:
+        rules = Rules(max_turns, disagree)
+    except ValueError as error:
+        raise InputError(str(error)) from None
     folder = None if data_dir is None else Path(data_dir)
     source = open_source(scenarios, split=split or HELDOUT.get(scenarios), data_dir=folder)
     check_game([seat_occupant(who) for who in (member, against)], rules, source)
     evaluation = evaluate(member, against, source, rules, sample=sample, seed=seed, confidence=confidence)
     return EvaluatedPair(evaluation, printed(lambda to: print_evaluation(to, evaluation, stored_human_line())))
+
+
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
+    if not (type(value) is int and least <= value <= most):
+        raise InputError(f"{name} must be an integer in {least}..{most}; got {shown(value)}")
 
 
 def _errors() -> Console:
@@ -170,6 +184,8 @@ def _seat_everybody(config: Config) -> None:
 
 def _overrides(settings: Settings, key: str, seed: int | None, folder: str | Path | None) -> list[str]:
     """Settings as the command line writes them after ``--set``."""
+    if not isinstance(settings, Mapping):
+        raise InputError(f"settings are a mapping, such as {{'env.partner': 'boulware'}}; got {shown(settings)}")
     given: dict[str, Any] = dict(settings)
     if seed is not None:
         given[key] = seed

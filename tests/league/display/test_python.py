@@ -70,9 +70,21 @@ def test_mistakes_are_those_of_the_command_before_a_folder_is_made(here):
         play_league("league_scripted.yaml", {"league.rounds": object()})
     with pytest.raises(ConfigError, match="no occupant is called 'nobody'"):
         play_league("league_scripted.yaml", {"members": ["nobody"]})
+    with pytest.raises(InputError, match=r"workers must be an integer in 1\.\.4096; got 0"):
+        play_league("league_scripted.yaml", workers=0)
+    with pytest.raises(InputError, match="settings are a mapping"):
+        play_league("league_scripted.yaml", ["league.rounds=1"])
     with pytest.raises(InputError, match="dond train --algo bc"):
         train("bc_config.yaml", {"env.data_dir": str(here)})
     assert not (here / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "given", [{"sample": 0}, {"sample": -1}, {"sample": 2.5}, {"confidence": 95}, {"seed": -1}, {"max_turns": 0}]
+)
+def test_an_evaluation_that_cannot_be_is_refused_with_what_is_allowed(given):
+    with pytest.raises(InputError, match=f"{next(iter(given))} must be"):
+        evaluate_pair("heuristic", "tough", **{"sample": 4, "max_turns": 3, **given})
 
 
 def test_importing_the_calls_loads_nothing_heavy():
