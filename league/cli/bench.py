@@ -1,4 +1,4 @@
-r"""Measure anybody against a roster of partners under one protocol, and keep the results as a leaderboard.
+r"""Measure any policy against a roster of partners under one protocol, and keep the results as a leaderboard.
 
 WHO is an occupant of the catalogue (yours too, once it is installed), the .json of a checkpoint, or with --run a member
 of a league. All 5,295 scenarios are played in both seats; networks play their likeliest act. One line is added to the
@@ -9,11 +9,11 @@ examples:
   dond bench runs/ppo/0001/checkpoints/step_000000202209.json --against test --name ppo --seed 1
   dond bench --run runs/league --member main --against dev
   dond bench heuristic --against boulware --against "linear(floor=0.6)"
-  dond bench expert --against dev --beyond          # pools that no roster and no training knows
+  dond bench expert --against dev --beyond          # pools that no roster and no training uses
   dond bench table                                  # the leaderboard
   dond bench table --results docs/results/bench.jsonl --format markdown
-  dond bench crowd --of dev                         # the best reply to whoever of them it may be
-  dond bench beliefs expert --of train              # does it see whom it faces, and how soon?
+  dond bench crowd --of dev                         # the best reply to an unknown member of it
+  dond bench beliefs expert --of train              # does it recognise its partner, and how soon?
 """
 
 from __future__ import annotations
@@ -70,13 +70,15 @@ def command() -> None:
 @click.argument("who", required=False)
 @click.option("--against", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of WHO: a league's folder")
-@click.option("--member", metavar="NAME", help="with --run: whom of it, a snapshot too (its main member)")
+@click.option("--member", metavar="NAME", help="with --run: a member or snapshot of it (its main member)")
 @click.option("--name", "--arm", metavar="TEXT", help="in the leaderboard (WHO)")
-@click.option("--seed", type=SEED, metavar="N", help="of its training: results of one name are then seeds of one arm")
+@click.option("--seed", type=SEED, metavar="N", help="of its training; results of one name are seeds of one arm")
 @click.option("--acts", type=whole(0, 2**63 - 1), metavar="N", help="environment acts of its whole training")
-@click.option("--declare", metavar="TEXT", help="whom it met, where nobody wrote that down; shown with the result")
+@click.option("--declare", metavar="TEXT", help="whom it met, if there is no record of it; shown with the result")
 @click.option("--beyond", is_flag=True, help="pools and counts that the rosters' game does not have")
-@click.option("--sample", type=whole(2, MOST), metavar="N", help="N scenarios only, for whoever costs to ask")
+@click.option(
+    "--sample", type=whole(2, MOST), metavar="N", help="N scenarios only, for occupants that cost something to ask"
+)
 @click.option(
     "--replicates", type=whole(2, 1000), default=REPLICATES, metavar="N", help=f"where chance is left ({REPLICATES})"
 )
@@ -144,7 +146,7 @@ def run(
 @click.option("--out", type=WritableFile(), metavar="FILE", help="write it there instead of printing it")
 @click.option("--page", type=WritableFile(exists=True), metavar="FILE", help="renew the table in a page of Markdown")
 def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | None, page: Path | None) -> None:
-    """Show the leaderboard of results files: seeds of one name together, best first.
+    """Show the leaderboard of results files: best first, seeds of one name together.
 
     examples:
       dond bench table
@@ -173,14 +175,16 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
 
 @command.command(cls=Command, interrupted="nothing is written")
 @click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
-@click.option("--with-memory", is_flag=True, help="those too that remember what was said: half an hour and bounds")
-@click.option("--with-gamblers", is_flag=True, help="those too that gamble and know their odds: minutes and bounds")
+@click.option("--with-memory", is_flag=True, help="include members that remember: half an hour, and bounds")
+@click.option(
+    "--with-gamblers", is_flag=True, help="include members that choose acts with known odds: minutes, and bounds"
+)
 @click.option("--results", type=FILE, default=CROWDS, metavar="FILE", help=f"to keep it in ({CROWDS})")
 def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, results: Path) -> None:
-    """Compute the best reply to a crowd, and the price of not knowing whom of it one faces.
+    """Compute the best reply to a crowd, and the price of not knowing which member one faces.
 
-    Every member is equally likely. The reply knows their programs, but neither which of them sits opposite nor its
-    values. Members that remember, or gamble from act to act, are left out if they are not asked for.
+    Every member is equally likely. The reply knows their programs, but not which of them it faces or what that one's
+    values are. Members that remember, or choose acts at random, are left out unless asked for.
 
     examples:
       dond bench crowd --of train
@@ -209,10 +213,10 @@ def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, result
 @click.option("--seed", type=SEED, metavar="N", help="of its training")
 @click.option("--results", type=FILE, default=RECOGNITIONS, metavar="FILE", help=f"to keep it in ({RECOGNITIONS})")
 def beliefs(who: str, words: tuple[str, ...], name: str | None, seed: int | None, results: Path) -> None:
-    """Measure what WHO makes of whom it faces: who it is, what it wants, and what each own turn loses.
+    """Measure what WHO learns about its partner: who it is, what it wants, and what each own turn loses.
 
-    Every member is equally likely. What WHO believes, if it says so, stands beside exact beliefs on the same turns.
-    What its acts lose to the best reply to the crowd, turn by turn, is known of everybody.
+    Every member is equally likely. If WHO reports beliefs, they are shown beside the exact beliefs on the same turns.
+    What its acts lose to the best reply to the crowd, turn by turn, is computed for every policy.
 
     examples:
       dond bench beliefs expert --of train

@@ -1,4 +1,4 @@
-"""List everybody who can sit in a seat: a sentence, parameters with their defaults, traits and source of each.
+"""List all occupants: a sentence, parameters with their defaults, traits and source of each.
 
 All of it comes from docstrings and signatures; no weights are read. Occupants of other packages, registered in the
 entry-point group "dond_marl.partners", are listed too.
@@ -107,9 +107,9 @@ def plain(text: str) -> str:
 
 
 @click.command(cls=Command, help=__doc__)
-@click.argument("names", nargs=-1, metavar="[NAME]...", help="whom to describe in full (everybody in brief)")
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="occupants to describe in full (all in brief)")
 @click.option("--json", "as_json", is_flag=True, help="as JSON")
-@click.option("--no-color", is_flag=True, help="plain text, whatever the terminal can do")
+@click.option("--no-color", is_flag=True, help="plain text without colours")
 def command(names: tuple[str, ...], as_json: bool, no_color: bool) -> None:
     """Print all occupants in brief, or those named in full."""
     known = {entry.name: entry for entry in entries()}

@@ -38,7 +38,7 @@ def command() -> None:
 @click.option(
     "--data-dir", type=FILE, default=DEFAULT_DATA_DIR, metavar="FOLDER", help=f"where to put them ({DEFAULT_DATA_DIR})"
 )
-@click.option("--url", metavar="ADDRESS", default=BASE_URL, help=f"where the files lie ({BASE_URL})")
+@click.option("--url", metavar="ADDRESS", default=BASE_URL, help=f"where to download them from ({BASE_URL})")
 def fetch(data_dir: Path, url: str) -> None:
     """Download the four published data files (Lewis et al. 2017, CC BY-NC 4.0) and verify them by SHA-256.
 
@@ -57,7 +57,7 @@ def fetch(data_dir: Path, url: str) -> None:
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
 @click.option("--store", "keep", is_flag=True, help="keep the human line in the package")
 def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | None, keep: bool) -> None:
-    """Measure how people bargain in the published dialogues, and how well the annotator reads their words.
+    """Measure how people bargain in the published dialogues, and how accurately the annotator reads their utterances.
 
     examples:
       dond data humans                            # the figures kept in the package; needs no data
@@ -86,7 +86,7 @@ def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | Non
 
 @command.group(cls=Group)
 def transcripts() -> None:
-    r"""Keep games as JSON lines: import people's talks, play OpenSpiel's instances, replay a file, show it in words.
+    r"""Keep games as JSON lines: import people's dialogues, play OpenSpiel's instances, replay a file, show it as text.
 
     examples:
       dond data transcripts dialogues --data-dir data --split test --out talks.jsonl
@@ -101,7 +101,7 @@ def transcripts() -> None:
 @click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="only this file")
 @out_option
 def dialogues(data_dir: Path | None, splits: tuple[str, ...], out: Path) -> None:
-    """Write people's dialogues as games; one that is no exact game is marked with the reason."""
+    """Write people's dialogues as games; a dialogue that is not an exact game is marked with the reason."""
     _write(out, (game for split in splits or DIALOGUE_SPLITS for game in games(split, data_dir)))
 
 
@@ -124,7 +124,7 @@ def dialogues(data_dir: Path | None, splits: tuple[str, ...], out: Path) -> None
 )
 @out_option
 def openspiel(file: Path | None, max_count: int, play: tuple[str, str], seed: int, out: Path) -> None:
-    """Play the instances of OpenSpiel's bargaining, with each of the two occupants opening once."""
+    """Play the instances of OpenSpiel's bargaining; each of the two occupants opens once."""
     instances = load_instances(file, max_count)
     if instances.refusal:
         click.echo(instances.refusal, err=True)

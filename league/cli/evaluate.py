@@ -1,6 +1,7 @@
-r"""Measure how well a member does with a partner, and how close that is to the best response, exact where known.
+r"""Measure how well a member does against a partner, and how close that is to the exact best response.
 
-With --run, measure a league's main members against its held-out members and themselves, and their exploitability.
+With --run, measure a league's main members against its held-out members and against themselves, and their
+exploitability.
 
 examples:
   dond evaluate --member expert --against heuristic
@@ -60,17 +61,25 @@ OF_PAIRS = ("member", "against", "scenarios", "split", "data_dir", "max_turns", 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
 @click.option("--member", metavar="OCCUPANT", help="whom to measure: name or name(parameter=value)")
 @click.option("--against", metavar="OCCUPANT", help="its partner, in all games")
-@click.option("--run", type=FILE, metavar="FOLDER", help="instead: a league's folder, or the newest of those in it")
-@click.option("--sampling", is_flag=True, help="with --run: networks sample, as they practiced")
-@click.option("--scenarios", type=click.Choice(SOURCES), help="where they come from (lewis; of a run: its own)")
+@click.option(
+    "--run", type=FILE, metavar="FOLDER", help="instead: a league's folder, or a folder of leagues for the newest"
+)
+@click.option("--sampling", is_flag=True, help="with --run: networks sample their acts, as in training")
+@click.option("--scenarios", type=click.Choice(SOURCES), help="scenario source (lewis; of a run: its own)")
 @click.option("--split", metavar="NAME", help="of the source (test, its held-out part)")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--sample", type=whole(1, MOST), metavar="N", help="play N of its scenarios (all; 1000 of uniform)")
-@click.option("--max-turns", type=MAX_TURNS, metavar="N", help="acts of both seats (10; of a run: its own)")
-@click.option("--disagree", type=click.Choice(["ends", "rejects"]), help="what it does (ends; of a run: its own)")
-@click.option("--seed", type=SEED, metavar="N", help="of all chance (0; of a run: made from its own)")
+@click.option(
+    "--max-turns", type=MAX_TURNS, metavar="N", help="most acts of both seats together (10; of a run: its own)"
+)
+@click.option(
+    "--disagree",
+    type=click.Choice(["ends", "rejects"]),
+    help="whether DISAGREE ends or only rejects (ends; of a run: its own)",
+)
+@click.option("--seed", type=SEED, metavar="N", help="random seed (0; of a run: derived from its own)")
 @click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="of intervals (0.95)")
-@click.option("--probe", is_flag=True, help="exploitability, safety, value of information, equilibrium too")
+@click.option("--probe", is_flag=True, help="also exploitability, safety, value of information, equilibrium")
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")

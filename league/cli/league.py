@@ -1,14 +1,14 @@
-r"""Run a league: members meet round by round; at the end stand a cross-play table and a ladder with intervals.
+r"""Run a league: members play each other round by round; it ends with a cross-play table and a ladder with intervals.
 
 "dond league explain" says why the matches of a round were played.
 
 examples:
-  dond league --config configs/league.yaml     # as python scripts/league.py does
+  dond league --config configs/league.yaml     # same as python scripts/league.py
   dond league --config configs/league.yaml --set members=[heuristic,tough]
   dond league --config configs/league.yaml --set env.use_dataset=true \
       --set env.dataset=self_play --set env.data_dir=FOLDER
   dond league --config configs/league.yaml --dry-run    # the plan and its cost
-  dond league explain --run runs/league/0001 --round 3  # why it was played so
+  dond league explain --run runs/league/0001 --round 3  # why these matches were played
   dond league --config configs/league.yaml --workers 2  # the same rows, sooner
   dond league --resume                         # the newest run under runs/league
   dond league --resume runs/league/0001        # that run, with its own settings
@@ -60,12 +60,12 @@ PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes
 @set_option
 @resume_option
 @click.option("--dry-run", is_flag=True, help="check the settings, print the plan and its cost, stop")
-@click.option("--workers", type=int, metavar="N", help="tasks at a time; changes no row and no weight")
+@click.option("--workers", type=int, metavar="N", help="tasks run in parallel; changes no result")
 @click.option(
-    "--backend", type=click.Choice(get_args(BackendName)), help="where it runs (local; process where workers are set)"
+    "--backend", type=click.Choice(get_args(BackendName)), help="where tasks run (local; process if workers are set)"
 )
 @click.option("--ray-address", metavar="ADDRESS", help="HOST:PORT of a running Ray cluster, or auto")
-@click.option("--seed", type=SEED, metavar="N", help="of all chance; overrides league.seed")
+@click.option("--seed", type=SEED, metavar="N", help="random seed; overrides league.seed")
 @quiet_option
 @click.pass_context
 def command(
@@ -135,7 +135,7 @@ def explain_round(run: Path, number: int) -> None:
 @click.option("--member", required=True, metavar="NAME", help="a learner, as it stands, or a snapshot such as main@6")
 @click.option("--out", type=FILE, required=True, metavar="FILE", help="where to write it (.json)")
 def export_member(run: Path, member: str, out: Path) -> None:
-    """Write a member that learned as a checkpoint, which notes whom it has met.
+    """Write a trained member as a checkpoint, which records whom it has met.
 
     examples:
       dond league export --run runs/league/0001 --member main --out main.json

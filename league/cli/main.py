@@ -1,18 +1,18 @@
-"""Negotiate Deal or No Deal over dialogue acts: play, train negotiators, and let them meet in a league.
+"""Negotiate Deal or No Deal with dialogue acts: play, train agents, and run leagues of them.
 
-Every command has --help with examples. A mistake is answered with a sentence that says what to do.
-If a config such as league.yaml or configs/league.yaml does not exist here, the shipped one is used.
+Every command has --help with examples. Error messages say how to fix the problem. If a config such as league.yaml or
+configs/league.yaml does not exist here, the shipped one is used.
 
 examples:
-  dond league --config configs/league.yaml      # who meets whom, to a ladder
+  dond league --config configs/league.yaml      # a league, with its ladder
   dond train --algo ppo --hint none --config configs/ppo_config.yaml
   dond evaluate --member expert --against heuristic
   dond bench expert --against dev               # under one protocol, to a leaderboard
-  dond play --partner expert                    # sit down yourself
+  dond play --partner expert                    # play yourself
   dond web                                      # or in a browser
   dond study serve                              # let others play, as a study
   dond demo                                     # a page to put online: no server, no installation
-  dond catalogue                                # who can sit in a seat
+  dond catalogue                                # all occupants
   eval "$(_DOND_COMPLETE=bash_source dond)"     # complete with Tab; also zsh_source, fish_source
 """
 
@@ -57,7 +57,7 @@ experiment = Group(
 )
 
 
-CONFIGS = f"The shipped configs lie in {folder()}: {', '.join(sorted(path.name for path in folder().glob('*.yaml')))}."
+CONFIGS = f"The shipped configs are in {folder()}: {', '.join(sorted(path.name for path in folder().glob('*.yaml')))}."
 
 
 @click.group(

@@ -1,6 +1,6 @@
-r"""Sit down at the table yourself: negotiate with any partner, in short commands or in sentences.
+r"""Play yourself: negotiate with any partner, in short commands or in sentences.
 
-Each game is recorded as soon as it is over, so that you lose no finished game if you leave.
+Each game is recorded as soon as it is over, so you lose no finished game if you quit.
 
 examples:
   dond play --partner expert
@@ -58,15 +58,20 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 @click.option(
     "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"
 )
-@click.option("--scenarios", type=click.Choice(SOURCES), default="lewis", help="where they come from (lewis)")
+@click.option("--scenarios", type=click.Choice(SOURCES), default="lewis", help="scenario source (lewis)")
 @click.option("--split", metavar="NAME", help="of the source (its first: train)")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
-@click.option("--seed", type=SEED, metavar="N", help="of all chance (another one every time; it is shown)")
+@click.option("--seed", type=SEED, metavar="N", help="random seed (a new one every time; it is shown)")
 @click.option("--games", type=whole(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
-@click.option("--max-turns", type=MAX_TURNS, default=10, metavar="N", help="acts of both seats (10)")
-@click.option("--disagree", type=click.Choice(["ends", "rejects"]), default="ends", help="what it does (ends)")
+@click.option("--max-turns", type=MAX_TURNS, default=10, metavar="N", help="most acts of both seats together (10)")
+@click.option(
+    "--disagree",
+    type=click.Choice(["ends", "rejects"]),
+    default="ends",
+    help="whether DISAGREE ends or only rejects (ends)",
+)
 @click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
-@click.option("--no-color", is_flag=True, help="plain text, whatever the terminal can do")
+@click.option("--no-color", is_flag=True, help="plain text without colours")
 def command(
     partner: str,
     seat: str,

@@ -1,11 +1,11 @@
-"""List the rosters of partners, check whether somebody may be in them, or draw them anew.
+"""List the rosters of partners, check whether an occupant may be in one, or draw them anew.
 
-The roster train is whom learners meet (zoo in a config), dev may be looked at while a method is tuned, and nobody who
-is judged has met anybody of test.
+Learners train against the roster train (zoo in a config), methods are tuned on dev, and no measured policy has met a
+member of test.
 
 examples:
   dond rosters list
-  dond rosters check                            # every member again: hashes, and nearness to the others
+  dond rosters check                            # all members: hashes, and similarity to each other
   dond rosters check first_acceptable_offer     # why this one would be refused
 """
 
@@ -43,7 +43,7 @@ def command() -> None:
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="as text, markdown or csv (text)")
 @file_option
 def list_command(names: tuple[str, ...], form: str, path: Path) -> None:
-    """Print the members, whom of train each is most like, and how often the two do the same.
+    """Print the members, the member of train that each is most like, and how often the two act alike.
 
     examples:
       dond rosters list
@@ -67,9 +67,9 @@ def list_command(names: tuple[str, ...], form: str, path: Path) -> None:
 @click.option("--as", "roster_name", type=click.Choice(ROSTERS), default=TEST, help="the roster it would be in (test)")
 @file_option
 def check(members: tuple[str, ...], roster_name: str, path: Path) -> None:
-    """Compute the nearness of every member anew, or say of these occupants whether they might be members.
+    """Recompute how similar the members are, or say whether these occupants may be members.
 
-    The exit code is 2 where a member may not be there.
+    The exit code is 2 if a member is not allowed.
 
     examples:
       dond rosters check
@@ -95,9 +95,9 @@ def check(members: tuple[str, ...], roster_name: str, path: Path) -> None:
 @click.option("--seed", type=SEED, default=PUBLISHED, metavar="N", help=f"of the draw; the published one ({PUBLISHED})")
 @click.option("--out", type=WritableFile(), default=SHIPPED, metavar="FILE", help="where to write them (the package)")
 def draw_command(seed: int, out: Path) -> None:
-    """Draw the rosters from the families of partners, and write them with the record of who was refused and why.
+    """Draw the rosters from the families of partners, and write them with a record of what was refused and why.
 
-    Whoever trained on the old rosters has to train again: the new ones hold others.
+    Policies trained on the old rosters have to be trained again: the new ones have other members.
 
     examples:
       dond rosters draw --seed 7 --out mine.yaml

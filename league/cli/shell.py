@@ -187,11 +187,11 @@ resume_option = click.option(
     is_flag=False,
     flag_value="",
     metavar="[RUN]",
-    help="go on with a run, or with the newest one",
+    help="continue a run, or the newest one",
 )
 
 
-quiet_option = click.option("--quiet", is_flag=True, help="say no progress: what goes wrong and the outcome alone")
+quiet_option = click.option("--quiet", is_flag=True, help="show no progress, only problems and the outcome")
 
 
 def console_for_people() -> Console:

@@ -1,4 +1,4 @@
-"""Renew files that the package ships, from a checkout: the expert, the references of partners, the equilibria."""
+"""Regenerate files that the package ships, from a checkout: the expert, the references of partners, the equilibria."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def expert(run: Path, out: Path, sample: int | None) -> None:
     multiple=True,
     help="whose members to take; by default all three, and every occupant that needs no parameters",
 )
-@click.option("--again", is_flag=True, help="compute those too that are there and whose partner plays as it did")
+@click.option("--again", is_flag=True, help="recompute results that exist and whose partner has not changed")
 @click.option(
     "--effort",
     type=click.IntRange(min=1),
@@ -72,10 +72,9 @@ def expert(run: Path, out: Path, sample: int | None) -> None:
 )
 @click.option("--out", type=FILE, default=REFERENCES, metavar="FILE", help="the file to add to (the package's)")
 def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool, effort: int, out: Path) -> None:
-    """Compute what could be had against partners: exact best responses, or upper bounds that no policy exceeds.
+    """Compute the most that can be earned against partners: exact best responses, or certified upper bounds.
 
-    Each is stored as soon as it is known, so that the command can be stopped and goes on where it was. Those that take
-    long come last.
+    Each result is stored as soon as it is known, so the command can be stopped and continued. The slowest come last.
 
     examples:
       dond ship references
@@ -98,7 +97,7 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
 )
 @click.option("--out", type=FILE, default=EQUILIBRIA, metavar="FOLDER", help="where to write them (the package)")
 def equilibria(turns: tuple[int, ...], out: Path) -> None:
-    """Solve the game for equilibria, measure what could be gained against each, and write the tables.
+    """Compute equilibria of the game, measure how much could be gained against each, and write the tables.
 
     examples:
       dond ship equilibria

@@ -50,15 +50,17 @@ CLONE = Path("checkpoints") / "supervised.json"
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is saved", run_errors=(CheckpointError,))
-@click.option("--algo", type=click.Choice(["ppo", "reinforce", "bc"]), help="what learns; overrides training.algo")
 @click.option(
-    "--hint", type=click.Choice(["none", "random", "expert", "llm"]), help="who advises; overrides hints.mode"
+    "--algo", type=click.Choice(["ppo", "reinforce", "bc"]), help="learning algorithm; overrides training.algo"
 )
-@config_option("ppo_config.yaml", help="a YAML file (that of --algo: configs/ppo_config.yaml and so on)")
+@click.option(
+    "--hint", type=click.Choice(["none", "random", "expert", "llm"]), help="source of hints; overrides hints.mode"
+)
+@config_option("ppo_config.yaml", help="a YAML file (by default the one for --algo: configs/ppo_config.yaml etc.)")
 @set_option
-@click.option("--seed", type=SEED, metavar="N", help="of all chance (0); overrides training.seed")
+@click.option("--seed", type=SEED, metavar="N", help="random seed (0); overrides training.seed")
 @resume_option
-@click.option("--dry-run", is_flag=True, help="check the settings, print what is played and asked, stop")
+@click.option("--dry-run", is_flag=True, help="check the settings, print what would be played and what it costs, stop")
 @quiet_option
 @click.pass_context
 def command(

@@ -1,7 +1,7 @@
-"""Compare arms of equal acts over seeds: PPO on a pool, self-play, a league, and who learns nothing, by the benchmark.
+"""Compare arms with equal acts over seeds on the benchmark: PPO on a pool, self-play, a league, and untrained policies.
 
-Every run has a folder of its own under output_dir. What was stopped goes on with the same command; what is done is
-not done again, so that a second roster costs its games alone.
+Every run has its own folder under output_dir. The same command continues what was stopped and repeats nothing that is
+done, so a second roster costs only its games.
 
 examples:
   dond experiment baselines                      # with configs/baselines.yaml, against the roster dev
@@ -38,10 +38,10 @@ MOST_WORKERS = 64
     help="a roster to be measured on, may be repeated; comparison.against otherwise",
 )
 @click.option(
-    "--workers", type=whole(1, MOST_WORKERS), default=2, metavar="N", help="runs at a time, a thread each (2)"
+    "--workers", type=whole(1, MOST_WORKERS), default=2, metavar="N", help="runs in parallel, one thread each (2)"
 )
 @click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
-@click.option("--dry-run", is_flag=True, help="print what is not done yet and what it would cost, stop")
+@click.option("--dry-run", is_flag=True, help="print what remains to be done and what it would cost, stop")
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
 def command(
     config_path: Path,

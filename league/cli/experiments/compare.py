@@ -1,4 +1,4 @@
-"""Compare leagues: run each with the same seeds, and measure its main member against members that it never met.
+"""Compare leagues: run each with the same seeds, and measure its main member against members it has never met.
 
 examples:
   dond experiment compare configs/league.yaml configs/league_self_play.yaml --seeds 1 2 3

@@ -1,4 +1,4 @@
-"""Train a small language model from scratch to play like one of the partners, and say how well it does.
+"""Train a small language model from scratch to play like one of the partners, and measure how well it does.
 
 examples:
   dond experiment distill      # the model of llm(provider=hf), in the user's cache

@@ -1,7 +1,7 @@
-"""Play out a league without noise in short games: exact best responses join until nobody gains, pool by pool.
+"""Run the double oracle in short games: exact best responses are added until nobody gains, pool by pool.
 
-The members are a game of both seats; its coarse correlated equilibrium is solved, and whoever gains most against it by
-being named beforehand joins, among all policies with perfect recall. Gains are certified by seat.
+The members of both seats form a matrix game. Its coarse correlated equilibrium is solved, and for each seat the policy
+with perfect recall that gains most by committing to it beforehand is added. Gains are certified by seat.
 
 examples:
   dond experiment double-oracle --turns 3

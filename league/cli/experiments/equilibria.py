@@ -1,7 +1,7 @@
-"""Say what the shipped equilibria are worth: points by seat in games of every length, beside people and players.
+"""Show what the shipped equilibria are worth: points by seat for every game length, beside people and policies.
 
-Computed exactly from the tables; people's figures are those that the package holds. Members of leagues that the results
-file holds already stay in it; with --run one is measured, or measured anew.
+Figures are computed exactly from the tables; people's figures come with the package. Members of leagues already in the
+results file are kept; with --run a member is measured, or measured again.
 
 examples:
   dond experiment equilibria
@@ -28,11 +28,11 @@ DEFAULT = Path("runs/equilibria.jsonl")
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
 @click.option("--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"to write ({DEFAULT})")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the figure, as .png, .svg or .pdf")
-@click.option("--run", "folder", type=FILE, metavar="FOLDER", help="a league's folder: its member is measured too")
+@click.option("--run", "folder", type=FILE, metavar="FOLDER", help="a league's folder, to measure a member of it too")
 @click.option(
-    "--member", multiple=True, metavar="NAME", help="with --run: whom of it (its main member); may be repeated"
+    "--member", multiple=True, metavar="NAME", help="with --run: a member of it (its main member); may be repeated"
 )
-@click.option("--name", default="league", metavar="TEXT", help="with --run: what it is called (league)")
+@click.option("--name", default="league", metavar="TEXT", help="with --run: its name in the results (league)")
 def command(results: Path, plot: Path | None, folder: Path | None, member: tuple[str, ...], name: str) -> None:
     """Measure, print a line each, and write the lines and the figure."""
     from league.experiments.equilibria.figure import draw

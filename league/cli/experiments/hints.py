@@ -1,6 +1,7 @@
-"""Measure what hints are worth: the same learner without any, and with those of chance, weaker and better advisors.
+"""Measure what hints are worth: the same learner without hints, with random ones, and with weaker and better advisers.
 
-What counts is how a learner plays without hints afterwards. Language models hint where experiment.hinters has llm.
+The main measure is how a learner plays without hints afterwards. With llm in
+experiment.hinters a language model gives hints too.
 
 examples:
   dond experiment hints                  # with configs/hint_experiment.yaml
@@ -33,7 +34,9 @@ STOPPED = "learners that are done are kept, and the same command goes on with th
     "hint_experiment.yaml", default="configs/hint_experiment.yaml", help="a YAML file (hint_experiment.yaml)"
 )
 @set_option
-@click.option("--workers", type=whole(1, 64), default=1, metavar="N", help="learners at a time, a thread each (1)")
+@click.option(
+    "--workers", type=whole(1, 64), default=1, metavar="N", help="learners trained in parallel, one thread each (1)"
+)
 @click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
 def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: Path | None) -> None:
     """Run the experiment; the folder of the run holds the measurements, the table and the figure."""

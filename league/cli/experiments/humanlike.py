@@ -1,4 +1,4 @@
-"""Compare strength and likeness to people: training from scratch, from people's play, and pulled toward it.
+"""Compare strength and likeness to people: training from scratch, from people's play, and with a KL penalty toward it.
 
 It needs the supervised expert (dond train --algo bc) and the published dialogues.
 
@@ -46,12 +46,17 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
 @config_option("humanlike.yaml", default="configs/humanlike.yaml", help="settings as of dond train (humanlike.yaml)")
 @set_option
 @click.option(
-    "--kl", "pulls", type=float, multiple=True, metavar="X", help="strength of the pull; may be repeated (training.kl)"
+    "--kl",
+    "pulls",
+    type=float,
+    multiple=True,
+    metavar="X",
+    help="weight of the KL penalty; may be repeated (training.kl)",
 )
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--json", "json_path", type=WritableFile(), metavar="FILE", help="also write the figures to a file")
 @click.option("--seeds", type=whole(1, 1000), default=1, metavar="N", help="of each training: 1 to N (1)")
-@click.option("--against", multiple=True, metavar="OCCUPANT", help="whom they play; may be repeated (the roster dev)")
+@click.option("--against", multiple=True, metavar="OCCUPANT", help="opponents; may be repeated (the roster dev)")
 def command(
     config_path: Path,
     overrides: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""Simulate a league on 1 to 1,000 workers, from what its parts cost on this machine.
+"""Simulate a league on 1 to 1,000 workers, from the measured costs of its parts on this machine.
 
 examples:
   dond experiment scaling --config configs/league.yaml

@@ -1,6 +1,6 @@
-"""Let learners meet only themselves in games of two to four turns, and say exactly how near equilibria they come.
+"""Train learners by self-play in games of two to four turns, and compute exactly how close they come to equilibria.
 
-What is done is kept in output_dir: the same command goes on with the rest.
+Results are kept in output_dir; the same command continues with the rest.
 
 examples:
   dond experiment short-games                    # with configs/short_games.yaml
@@ -27,7 +27,9 @@ STOPPED = "learners that are done are kept, and the same command goes on with th
 @click.command(cls=Command, help=__doc__, interrupted=STOPPED)
 @config_option("short_games.yaml", default="configs/short_games.yaml", help="a YAML file (short_games.yaml)")
 @set_option
-@click.option("--workers", type=whole(1, 64), default=1, metavar="N", help="learners at a time, a thread each (1)")
+@click.option(
+    "--workers", type=whole(1, 64), default=1, metavar="N", help="learners trained in parallel, one thread each (1)"
+)
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
 def command(config_path: Path, overrides: tuple[str, ...], workers: int, results: Path | None) -> None:
     """Train, measure, print the tables, and keep the figures."""

@@ -1,6 +1,6 @@
-"""Solve the game of spite by CFR+, and say exactly how much could still be gained: perfect recall, 2 to 4 turns.
+"""Solve the game of spite by CFR+, and compute exactly how much could still be gained: perfect recall, 2 to 4 turns.
 
-In spite a seat is paid its own points less its partner's, a game of zero sum.
+In the game of spite a seat's payoff is its own points minus its partner's: a zero-sum game.
 
 examples:
   dond experiment spite --turns 3 --iterations 100

@@ -1,4 +1,4 @@
-r"""Compare three ways to teach a negotiating style: the style itself as reward, a judge's word, a learned reward model.
+r"""Compare three ways to teach a negotiating style: the style itself as reward, a judge's labels, a reward model.
 
 examples:
   dond experiment styles                 # the judge without a language model; minutes
@@ -46,8 +46,8 @@ MOST_WORKERS = 64
 @click.command(cls=Command, help=__doc__, interrupted="no figures are written", run_errors=(CheckpointError,))
 @config_option("styles.yaml", default="configs/styles.yaml", help="a YAML file (styles.yaml)")
 @set_option
-@click.option("--workers", type=whole(1, MOST_WORKERS), metavar="N", help="learners at a time (one for each core)")
-@click.option("--judges-only", is_flag=True, help="how judges label; nothing is learned")
+@click.option("--workers", type=whole(1, MOST_WORKERS), metavar="N", help="learners trained in parallel (one per core)")
+@click.option("--judges-only", is_flag=True, help="only compare the judges' labels; train nothing")
 def command(config_path: Path, overrides: tuple[str, ...], workers: int | None, judges_only: bool) -> None:
     """Compare and report."""
     config = load_config(config_path, overrides, StylesConfig)

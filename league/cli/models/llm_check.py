@@ -1,7 +1,7 @@
-r"""Ask a language model about a few positions, and show its raw replies, what they come to, and what they take.
+r"""Ask a language model about a few positions, and show its raw replies, how they are read, and what they cost.
 
-A server is also asked which forms of structured output it has, and for the rates that it allows. With --config, what a
-league would ask of its language models, and about what that takes at this model's pace.
+A server is also asked which forms of structured output it supports and which rate limits it has. With --config,
+estimate how many requests a league would make and how long they would take at this model's speed.
 
 examples:
   dond llm-check "llm(provider=hf)"              # the project's own small model

@@ -1,4 +1,4 @@
-"""Serve occupants on this machine as language models, for whatever speaks OpenAI's protocol.
+"""Serve occupants on this machine as language models, for any client of OpenAI's protocol.
 
 A prompt that configs/llm_prompt.txt or configs/llm_prompt_short.txt writes is answered with one legal line of JSON, so
 any harness that plays this game in words can seat the expert, or a member of a league by its checkpoint. GET /v1/models

@@ -1,6 +1,6 @@
 """Write the play page as a static site: one HTML file with rules and scripted partners inside, for any web host.
 
-It needs no server, no installation and no network; it also opens as a file. Everybody in it follows a rule written by
+It needs no server, no installation and no network; it also opens as a file. All its partners follow rules written by
 hand. For trained partners, language models, leagues and replays there is dond web.
 
 examples:
@@ -22,7 +22,7 @@ PAGE = "index.html"
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
-@click.option("--out", type=FILE, default=Path("demo"), metavar="FOLDER", help="made if need be (demo)")
+@click.option("--out", type=FILE, default=Path("demo"), metavar="FOLDER", help="created if missing (demo)")
 def command(out: Path) -> None:
     """Write the page into a folder."""
     from league.web.demo.site import page

@@ -1,4 +1,4 @@
-"""Write a report on a league's run: one file that needs no other, to read, keep or send.
+"""Write a report on a league's run: one self-contained file to read, keep or send.
 
 examples:
   dond report --run runs/league                           # the newest run: report.html in its folder

@@ -38,11 +38,11 @@ PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds i
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
 @click.option("--host", default=HOST, metavar="ADDRESS", help=f"to be reached at ({HOST}: from this machine alone)")
-@click.option("--key", "keyed", is_flag=True, help="let in only who has the printed address, on this machine too")
+@click.option("--key", "keyed", is_flag=True, help="require the key in the printed address, on this machine too")
 @click.option(
     "--open-paths",
     is_flag=True,
-    help="let whoever uses the page name any file, address or service, and run code in files",
+    help="let users of the page name any file, address or service, and run code in files",
 )
 @click.option("--pause", type=PAUSE, default=0.7, metavar="S", help="seconds that a partner thinks (0.7)")
 @click.option("--no-browser", is_flag=True, help="do not open a browser")
