@@ -22,7 +22,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.final_score import closing_hints, final_score
 from league.training.progress_log import COLUMNS, CSV_NAME, ProgressLog
-from league.training.training import PAST_SELVES, Training, begin, train
+from league.training.training import PAST_SELVES, Training, _exact_reply, begin, train
 from partners.network.checkpoint import load_checkpoint
 from tests.command import dond, in_process, train_command
 
@@ -99,6 +99,10 @@ KINDS = {
     "reinforce against past selves, with expert hints": [
         *("training.algo=reinforce", "training.past_selves=0.7", "hints.mode=expert", "env.partner=random"),
     ],
+    "ppo taught by the best reply": [
+        *("training.exact_reply=1", "training.history=flat", "training.past_selves=0.4", "training.critic=both"),
+        "env.partner=mixture(of=['heuristic', 'tough', 'nice'])",
+    ],
     "ppo among games on a device": ["training.rollouts=device", "training.past_selves=0.5", "hints.mode=random"],
 }
 
@@ -118,6 +122,7 @@ def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_
     for stop in (1, updates - 3):
         folder = tmp_path / f"stopped after {stop}"
         first = run_until(config, folder, stop)
+        _exact_reply.cache_clear()  # as in a process of its own
         second = run_until(config, folder)
         assert len(rows(folder)) == updates and second.opened_at == int(rows(folder)[stop - 1]["decisions"])
         assert fingerprint(folder) == fingerprint(whole)
