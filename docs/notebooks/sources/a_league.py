@@ -1,7 +1,7 @@
 # %% [markdown]
 # # A league in five minutes
 #
-# Members meet round by round on common scenarios, in both seats; learners practise against them and leave snapshots
+# Members meet round by round on common scenarios, in both seats; learners practice against them and leave snapshots
 # when they are better for sure. About three minutes on two cores. It needs `pip install
 # 'dond-marl[frames,plot]'`.
 

@@ -18,13 +18,9 @@ model.traits
 # The prompt states the goal by which the model is measured, its own points, and lists the legal acts:
 
 # %%
-from pathlib import Path
+from partners.llm.prompt import load_template
 
-import partners.llm.prompt
-
-prompt = Path(partners.llm.prompt.__file__).with_name("llm_prompt.txt")
-prompt = prompt if prompt.is_file() else Path(partners.llm.prompt.__file__).parents[2] / "configs" / "llm_prompt.txt"
-print(prompt.read_text()[:900])
+print(load_template().text[:900])
 
 # %% [markdown]
 # ## A game against a scripted partner
