@@ -102,7 +102,7 @@ def _met_before(pasts: Mapping[str, Ancestry], specs: Mapping[str, Spec]) -> Ite
 
 
 def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:
-    """A note for each main member that practised for another reward than its own points."""
+    """A note for each main member that practiced for another reward than its own points."""
     for learner in config.learners:
         changed = (stage.learner(learner) for stage in config.curriculum)
         paid = sorted({learner.reward, *(each.reward for each in changed if each is not None)} - {OWN})

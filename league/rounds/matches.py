@@ -78,7 +78,7 @@ def _every(config: Config) -> Iterator[LearnerConfig]:
 
 
 def gate_pool(config: Config, members: Sequence[Member]) -> list[int]:
-    """Against whom a learner is judged: whom ``gate`` lists, practised against or not.
+    """Against whom a learner is judged: whom ``gate`` lists, practiced against or not.
 
     Where it lists nobody, the league's members of the roster train, or else all that never learn.
     """

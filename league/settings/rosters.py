@@ -57,7 +57,7 @@ def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
         spec = getattr(item, "spec", None)  # a learner has none
         if path[0] == "gate" and (item.name, spec) in met:
             met.remove((item.name, spec))
-            continue  # practised against, and judged by
+            continue  # practiced against, and judged by
         if item.name in names:
             yield path, f"the name {shown(item.name)} is taken by {dotted(names[item.name])}; give it another"
         elif item.name == spec and spec in specs:

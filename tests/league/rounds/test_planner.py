@@ -259,7 +259,7 @@ def test_nobody_meets_twice_in_a_round_and_the_budget_holds(size, seed):
     assert {history.members[place].name for place in gate_pool(config, history.members)} <= met
 
 
-def test_a_gate_asks_whom_it_lists_practised_against_or_not_and_else_the_roster_train():
+def test_a_gate_asks_whom_it_lists_practiced_against_or_not_and_else_the_roster_train():
     def asked(text: str) -> tuple[list[str], int]:
         config = league_of(text + "\nlearners: [{name: main, gate: {}}]")
         members = members_of(config)
