@@ -16,6 +16,7 @@ from league.tables.blocks import Cell, Figure, Table, common_n
 
 ESCAPED = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 }  # fmt: skip
 VARIABLE = re.compile(r"--([\w-]+):\s*([^;]+);")
@@ -47,9 +48,8 @@ def latex(table: Table) -> str:
 
 
 def _latex_row(cells: list[str]) -> str:
-    return (
-        " & ".join("".join(ESCAPED.get(letter, letter) for letter in " ".join(cell.split())) for cell in cells) + r" \\"
-    )
+    row = " & ".join("".join(ESCAPED.get(letter, letter) for letter in " ".join(cell.split())) for cell in cells)
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"  # behind \\ these would be parameters of it
 
 
 def _spelled(cell: Cell, brief: bool) -> str:

@@ -6,6 +6,7 @@ import inspect
 import os
 import shlex
 from collections.abc import Sequence
+from copy import copy
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -114,6 +115,12 @@ class People:
         """
         members = [known for known in self.known.values() if known.run is not None and known.name == name]
         return members[0] if members else self._written(name)
+
+    def closed(self) -> People:
+        """The same people for a game from elsewhere, which may not name code and addresses, whatever a visitor may."""
+        people = copy(self)
+        people.allowed = self.allowed._replace(anything=False)
+        return people
 
     def _written(self, spec: str) -> Candidate:
         self.allowed.check(spec)

@@ -93,7 +93,7 @@ class ReplayPage:
         self._problem.say("")
         with self._place:
             Tag("p", f"{title(record)}. From a file of yours; it is not kept here.", "quiet")
-            Stepper(record, self._people)
+            Stepper(record, self._people.closed())
             ui.run_javascript(FOCUS)
 
     def _clear(self) -> None:

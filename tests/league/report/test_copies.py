@@ -42,6 +42,8 @@ def test_a_table_is_a_tabular_whose_every_special_letter_is_escaped():
         r"C:\textbackslash{}x\textasciitilde{}\{1\}\textasciicircum{}2\#\$ \\"
     )
     assert lines[6] == r"=1+1 & -- & -- & -- \\"
+    odd = TABLE._replace(rows=(Row("[<a|b>]", (None, None, None)),))
+    assert latex(odd).splitlines()[5] == r"{}[\textless{}a\textbar{}b\textgreater{}] & -- & -- & -- \\"
 
 
 def test_an_n_that_all_figures_share_is_said_once():

@@ -357,6 +357,11 @@ def test_whoever_starts_the_pages_may_open_all_paths(place, monkeypatch):
         allowed.check(spec)
     with pytest.raises(OccupantNameError, match="no occupant is called"):
         allowed.check("nobody")
+    people = People([], allowed)
+    for name in CLOSED[:3]:  # but a game from elsewhere, which is looked at unasked, names nothing of theirs
+        with pytest.raises(OccupantNameError):
+            people.closed().named(name)
+    assert people.allowed.anything
 
 
 def test_slow_work_of_one_visitor_keeps_no_other_waiting():
