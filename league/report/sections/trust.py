@@ -14,8 +14,8 @@ KEY, TITLE = "trust", "Ladder or meta-game"
 MIXTURES = (DRIFT, NASH)
 NOTES = (
     "The ladder is a mean: what a member gets if it meets every other member alike, in both seats. Trust it for how "
-    "well somebody does with this company. Whoever the league has many of counts many times, and that somebody else "
-    "would take a lot from the first hardly shows.",
+    "well somebody does with this company. Members that the league has many copies of count many times, and one member "
+    "that exploits the first hardly shows.",
     "The meta-game asks who would still be chosen if both seats chose among these members, each for its own points. "
     "Trust it for what lasts where others answer: copies and weak company change nothing. It need not be what one "
     "wants: whoever makes the last offer that can be answered may take nearly all, and a mixture that ends there pays "

@@ -37,8 +37,9 @@ function startTour() {
     text.textContent = words;
     on.textContent = step + 1 < TOUR.length ? "Next" : "Begin";
     shown = document.querySelector(selector);
-    shown?.classList.add("toured");
-    shown?.scrollIntoView({ block: "center" });
+    if (!shown) { end(); return; } // the table was left
+    shown.classList.add("toured");
+    shown.scrollIntoView({ block: "center" });
     on.focus({ preventScroll: true });
   }
   function end() {
