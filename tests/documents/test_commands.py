@@ -180,7 +180,7 @@ HOW = {
     "dond push runs/league --transcripts --dry-run": How(
         by="tests/league/cli/test_sharing.py::test_a_data_set_holds_every_game_in_words_and_as_a_record_that_replays"
     ),
-    "dond push runs/ppo_fast --to NAME/dond-ppo": How(
+    "dond push runs/ppo_fast --to OWNER/dond-ppo": How(
         by="tests/league/cli/test_sharing.py::test_nothing_is_uploaded_without_being_told_where_and_without_a_token"
     ),
     "dond league --config configs/league_llm.yaml": How(
