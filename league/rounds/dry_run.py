@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,18 +75,28 @@ def estimate(config: Config) -> tuple[Cost, Plan]:
         states = first_states(config, place.blobs)
         first = plan_round(config, History(members_of(config), config.league.decay), states)
         per_game, acts = _clocked(first, place, config.env.max_turns)
-        practice = sum(_seconds(task, place) for task in first.training)
+        clocked = {task.learner.name: _seconds(task, place) for task in first.training}
     snapshots, matches = snapshots_at_most(config), matches_in_all(config, first)
     decisions = sum(learner.decisions * rounds_of_practice(config, learner) for learner in config.learners)
     games = matches * 2 * config.league.block_size
-    seconds = games * per_game + practice * config.league.rounds
+    seconds = games * per_game + seconds_of_practice(config, clocked)
     return Cost(matches, games, decisions, snapshots, seconds, tuple(_questions(config, first, acts))), first
+
+
+def seconds_of_practice(config: Config, clocked: Mapping[str, float]) -> float:
+    """Of all practice, by the seconds of a round of each learner that was ``clocked``, of the others by decisions."""
+    rounds = {learner.name: rounds_of_practice(config, learner) for learner in config.learners}
+    known = sum(learner.decisions for learner in config.learners if learner.name in clocked)
+    others = sum(each.decisions * rounds[each.name] for each in config.learners if each.name not in clocked)
+    of_clocked = sum(seconds * rounds[name] for name, seconds in clocked.items())
+    return of_clocked + others * sum(clocked.values()) / max(known, 1)
 
 
 def snapshots_at_most(config: Config) -> int:
     """How many snapshots all learners leave, if every gate lets them pass."""
     every = (learner.snapshot_every for learner in config.learners)
-    return sum((config.league.rounds - 1) // rounds for rounds in every if rounds)
+    firsts = sum(learner.keeps_first for learner in config.learners)
+    return firsts + sum((config.league.rounds - 1) // rounds for rounds in every if rounds)
 
 
 def matches_in_all(config: Config, first: Plan) -> int:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.ledger.ledger import Ledger
 from league.rounds.curriculum import ended, rounds_of_practice, stage_now
-from league.rounds.dry_run import estimate
+from league.rounds.dry_run import estimate, seconds_of_practice, snapshots_at_most
 from league.rounds.matches import gate_pool, pairs_of
 from league.rounds.opponents import meetings_of
 from league.rounds.planner import members_of, plan_round
@@ -175,6 +175,23 @@ def test_a_dry_run_tells_the_plan_and_leaves_nothing(tmp_path):
     assert "1 held out to the end: tough" in done.stdout and "on one core" in done.stdout
     assert "stage 2: shown: reveal_partner_utilities True, hints by random every 2 own steps; until main" in done.stdout
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_counts_practice_and_snapshots_of_who_learns_in_a_part_of_the_rounds():
+    """Of eight rounds the first learner practices in the last five, the second in the first three."""
+    config = league_of(
+        """league: {rounds: 8}
+members: [heuristic]
+learners:
+  - {name: last, decisions: 300, snapshot_every: 0}
+  - {name: early, decisions: 100, snapshot_every: 2, keeps_first: true}
+stages:
+  - {name: a, rounds: 3, learners: {last: {learns: false}}}
+  - {name: b, learners: {early: {learns: false}}}"""
+    )
+    assert snapshots_at_most(config) == 1 + 3
+    assert seconds_of_practice(config, {"early": 2.0}) == 2.0 * 3 + 2.0 * 3 * 5
+    assert seconds_of_practice(config, {"early": 2.0, "last": 1.0}) == 2.0 * 3 + 1.0 * 5
 
 
 def test_a_dry_run_asks_nobody_who_costs_something():
