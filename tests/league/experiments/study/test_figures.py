@@ -153,6 +153,16 @@ def test_the_commands_print_what_is_needed_and_what_was_found(tmp_path):
     assert done.returncode == 1 and "restore a copy" in done.stderr
 
 
+def test_a_study_whose_partner_is_not_there_keeps_no_settings_and_one_without_settings_is_not_opened(tmp_path):
+    partner = "conditions=[{name: a, partner: \"checkpoint(path='none.json')\"}]"
+    done = in_process("study", "serve", "--port", 0, "--set", f"output_dir={tmp_path / 'new'}", "--set", partner)
+    assert done.returncode != 0 and "none.json: no such checkpoint" in done.stderr
+    assert not (tmp_path / "new" / "config.yaml").exists()
+    Hall(config(), Journal(tmp_path / "journal.sqlite")).start()
+    done = in_process("study", "serve", "--port", 0, "--set", f"output_dir={tmp_path}")
+    assert done.returncode == 2 and "without its config.yaml" in done.stderr
+
+
 @pytest.mark.slow
 def test_the_figures_of_the_page_are_those_of_the_commands():
     page = (ROOT / "docs" / "STUDY.md").read_text()
