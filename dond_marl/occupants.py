@@ -279,7 +279,7 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
 
 
 def spec_name(spec: Spec) -> str:
-    """The one way to write a spec: ``boulware(exponent=4)``, parameters sorted."""
+    """The canonical form of a spec: ``boulware(exponent=4)``, parameters sorted."""
     return _spelled(*parse_spec(spec))
 
 

@@ -217,7 +217,7 @@ class Whisper(Protocol):
 
 
 def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
-    """Free decisions without doubt: ``act_type[B]``, ``oA[B, 3]``."""
+    """Decisions of the occupant's own choice, with full confidence: ``act_type[B]``, ``oA[B, 3]``."""
     size = len(act_type)
     return Decisions(
         np.asarray(act_type).astype(np.int8, copy=False),

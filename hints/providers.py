@@ -36,7 +36,7 @@ class Adviser(Protocol):
 
 
 class RandomHinter:
-    """Any legal act with equal probability, then each item type in any number: advice that knows nothing.
+    """Any legal act with equal probability, then each item type in any number: uninformed advice.
 
     The provider ``random``. It reads noise 0 for the act and 1 to 3 for ``oA``; its
     confidence is 0; it is always available.

@@ -25,7 +25,7 @@ Results = tuple[
 
 
 class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
-    """One negotiation, both seats stepped at once.
+    """One negotiation as a parallel environment: both seats submit an action in each step.
 
     ``info["active_agent"]`` names the seat to move (``None`` at the end); only its action is used, whatever the other
     one gives. Takes the settings of :class:`NegotiationEnv`; ``illegal`` is ``"forfeit"`` by default, because those who

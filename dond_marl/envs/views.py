@@ -273,7 +273,7 @@ def view(
     infos: InfoView = "dict",
     key: Key = "observation",
 ) -> Any:
-    """``env`` with actions, observations and infos written as asked, under the API it has. Raises ``TypeError``."""
+    """``env`` with the actions, observations and infos that are asked for, under the same API. Raises ``TypeError``."""
     forms = Forms(actions, observations, infos, key)
     kinds = (
         (AECEnv, NegotiationEnv, lambda: AECView(env, forms)),
