@@ -194,24 +194,25 @@ def _notes(evaluation: Evaluation, human: HumanLine) -> Iterator[str]:
         value = both(evaluation.values)
         kind = "exact" if value.exact else "bounds"
         yield (
-            f"Expected: own points over all scenarios of the prior {evaluation.source.prior}, those too that are not "
+            f"Expected: own points over all scenarios of the prior {evaluation.source.prior}, including those not "
             f"played here ({kind}: {value.how}); in these games a best response may get more or less."
         )
     yield (
-        f"Points of ten: a score as tenths of what the whole pool is worth to the seat, no deal being 0. ± is the "
+        f"Points of ten: the score in tenths of what the whole pool is worth to the seat; no deal counts 0. ± is the "
         f"{evaluation.confidence:.0%} interval over scenarios; shares of the best response and of the Nash point are "
-        f"ratios of mean own points in the same games, paired. Efficiencies and fairness: joint points, product of "
-        f"points and smaller share, each over the largest that any split of the scenario gives, no deal being 0."
+        f"paired ratios of mean own points in the same games. Efficiencies and fairness: joint points, product of "
+        f"points and smaller share, each divided by the largest that any split of the scenario gives; no deal counts 0."
     )
     last = ultimatum_seat(evaluation.rules)
-    ultimatum = "" if last is None else f", with the ultimatum {SEATS[last]}'s, who makes the last answerable offer"
+    ultimatum = "" if last is None else f", with the ultimatum {SEATS[last]}'s, which makes the last answerable offer"
     yield (
         f"Nash, egalitarian (in these games also Kalai-Smorodinsky), utilitarian and ultimatum are points of "
-        f"reference: the splits of the largest product, the largest smaller share, the largest sum, and of who makes "
-        f"the last offer; what the seat would get if every game ended there, ties shared{ultimatum}. Deals "
-        f"at Nash, max-min and largest sum: the share of deals at a split with the largest product, smaller share, sum."
+        f"reference: the splits with the largest product, the largest smaller share, the largest sum, and the best one "
+        f"for the seat that makes the last offer. Shown is what the seat would get if every game ended there, "
+        f"averaged over ties{ultimatum}. Deals at Nash, max-min and largest sum: the share of deals at a split with "
+        f"the largest product, smaller share, sum."
     )
     yield (
-        f"Humans: {human.perspectives:,} sides of negotiations, on their own scenarios and by talking; seat_0 is who "
+        f"Humans: {human.perspectives:,} sides of negotiations, on their own scenarios and by talking; seat_0 "
         f"speaks first, turns count the closing selection, ± is the {CONFIDENCE:.0%} interval. {human.source}"
     )

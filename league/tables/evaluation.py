@@ -49,7 +49,7 @@ def about_people(human: HumanLine) -> str:
     """A note on who the people are, and how their games differ."""
     return (
         f"{HUMANS.capitalize()}: {human.perspectives:,} sides of published negotiations, on their own scenarios and by "
-        f"talking; seat_0 is who speaks first; acts are turns, with the closing selection; {CONFIDENCE:.0%} intervals. "
+        f"talking; seat_0 speaks first; acts are turns, with the closing selection; {CONFIDENCE:.0%} intervals. "
         f"{human.source}."
     )
 
@@ -60,16 +60,15 @@ def _notes(document: Mapping[str, Any]) -> tuple[str, ...]:
         f"On {scenarios['source']}: {scenarios['number']:,} scenarios, each in both seats; max_turns "
         f"{rules['max_turns']}, disagree {rules['disagree']}.",
         *(f"{note[0].upper()}{note[1:]}." for note in document["notes"]),
-        "The reference is what could be had from the same partner in the same seat: its exact best response, or (at "
-        "most) an upper bound that no policy exceeds, of which a share is at most the true one; no member of this "
-        "league is a reference. Best known: what the response earns that is stored beside the bound or, without a "
-        "bound, the most that a scripted partner or a response by the partner's odds earns in the same games. The "
-        "worst tenth is of the partners, at least one. Gain: an exploiter's points less what the member gets against "
-        "itself in that seat; drop: what the member gets from its held-out opponents less what the exploiter leaves "
-        "it.",
+        "The reference is the most that can be earned from the same partner in the same seat: the exact best "
+        "response, or (at most) a certified upper bound, for which the share is at most the true one; no member of "
+        "this league is a reference. Best known: what the response stored with the bound earns or, without a bound, "
+        "the most that a scripted partner or a response by the partner's odds earns in the same games. Worst tenth: "
+        "of the partners, at least one. Gain: an exploiter's points minus what the member gets against itself in that "
+        "seat; drop: what the member gets from its held-out opponents minus what it gets from the exploiter.",
         *_of_parts(document),
         f"Intervals are {document['confidence']:.0%}, over scenarios; n counts games (against itself and for people: "
-        f"sides of games). Points of reference say what the same scenarios would pay at the split of that name.",
+        f"sides of games). Points of reference are what the same scenarios pay at the split of that name.",
     )
 
 
@@ -77,8 +76,8 @@ def _of_parts(document: Mapping[str, Any]) -> Iterator[str]:
     """What the parts of an exploitability mean, where there are any."""
     if any(member.get("exploitability_parted") for member in document["members"].values()):
         yield (
-            "Conceded: what a best response to an equilibrium gets in that seat, less what the member takes there "
-            "against itself; any rational partner grants it to who asks. Weak is the rest, what the member's own "
+            "Conceded: what a best response to an equilibrium gets in that seat, minus what the member takes there "
+            "against itself; any rational partner grants it when asked. Weak is the rest: what the member's own "
             "answers and offers give away."
         )
 

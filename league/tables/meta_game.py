@@ -41,16 +41,17 @@ def meta_game(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any],
     tables = (ranked, _worth(document, games), _shares(document, games))
     predicted = 1 - float(document["cells_played"])
     notes = [
-        "Take, give: points of ten that a member gets more than others do, and that others get more from it; members "
-        "that play alike count as one. Duplicate: log-odds of being ahead of the others with the same cards against "
-        "the same partner (0: as often as behind; of two that are 1 apart the better gets 73 % of the match points). "
-        "Deviation: what naming the member would gain in the strictest equilibrium, at most 0: clones move no rating. "
-        "Alpha-rank: how long a population that imitates who does better stays with it.",
-        "CCE: a coarse correlated equilibrium, from which nobody gains by naming a member beforehand; replicator: "
-        "where imitation drifts. The regret gap is what is left to gain.",
+        "Take, give: how many more points of ten a member gets than others do, and others get from it; members that "
+        "play alike count as one. Duplicate: log-odds of beating other members with the same scenarios and partner "
+        "(0: as often ahead as behind; with a difference of 1 the better member gets 73 % of the match points). "
+        "Deviation: what a player would gain by switching to the member in the strictest equilibrium, at most 0; "
+        "duplicates of a member change no rating. Alpha-rank: the share of time that a population which imitates the "
+        "more successful spends on the member.",
+        "CCE: a coarse correlated equilibrium, in which nobody gains by committing to a member beforehand; replicator: "
+        "where imitation leads. The regret gap is how much could still be gained.",
         f"Intervals are {document['confidence']:.0%}, over scenarios, {document['replicates']} replicates; n counts "
-        f"the games of the whole table of payoffs, in which learners' earlier rounds count for less; of the duplicate "
-        f"rating, which knows them apart, all games.",
+        f"the games of the payoff table, in which earlier rounds of learners have less weight; for the duplicate "
+        f"rating, which treats them as separate members, it counts all games.",
     ]
     notes += [f"{predicted:.0%} of the cells were not played and are predicted."] if predicted else []
     return Section(KEY, TITLE, tuple(notes), tables)

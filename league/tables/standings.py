@@ -126,8 +126,8 @@ def learning(curves: Sequence[CurvePoint], learners: Sequence[str], confidence: 
         why = f"nobody has met {YARDSTICK} yet, against whom curves are drawn" if learners else "nobody learns in it"
         return Section("learning", "Learning curves", (f"None: {why}.",))
     note = (
-        f"Points of ten against {YARDSTICK}, mean of both seats, by own decisions so far, as each learner was when a "
-        f"round began; bands are {confidence:.0%} intervals over scenarios. A line that starts again is a learner that "
-        f"did."
+        f"Points of ten against {YARDSTICK}, mean of both seats, over own decisions so far, with the learner as it was "
+        f"when a round began; bands are {confidence:.0%} intervals over scenarios. A line that starts again shows a "
+        f"learner that was restarted."
     )
     return Section("learning", "Learning curves", (note,), (Curves(tuple(curves), YARDSTICK, confidence),))
