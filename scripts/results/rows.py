@@ -197,6 +197,20 @@ def of_labels(name: str, folder: Path) -> Iterator[Row]:
     )
 
 
+def of_language_model(name: str, folder: Path) -> Iterator[Row]:
+    """What a language model that was not made here gets, and how many of its answers were acts."""
+    found = document(name, folder)
+    who, against, asked = found["member"], found["against"], found["answers"][found["member"]]
+    both, best = found["figures"][who]["both seats"], found["shares_of_own_points"]["best response"]["both seats"]
+    figure = (
+        f"{estimate(both['points'], 'points')} points of ten; {share(best)} of the best response's; a deal in "
+        f"{share(both['deals'])} of the games; {asked['answered']:,} of {asked['asked']:,} decisions its own"
+    )
+    scenarios = found["scenarios"]
+    where = f"against {against}; {scenarios['number']:,} scenarios of {scenarios['source']}, both seats"
+    yield Row(f"`{who}`", figure, f"{where}, {asked['games']:,} games", name)
+
+
 def of_humanlike(name: str, folder: Path) -> Iterator[Row]:
     """Strength and likeness, replies first."""
     found = document(name, folder)
@@ -288,6 +302,7 @@ ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
     "memory.jsonl": of_bench,
     "taught.jsonl": of_bench,
     "ppo_fast.jsonl": of_bench,
+    "language_model.json": of_language_model,
     "people.json": of_people,
     "annotator.json": of_labels,
     "humanlike.json": of_humanlike,

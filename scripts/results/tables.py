@@ -95,6 +95,22 @@ def people_table(folder: Path) -> str:
     return "\n".join([*_table(heads, cells), "", error])
 
 
+def language_model_table(folder: Path) -> str:
+    """What a language model that was not made here gets against one partner, by seat."""
+    found = document("language_model.json", folder)
+    who, best = found["member"], found["shares_of_own_points"]["best response"]
+    heads = ("seat", "points of ten", "share of the best response", "deals", "games")
+    seats = {"both seats": "both", "seat_0": r"seat\_0", "seat_1": r"seat\_1"}
+    cells = []
+    for key, seat in seats.items():
+        figures = found["figures"][who][key]
+        points, deals = figures["points"], figures["deals"]
+        cells.append([seat, estimate(points, "points"), share(best[key]), share(deals), f"{points['n']:,}"])
+    asked = found["answers"][who]
+    legal = f"Of {asked['asked']:,} decisions it made {asked['answered']:,} itself."
+    return "\n".join([f"`{who}` against `{found['against']}`.", "", *_table(heads, cells), "", legal])
+
+
 def labels_table(folder: Path) -> str:
     """The annotator beside those who labelled the same utterances."""
     found = document("annotator.json", folder)
@@ -236,6 +252,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "taught_crowd": ("taught_crowd.jsonl", taught_table),
     "ppo_fast": ("ppo_fast.jsonl", bench_table("ppo_fast.jsonl")),
     "hints": ("hints.jsonl", hints_table),
+    "language_model": ("language_model.json", language_model_table),
     "people": ("people.json", people_table),
     "labels": ("annotator.json", labels_table),
     "humanlike": ("humanlike.json", humanlike_table),
