@@ -11,7 +11,7 @@ from dond_marl.game import State
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Partner
 from league.display.svg.markup import Markup, element, joined, points
-from league.evaluation.analysis import GOOD, Analysis, Judged, Valued, analysis, word
+from league.evaluation.analysis import BEST, GOOD, Analysis, Judged, Valued, analysis, word
 from league.web.aside import Busy, aside
 from league.web.elements import Tag, html, in_a_sentence, show
 from league.web.occupants import MISTAKES
@@ -73,9 +73,11 @@ def summary(found: Analysis, whose: str = "your") -> str:
         return f"What the expert would have said, beside {whose} acts."
     costs = [judged.cost for judged in found.acts]
     worst = max(range(len(costs)), key=costs.__getitem__)
-    if costs[worst] <= GOOD:
-        return f"Every one of {whose} acts was a good one."
     at = len(found.acts[worst].state.history) + 1
+    if costs[worst] <= GOOD:
+        good = f"Every one of {whose} acts was a good one."
+        lost = f"{costs[worst]:.1f} points of what could be expected"
+        return good if costs[worst] < BEST else f"{good} The costliest, act {at}, gave away {lost}."
     return f"Act {at} was the costliest: it {word(found.acts[worst])} of what could be expected."
 
 

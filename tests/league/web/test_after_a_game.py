@@ -56,6 +56,11 @@ def test_an_analysis_tells_the_costliest_act_and_what_would_have_been_better():
 def test_an_analysis_of_good_acts_says_so_and_one_without_values_judges_nothing():
     best = looked_at(game(Action(Act.PROPOSE, (1, 2, 2)), Action(Act.AGREE)))
     assert summary(best) == "Every one of your acts was a good one."
+    (act,) = best.acts
+    a_little = act._replace(played=act.played._replace(points=act.best[0].points - 0.4))
+    assert summary(best._replace(acts=(a_little,))).endswith(
+        "a good one. The costliest, act 1, gave away 0.4 points of what could be expected."
+    )
     told = words(analysed(best))
     assert "best 10 points expected Other acts" in told
     assert "Expert the same" in told
