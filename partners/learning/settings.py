@@ -23,9 +23,7 @@ class LearnerSettings:
     kl: float = 0.0  # weight of the divergence from a reference policy, nats per decision
     magnet: float = 0.0  # how far that reference follows the learner after each update; 0: it stays, 1: all the way
     belief: float = 0.0  # weight of what it is surprised by in the partner's values and in who it is, nats
-    exact_reply: float = (
-        0.0  # PPO: weight of what each act loses to the best reply, in place of rewards where it is known
-    )
+    exact_reply: float = 0.0  # PPO: weight of what each act loses to the best reply, not of rewards, where it is known
     critic: Literal["own", "both"] = "own"  # PPO: both: the value that it learns by sees both seats' values
     anneal: bool = False  # lr and ent fall linearly to zero over ``total_decisions``
     total_decisions: int = 0

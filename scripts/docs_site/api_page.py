@@ -20,6 +20,7 @@ import click
 
 from dond_marl.errors import RunFailure
 from league.cli.shell import Command, run
+from scripts.docs_site.keeping import keep
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "API.md"
 HEADING = re.compile(r"^## `([\w.]+)`")
@@ -73,10 +74,7 @@ def command(check: bool) -> None:
     except (AttributeError, ModuleNotFoundError) as error:
         problem = f"{PAGE.name} names what is not there: {error}; take it off the page, or put it back"
         raise RunFailure(problem) from None
-    if not check:
-        PAGE.write_text(right, encoding="utf-8")
-    elif right != page:
-        raise RunFailure(f"{PAGE.name} is not what the code says: run python -m scripts.docs_site.api_page")
+    keep(PAGE, right, check, f"{PAGE.name} is not what the code says: run python -m scripts.docs_site.api_page")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from league.cli.shell import Command, run
 from league.ledger.schema import SCHEMA, SCHEMA_VERSION
 from league.tables.exported import TABLES
 from league.tasks.values import FACTS
+from scripts.docs_site.keeping import keep
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "LEDGER.md"
 BEGIN, END = "<!-- made by scripts/docs_site/ledger_page.py: {} -->", "<!-- end -->"
@@ -72,12 +73,8 @@ def facts() -> Iterator[str]:
 @click.option("--check", is_flag=True, help="change nothing, only say whether the page is right")
 def command(check: bool) -> None:
     """Write the page, or compare it with the code."""
-    page = PAGE.read_text(encoding="utf-8")
-    right = described(page)
-    if not check:
-        PAGE.write_text(right, encoding="utf-8")
-    elif right != page:
-        raise RunFailure(f"{PAGE.name} is not what the code says: run python -m scripts.docs_site.ledger_page")
+    right = described(PAGE.read_text(encoding="utf-8"))
+    keep(PAGE, right, check, f"{PAGE.name} is not what the code says: run python -m scripts.docs_site.ledger_page")
 
 
 if __name__ == "__main__":

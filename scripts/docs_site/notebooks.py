@@ -18,8 +18,8 @@ from typing import Any
 
 import click
 
-from dond_marl.errors import RunFailure
 from league.cli.shell import FILE, Command, run, say
+from scripts.docs_site.keeping import keep
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
 SOURCES = {path.stem: path for path in sorted((FOLDER / "sources").glob("*.py"))}
@@ -75,10 +75,7 @@ def command(check: bool, name: str | None, out: Path) -> None:
         return
     for stem, path in SOURCES.items():
         kept, text = FOLDER / f"{stem}.ipynb", notebook(path.read_text(encoding="utf-8"))
-        if not check:
-            kept.write_text(text, encoding="utf-8")
-        elif not kept.is_file() or kept.read_text(encoding="utf-8") != text:
-            raise RunFailure(f"{kept.name} is not its source: run python -m scripts.docs_site.notebooks")
+        keep(kept, text, check, f"{kept.name} is not its source: run python -m scripts.docs_site.notebooks")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from league.experiments.styles.settings import StylesConfig
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import Config, allowed
 from league.settings.training import TrainConfig, TrainingConfig
+from scripts.docs_site.keeping import keep
 from scripts.docs_site.meanings import MEANINGS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "SETTINGS.md"
@@ -143,12 +144,8 @@ def _cell(text: str) -> str:
 @click.option("--check", is_flag=True, help="change nothing, only say whether the page is right")
 def command(check: bool) -> None:
     """Write or check the page."""
-    text = page()
-    if check:
-        if not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
-            raise RunFailure("docs/SETTINGS.md is not what the models say: python -m scripts.docs_site.settings_page")
-    else:
-        PAGE.write_text(text, encoding="utf-8")
+    problem = "docs/SETTINGS.md is not what the models say: python -m scripts.docs_site.settings_page"
+    keep(PAGE, page(), check, problem)
 
 
 if __name__ == "__main__":
