@@ -36,6 +36,7 @@ EXTRAS = {  # which extra of the package brings a library, by the name that is i
     "mlflow": "mlflow",
     "nicegui": "ui",
     "pandas": "frames",
+    "peft": "lora",
     "pyarrow": "frames",
     "pydantic": "learn",
     "pydantic_core": "learn",

@@ -14,6 +14,7 @@ from typing import Any
 
 from dond_marl.occupants import spec_name
 from partners.ancestry import NOT_KNOWN, Ancestry, Known, past_in
+from partners.llm.local.model import fingerprint
 from partners.llm.prompt import load_template
 from partners.llm.service import GROQ_MODEL, chosen
 from partners.llm.student.recipe import CARD, Recipe
@@ -37,6 +38,8 @@ def lineage_of(factory: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Kno
             name, past = f"distilled {recipe.digest(template)}", recipe.past()
         elif provider == "hf":
             name, past = _folder(name)
+            if asked["adapter"] is not None:  # whom the adapter learned from, its folder does not say to all
+                name, past = f"{name} with {fingerprint(asked['adapter'])[:16]}", NOT_KNOWN
         prompt = hashlib.sha256(template.text.encode()).hexdigest()
         says = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
         return Known(spec_name({**says, **{key: asked[key] for key in HEARD}}), past)

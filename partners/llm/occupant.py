@@ -58,6 +58,7 @@ def llm(
     revision: str | None = None,
     dtype: Dtype = "auto",
     memory_mb: int = 1024,
+    adapter: str | None = None,
 ) -> LLMPartner:
     """A language model that is asked what it would say: a service, or a model on this machine.
 
@@ -68,11 +69,11 @@ def llm(
     ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder or GGUF file ``model``, by default
     the project's own, which is made on first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if
     there is a key, otherwise the project's own model. ``prompt``: ``full``, or ``short`` for less than half of it,
-    without worked examples; ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt,
+    without worked examples, or ``brief`` for less than half of that, without the history; ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt,
     by default as many as the model was made for. ``cache``: the file that answers are recorded in, or replayed from.
 
     Once what may be spent on a service is spent, the ``fallback`` plays. ``batch``, ``device``, ``download``,
-    ``revision``, ``dtype`` and ``memory_mb`` are those of :class:`partners.llm.local.client.LocalSettings`, the others
+    ``revision``, ``dtype``, ``memory_mb`` and ``adapter`` are those of :class:`partners.llm.local.client.LocalSettings`, the others
     those of :class:`LLMPartner` and :class:`partners.llm.service.ServiceSettings`. Nothing is sent, and no model is
     read, before the first turn.
     """
@@ -83,6 +84,10 @@ def llm(
         breaker_after=breaker_after,
     )  # fmt: skip
     template = load_template(prompt_path, prompt)
+    if adapter is not None and (model is None or not service.local):
+        raise ValueError(
+            "an adapter belongs to the model that it was trained on: llm(provider=hf, model=..., adapter=...)"
+        )
     if not service.local:
         cap = HISTORY_CAP if history_cap is None else history_cap
         remote = service.cached(RemoteClient(service))
@@ -97,7 +102,7 @@ def llm(
     else:
         settings = LocalSettings(
             model, temperature, batch, device=device, download=download, revision=revision, dtype=dtype,
-            memory_mb=memory_mb,
+            memory_mb=memory_mb, adapter=adapter,
         )  # fmt: skip
         local, made_for = LocalClient(settings, openings=openings(template)), trained_cap(model)
     cap = made_for if history_cap is None else history_cap

@@ -23,10 +23,13 @@ VARIABLES = (  # those of a turn, then those of the talk so far
     "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str",
     "max_turns", "disagree_rule", "whole", "offer_points", "legal_acts",
 )  # fmt: skip
-Shipped = Literal["full", "short"]
-SHIPPED: dict[Shipped, Path] = {  # short: less than half of it, without worked examples, for small or slow models
+# short: less than half of it, without worked examples, for small or slow models; brief: less than half of that,
+# without the history, for models that are trained on it.
+Shipped = Literal["full", "short", "brief"]
+SHIPPED: dict[Shipped, Path] = {
     "full": Path("configs/llm_prompt.txt"),
     "short": Path("configs/llm_prompt_short.txt"),
+    "brief": Path("configs/llm_prompt_brief.txt"),
 }
 HISTORY_CAP = 20  # acts shown; the oldest are left out first
 NONE_YET = "NONE"  # where the partner has not acted, or not offered, yet

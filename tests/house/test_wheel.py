@@ -110,6 +110,7 @@ def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_conf
         "partners/experts/ppo.json",
         "partners/llm/llm_prompt.txt",
         "partners/llm/llm_prompt_short.txt",
+        "partners/llm/llm_prompt_brief.txt",
         "partners/rosters/rosters.yaml",
     )
     study = {f"league/experiments/study/pages/static/study.{kind}" for kind in ("css", "js")}

@@ -42,7 +42,8 @@ class LocalSettings:
     for the likeliest token each time (the line that comes of it need not be the likeliest as a whole). ``dtype``: of
     the numbers that are computed with, by default what the folder says; a CPU takes float32 in place of float16, which
     it is slow with. ``memory_mb``: megabytes (2^20 bytes) that reading may take beside the weights, by an estimate;
-    what does not fit together is read in smaller batches.
+    what does not fit together is read in smaller batches. ``adapter``: a folder with what a training of the model
+    left, in the format of the library peft; its weights are added to the model's when it is read.
     """
 
     model: str
@@ -54,6 +55,7 @@ class LocalSettings:
     revision: str | None = None
     dtype: Dtype = "auto"
     memory_mb: int = 1024
+    adapter: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip():
@@ -98,8 +100,10 @@ class LocalClient:
         """The model by the SHA-256 of its files, wherever they are, and every parameter that shapes its answers."""
         from partners.llm.local.model import fingerprint
 
-        told = {"model": fingerprint(self._source()), "constrained": True, "temperature": self.settings.temperature}
-        return told if self.settings.dtype == "auto" else {**told, "dtype": self.settings.dtype}
+        of = self.settings
+        told = {"model": fingerprint(self._source()), "constrained": True, "temperature": of.temperature}
+        more = {"dtype": None if of.dtype == "auto" else of.dtype, "adapter": of.adapter and fingerprint(of.adapter)}
+        return {**told, **{name: value for name, value in more.items() if value is not None}}
 
     def ready(self) -> LocalModel:
         """The model, loaded if it was not yet; the project's own is made first. Raises :class:`SetupError`."""
@@ -108,7 +112,12 @@ class LocalClient:
 
             of = self.settings
             self._read = load_model(
-                self._source(), download=of.download, revision=of.revision, device=of.device, dtype=of.dtype
+                self._source(),
+                download=of.download,
+                revision=of.revision,
+                device=of.device,
+                dtype=of.dtype,
+                adapter=of.adapter,
             )
         return self._read
 

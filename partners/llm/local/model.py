@@ -98,14 +98,21 @@ class LocalModel:
 
 
 def load_model(
-    source: str, *, download: bool = False, revision: str | None = None, device: str = "cpu", dtype: Dtype = "auto"
+    source: str,
+    *,
+    download: bool = False,
+    revision: str | None = None,
+    device: str = "cpu",
+    dtype: Dtype = "auto",
+    adapter: str | None = None,
 ) -> LocalModel:
     """The model in the folder ``source``, or of that name in the local cache; with ``download`` also one on the hub.
 
     ``source`` may be a GGUF file too, a folder with nothing but one in it, or the name of an installed package that
     holds one: see :mod:`partners.llm.local.gguf`.
     ``dtype``: of the weights and of all that is computed, by default the one that they are kept in. A CPU computes in
-    float32 what is kept in float16, which it has no fast products of. Raises :class:`SetupError`.
+    float32 what is kept in float16, which it has no fast products of.
+    ``adapter``: the folder of a trained adapter, added to the weights. Raises :class:`SetupError`.
     """
     import torch
     from huggingface_hub import snapshot_download
@@ -136,8 +143,26 @@ def load_model(
     except Exception as error:  # noqa: BLE001  # what libraries say of damaged files is of every kind
         more = "" if folder.is_dir() or download else " (it is looked for on this machine alone: see download)"
         raise SetupError(f"the model {source} cannot be used{more}: {_reason(error)}") from None
+    if adapter is not None:
+        model = with_adapter(model, adapter)
     model.eval()  # type: ignore[no-untyped-call]
     return LocalModel(model, tokenizer, source)
+
+
+def with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
+    """``model`` with the weights of the folder ``adapter`` added. Raises :class:`SetupError`."""
+    folder = Path(adapter).expanduser()
+    if not (folder / "adapter_model.safetensors").is_file():  # peft would look for it on the hub, or open a pickle
+        raise SetupError(f"there is no adapter in {adapter}: name a folder with adapter_model.safetensors in it")
+    from peft import PeftModel
+
+    try:
+        merged = PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  # what the library says of an adapter of another model is of every kind
+        raise SetupError(f"the adapter {adapter} does not fit the model: {_reason(error)}") from None
+    return merged  # type: ignore[no-any-return]  # told as a module
 
 
 def fingerprint(source: str | Path) -> str:

@@ -66,7 +66,8 @@ def read_prompt(text: str, templates: Sequence[Template] | None = None) -> Posit
 
 
 def _shipped() -> list[Template]:
-    return [load_template(shipped=name) for name in SHIPPED]
+    templates = [load_template(shipped=name) for name in SHIPPED]
+    return [template for template in templates if all(f"{{{name}}}" in template.text for name in _NEEDED)]
 
 
 def _pattern(template: Template) -> re.Pattern[str]:
