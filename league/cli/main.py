@@ -38,7 +38,9 @@ EXPERIMENTS = (
     "equilibria",
     "short-games",
     "spite",
+    "frontier",
 )
+FIELD = ("frontier",)  # experiments whose commands lie in league/cli/field
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
     *("data", "export", "push", "ship", "serve", "study"),
@@ -53,7 +55,10 @@ ROOMS = {  # of commands that lie in a room beside the others
 experiment = Group(
     "experiment",
     help="Run the experiments behind the results page: styles, hints, small language models, people, leagues.",
-    files={name: f"league.cli.experiments.{name.replace('-', '_')}" for name in EXPERIMENTS},
+    files={
+        name: f"league.cli.{'field' if name in FIELD else 'experiments'}.{name.replace('-', '_')}"
+        for name in EXPERIMENTS
+    },
 )
 
 
