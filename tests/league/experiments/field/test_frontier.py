@@ -107,7 +107,7 @@ def test_another_layout_is_a_line_that_names_the_file(folder, file, text):
     with pytest.raises(PublicGameError, match=file):
         instances(folder, "semi_en")
     with pytest.raises(PublicGameError, match="anywhere below"):
-        games(folder, "semi_en")  # no such experiment under a folder of games called so
+        games(folder, "coop_en")
     with pytest.raises(PublicGameError, match="no such folder"):
         games(folder / "nowhere", "semi_en")
 
