@@ -17,7 +17,7 @@ from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, St
 from dond_marl.records.transcript import in_words
 from dond_marl.records.wording import in_english
 from league.display.counted import points
-from league.display.reading.sentences import Mistake, Question
+from league.display.reading.phrases import Mistake, Question
 from league.display.reading.typed import Meant, Wish, help_line, understood
 from partners.human import View
 
@@ -81,16 +81,18 @@ class Terminal:
         """The act that the person confirms or chooses, otherwise the line to read instead."""
         yes: tuple[str, ...] = ()
         no: tuple[str, ...] = ("", "n", "no")
-        if isinstance(meant, Meant):
-            grave = warning(meant.action, view)
-            self.say(f"read as {described(meant.action, view)}{f'. {grave}' if grave else ''}")
-            answer = self._read(f"say that? {'[y/N]' if grave else '[Y/n]'} ")
-            yes, no = (("y", "yes"), no) if grave else (("", "y", "yes"), ("n", "no"))
-        else:
+        if isinstance(meant, Question):
             self.say(meant.why)
+        if isinstance(meant, Question) and len(choices) > 1:
             for number, action in enumerate(choices, start=1):
                 self.say(f"  {number}: {described(action, view)}")
             answer = self._read("a number, or say it otherwise> ")
+        else:
+            grave = warning(choices[0], view)
+            self.say(f"read as {described(choices[0], view)}{f'. {grave}' if grave else ''}")
+            asked = bool(grave) or isinstance(meant, Question)
+            answer = self._read(f"say that? {'[y/N]' if asked else '[Y/n]'} ")
+            yes, no = (("y", "yes"), no) if asked else (("", "y", "yes"), ("n", "no"))
         plain = answer.strip().lower()
         if plain in yes:
             return choices[0]

@@ -126,7 +126,7 @@ def _meetings(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
         rows[opponent] = {
             "points of ten": stored(played["points"], n=2 * scenarios),
             **{f"as {seat}": stored(meeting["played"][seat]["points"], n=scenarios) for seat in SEATS},
-            **{f"could be had as {seat}": _mark(meeting["reference"][seat]) for seat in SEATS},
+            **{f"best response as {seat}": _mark(meeting["reference"][seat]) for seat in SEATS},
             **shares,
             "deals": stored(played["deals"], "share", 2 * scenarios),
             **{f"best known as {seat}": _known(meeting["best_known"], seat) for seat in SEATS},
@@ -139,7 +139,7 @@ def _meetings(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
 
 
 def _mark(reference: Mapping[str, Any]) -> Cell:
-    """What could be had in one seat: a number, or at most that."""
+    """A best response's points in one seat: a number, or at most that."""
     if reference["points"] is None:
         return None
     points = float(reference["points"])

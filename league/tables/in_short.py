@@ -49,17 +49,25 @@ def _lost(played: Line, best: Line) -> str:
 
 
 def of_league(cross: CrossPlay, standings: Sequence[Standing], confidence: float, mains: Sequence[str]) -> str:
-    """Who gets most from all others, by how much over whom, and where the mains stand."""
+    """Who gets most from all others, by how much over whom or that this is not known, and where the mains stand."""
     ranked = [row for row in standings if row.ranked]
     if not ranked:
         failed = sum(row.failed for row in standings)
         many = f"all {failed:,} matches" if failed > 1 else "the only match"
         return f"Nobody has a rank: {many} failed." if failed else "No games were played yet."
-    first = f"{ranked[0].member} gets the most from all others, {_points(ranked[0].points)} points of ten"
+    leader = ranked[0]
+    first = f"{leader.member} gets the most from all others, {_points(leader.points)} points of ten"
     if len(ranked) > 1:
-        ahead = lead(cross, ranked[0].member, ranked[1].member, confidence)
-        doubt = "" if math.isnan(ahead.low) else f" ({ahead.low:.2f} to {ahead.high:.2f})"
-        first += f", {ahead.mean:.2f}{doubt} more than {ranked[1].member}"
+        behind = ranked[1]
+        ahead = lead(cross, leader.member, behind.member, confidence)
+        between = "" if math.isnan(ahead.low) else f" ({ahead.low:.2f} to {ahead.high:.2f})"
+        if ahead.low <= 0:
+            first = (
+                f"{leader.member} and {behind.member} cannot be told apart: {_points(leader.points)} and "
+                f"{_points(behind.points)} points of ten from all others, {ahead.mean:.2f}{between} between them"
+            )
+        else:
+            first += f", {ahead.mean:.2f}{between} more than {behind.member}"
     places = {row.member: place for place, row in enumerate(ranked, start=1)}
     others = [
         f"{name} is number {places[name]} of {len(ranked)} with {_points(ranked[places[name] - 1].points)}"
@@ -91,8 +99,8 @@ def of_final(document: Mapping[str, Any]) -> tuple[str, ...]:
     near, worst = member["proximity"]["mean"]["value"], member["worst"]
     if worst is not None and near is not None:
         sentences.append(
-            f"Against the held-out members {name} gets {float(near):.1%} of what could be had (mean), and least, "
-            f"{float(worst['share']['value']):.1%}, from {worst['opponent']} as {worst['seat']}."
+            f"Against the held-out members {name} gets {float(near):.1%} of what a best response would get (mean), "
+            f"and least, {float(worst['share']['value']):.1%}, from {worst['opponent']} as {worst['seat']}."
         )
     return tuple(sentences)
 

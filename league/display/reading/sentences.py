@@ -8,84 +8,30 @@ unasked. What may mean two things is asked, never guessed. English alone is read
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
 
 from dond_marl.dialogues.annotator import Reading, Said, read
 from dond_marl.dialogues.clauses import claims
 from dond_marl.dialogues.words import tags
 from dond_marl.game import ITEMS, Act, Action, Triple, rest
 from dond_marl.records.transcript import in_words
+from league.display.reading.phrases import (
+    ENGLISH,
+    NOTHING_TO_AGREE_TO,
+    PHRASES,
+    Meaning,
+    Mistake,
+    Question,
+    leave,
+    refused,
+)
 from league.display.reading.plain_words import WORTHLESS_TO_THEM, as_claims, bare, in_plain_words
 from partners.human import View
 
-
-class Mistake(NamedTuple):
-    """Why a line cannot be played; ``unread``: it was not understood, rather than against the rules."""
-
-    why: str
-    unread: bool = False
-
-
-class Question(NamedTuple):
-    """What a sentence leaves open, and the legal acts that it may mean, the mildest first."""
-
-    why: str
-    actions: tuple[Action, ...]
-
-
-Meaning = Action | Question | Mistake
-ENGLISH = "only English is read for now"
-_EVEN = re.compile(
-    r"(?:(?:how|what) about |let'?s |can we |we (?:can|could|should) |i (?:say|propose|suggest|want) |go |do |an? )*"
-    r"(?:(?:split|share|divide)(?: it| them| everything| all| things| the (?:pile|items|lot))?(?: all| up)? ?"
-    r"(?:evenly|equally|fairly|in half|down the middle|even|equal|50 ?[/:-]? ?50|fifty[ -]?fifty)"
-    r"|50 ?[/:-]? ?50|fifty[ -]?fifty|half (?:and|&) half|half (?:of )?each|(?:even|equal) split"
-    r"|(?:i take |you take |half for me,? )?half(?: of (?:it|everything|all))?|(?:meet )?in the middle)"
-)
-_AGAIN = re.compile(
-    r"(?:the )?same(?: (?:thing|offer|deal|split|proposal|again|as (?:before|earlier|last time|my last(?: offer)?)))*"
-    r"|(?:like |as )?(?:before|again|i (?:already )?said(?: before| already)?)"
-    r"|(?:my|the) (?:last |first )?(?:offer|claim|proposal)(?: still)? (?:stands|is (?:the same|final|unchanged))"
-    r"|i (?:will |'?ll )?(?:repeat|stand by|stick (?:to|with)|hold to|keep to)"
-    r" (?:(?:my|the)(?: last| first)? (?:offer|claim|proposal|split)|that|it)"
-    r"|(?:(?:this|that|it)(?: i|')?s )?my (?:last|final|best) offer|(?:last|final) offer|i insist|take it or leave it"
-    r"|i (?:wo ?n'?t|will not|am not going to) (?:budge|move|change (?:my mind|it)|give in)|i'?m not budging"
-)
-_LEAVING = re.compile(
-    r"(?:good ?)?bye+(?: bye)?|see (?:you|ya|u)(?: later)?|cya|farewell"
-    r"|i(?:'?m| am)? (?:out|done|finished|off|gone|leaving|quitting|walking(?: away| out)?)"
-    r"|i (?:quit|leave|give up|(?:will |'?ll |am going to )?(?:walk (?:away|out)|leave))|(?:no deal[,. ]+)?i walk away"
-)
-_OPEN = re.compile(
-    r"(?:whatever|anything|as)(?: you (?:want|like|wish|say|prefer))?|(?:it'?s )?up to you|you (?:decide|choose|pick)"
-    r"|(?:it'?s )?your (?:choice|call)|i surrender|you win|have it your way"
-    r"|i (?:really )?(?:do ?n'?t|do not) (?:care|mind)"
-)
-_SWAPPED = re.compile(
-    r"(?:(?:how|what) about |let'?s |shall |can |could |should )*(?:we |i )?"
-    r"(?:swap|switch|trade places|(?:do )?the other way (?:a?round)|reverse(?: it| that)?)(?: it| that)?"
-)
-_IT_IS = r"(?:(?:it|they|that)(?:'?s|'?re| is| are) |it )?"
-_ALL = r"all(?: of (?:it|them))?(?: is| are)?"
-_ALL_MINE = re.compile(
-    rf"(?:i want )?{_IT_IS}{_ALL} (?:for me|mine)|(?:gimme|give me|i want|i take|i'?ll take) (?:it )?{_ALL}"
-)
-_ALL_YOURS = re.compile(rf"{_IT_IS}{_ALL} (?:for you|yours)|(?:zero|nothing|none|0) for me")
-_YES = re.compile(
-    r"let'?s do (?:it|that|this)|i (?:can|could) live with (?:it|that|this)|that (?:will|would|'?ll) do"
-    r"|(?:i(?:'?ll| will) )?take (?:it|that|the deal|your offer)|good enough|why not|i'?m in|no objections?"
-)
-_NO = re.compile(
-    r"(?:absolutely|definitely|certainly|of course|surely|maybe|rather) not|(?:hell|god|oh) no"
-    r"|forget (?:it|that|about it)"
-    r"|(?:that'?s |it'?s |this is |way )*(?:too (?:little|low|few|much)|not enough)"
-    r"|you(?:'?re| are)? (?:asking|want)(?: for)? (?:way )?too much|(?:please )?be (?:fair|reasonable|serious)"
-    r"|(?:please )?(?:make|give)(?: me)? a (?:better|fairer|new|different) (?:offer|deal)"
-    r"|(?:you can |can you |could you )?(?:do|try) (?:better|harder|again)(?: than that)?|you'?re (?:kidding|joking)"
-)
 _THREE = re.compile(r"(?:(?:i (?:want|keep|take)|give me) )?(\d)[ ,/:-]+(\d)[ ,/:-]+(\d)")  # books, hats, balls
 _ASKING = re.compile(r"(?:what(?!'?s? (?:about|if))|which|why|who|when|where|do (?:you|u)|are (?:you|u))\b")
+_A_QUESTION = re.compile(r"(?:do|did|will|would|can|could|shall|should|are|is|does) (?:you|u|we|it|that|this)\b")
+_BOTH = re.compile(rf"\bboth (?:of )?(?:the |these |those |your |my )?({'|'.join(ITEMS)})s?\b")
+NO_ANSWERS = "they answer offers, not questions; say what you want to keep"
 _RATHER = re.compile(r"\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b(?! (?:you|u)\b)")
 _OR_LEAVE_IT = re.compile(r"[\s,.;:!-]*\btake it or leave it\b[\s.!]*")
 _NEEDLESS = re.compile(
@@ -117,7 +63,7 @@ _REASONS = {
     "adds to what was said": "it adds to something; say the whole split",
     "a list for nobody named": "it does not say who gets them",
     "alternatives": "it names more than one split; name one",
-    "a yes to no act that was read": "there is no offer to say yes to",
+    "a yes to no act that was read": NOTHING_TO_AGREE_TO,
     "a no to no act that was read": "there is no offer to say no to",
     "half of an odd number": "an odd number cannot be halved",
     "does not add up": "it does not add up to what is on the table",
@@ -131,9 +77,14 @@ _REASONS = {
 def meaning_of(text: str, view: View) -> Meaning:
     """What the person means by ``text`` in the game of ``view``; the act that it comes to may be illegal."""
     line = in_plain_words(text)
+    meant = _meant(line, view)
+    return _doubted(meant, line, view) if isinstance(meant, Action) else meant
+
+
+def _meant(line: str, view: View) -> Meaning:
     if not any(c.isascii() and c.isalnum() for c in line):
         return Mistake(ENGLISH, unread=True)
-    for phrase, meaning in _PHRASES:
+    for phrase, meaning in PHRASES:
         if phrase.fullmatch(bare(line)):
             return meaning(view)
     if numbers := _THREE.fullmatch(bare(line)):
@@ -147,10 +98,30 @@ def meaning_of(text: str, view: View) -> Meaning:
         return Mistake("it says what items are worth to them, not who gets what", unread=True)
     act = _annotated(as_claims(last), view)
     if isinstance(act, Mistake) and _ASKING.match(bare(line)):
-        return Mistake("they answer offers, not questions; say what you want to keep", unread=True)
+        return Mistake(NO_ANSWERS, unread=True)
     if last != line and isinstance(act, Action) and act.act_type is Act.PROPOSE:
         return Action(Act.INSIST, act.oA)
     return act
+
+
+def _doubted(meant: Action, line: str, view: View) -> Meaning:
+    """A reading that the sentence itself speaks against is asked about."""
+    if meant.act_type is Act.AGREE and (line.endswith("?") or _A_QUESTION.match(bare(line))):
+        if view.rule_against(meant) is not None:
+            return Mistake(NO_ANSWERS, unread=True)
+        return Question(
+            "That is a question, and no agreement: they answer offers. Do you accept their offer?", (meant,)
+        )
+    not_two = [(kind, view.counts[kind]) for kind in map(_kind, _BOTH.findall(line)) if view.counts[kind] not in (0, 2)]
+    if meant.act_type.is_offer and not_two and view.rule_against(meant) is None:
+        there = " and ".join(f"only 1 {ITEMS[kind]}" if n == 1 else f"{n} {ITEMS[kind]}s" for kind, n in not_two)
+        are = "is" if not_two[0][1] == 1 else "are"
+        return Question(f'There {are} {there} on the table, so "both" is not clear. Is this what you mean?', (meant,))
+    return meant
+
+
+def _kind(item: str) -> int:
+    return ITEMS.index(item)
 
 
 def _annotated(line: str, view: View) -> Meaning:
@@ -168,7 +139,7 @@ def _annotated(line: str, view: View) -> Meaning:
     if reading.action is None:
         return Mistake(_reason(reading.why, line, view), unread=True)
     if reading.action.act_type is Act.DISAGREE:
-        return _leave(view) if "walk away" in line and not _NEGATED.search(line) else _refused(view)
+        return leave(view) if "walk away" in line and not _NEGATED.search(line) else refused(view)
     return reading.action
 
 
@@ -185,76 +156,6 @@ def _reason(why: str, line: str, view: View) -> str:
     if why == "more than there is":
         return f"there are only {in_words(view.counts)} on the table"
     return _REASONS.get(why, f"it is not clear: {why}")
-
-
-def _even(view: View) -> Meaning:
-    odd = [f"{item}s" for item, count in zip(ITEMS, view.counts, strict=True) if count % 2]
-    if odd:
-        return Mistake(f"the {' and the '.join(odd)} cannot be halved; say who gets how many", unread=True)
-    books, hats, balls = (count // 2 for count in view.counts)
-    return Action(Act.PROPOSE, (books, hats, balls))
-
-
-def _again(view: View) -> Meaning:
-    if view.mine is None:
-        return Mistake("you have made no offer yet; say what you want to keep", unread=True)
-    return Action(Act.INSIST, view.mine)
-
-
-def _leave(view: View) -> Meaning:
-    return Action(Act.DISAGREE if view.state.rules.disagree == "ends" else Act.END)
-
-
-def _open(view: View) -> Meaning:
-    agree = Action(Act.AGREE)
-    if view.rule_against(agree) is not None:
-        return Mistake("it is your turn to say what you want to keep", unread=True)
-    return Question("That leaves it to them. Do you accept their offer?", (agree,))
-
-
-def _swapped(view: View) -> Meaning:
-    if view.theirs is None:
-        return Mistake("they have asked for nothing yet that could be swapped", unread=True)
-    return Action(Act.PROPOSE, view.theirs)
-
-
-def _everything(view: View) -> Meaning:
-    return Action(Act.INSIST if view.mine == view.counts else Act.PROPOSE, view.counts)
-
-
-def _nothing(_: View) -> Meaning:
-    return Action(Act.PROPOSE, (0, 0, 0))
-
-
-def _refused(view: View) -> Meaning:
-    """A no: where it would end the game, it may rather ask for another offer."""
-    no = Action(Act.DISAGREE)
-    if view.state.rules.disagree != "ends":
-        return no
-    if view.mine is None:
-        return Question("A no ends this game, with nothing for both. To go on, say what you want instead.", (no,))
-    return Question(
-        "A no ends this game, with nothing for both. Do you want to repeat your last offer instead?",
-        (Action(Act.PROPOSE, view.mine), no),
-    )
-
-
-def _yes(view: View) -> Meaning:
-    agree = Action(Act.AGREE)
-    return Mistake(_REASONS["a yes to no act that was read"], unread=True) if view.rule_against(agree) else agree
-
-
-_PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Meaning]], ...] = (
-    (_EVEN, _even),
-    (_YES, _yes),
-    (_NO, _refused),
-    (_AGAIN, _again),
-    (_LEAVING, _leave),
-    (_OPEN, _open),
-    (_SWAPPED, _swapped),
-    (_ALL_MINE, _everything),
-    (_ALL_YOURS, _nothing),
-)
 
 
 def _added(line: str, view: View) -> Meaning | None:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules
 from dond_marl.records.transcript import in_words
-from league.display.reading.sentences import Mistake, Question, meaning_of
+from league.display.reading.phrases import Mistake, Question
+from league.display.reading.sentences import meaning_of
 from partners.human import View
 
 HELP = (

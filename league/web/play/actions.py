@@ -10,7 +10,7 @@ from nicegui import ui
 
 from dond_marl.game import Act, Action, Triple
 from league.display.game import warning
-from league.display.reading.sentences import Mistake, Question
+from league.display.reading.phrases import Mistake, Question
 from league.display.reading.typed import LONGEST, Meant, Wish, understood
 from league.web.elements import Tag, button
 from league.web.play.live_game import Hint
@@ -170,7 +170,8 @@ class Actions:
             self._refused(line, meant)
         elif isinstance(meant, Question):
             answers = tuple((reading_text(action, view), partial(self._play, action, line)) for action in meant.actions)
-            self._ask(meant.why, line, answers, grave=bool(warning(meant.actions[0], view)))
+            in_doubt = len(answers) == 1 or bool(warning(meant.actions[0], view))
+            self._ask(meant.why, line, answers, grave=in_doubt)
         elif isinstance(meant, Meant):
             self._confirm_or_play(meant, line, view)
 
@@ -194,7 +195,7 @@ class Actions:
         self._problem.say(unread_text(line.strip(), mistake.why, self._unread))
 
     def _ask(self, told: str, line: str, answers: Sequence[tuple[str, Callable[[], None]]], *, grave: bool) -> None:
-        """Put a question about a typed line; the focus is on its first answer, or on No where that is grave."""
+        """Put a question about a typed line; the focus is on its first answer, or on No if grave or in doubt."""
         self._problem.say("")
         self._unread = 0
         self._asking = Asking(line, tuple(do for _, do in answers), self._kept, grave)

@@ -25,7 +25,7 @@ from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
-from league.display.reading.sentences import Mistake, Question
+from league.display.reading.phrases import Mistake, Question
 from league.display.reading.typed import Meant, Wish, understood
 from league.display.session import RECORDS
 from league.settings.sections import EnvConfig
@@ -238,6 +238,14 @@ def test_a_goodbye_says_that_it_ends_the_game_and_is_played_only_after_a_yes(mon
     seen = capsys.readouterr().out
     assert seen.count("read as DISAGREE. This ends the game: no deal, nothing for both.") == 2
     assert recorded(tmp_path / "games.jsonl")[0].outcome.ending is Ending.DISAGREE
+
+
+def test_a_question_is_accepted_as_an_agreement_only_after_a_yes(monkeypatch, tmp_path, capsys):
+    typed = ("p 2 2 0", "do you agree?", "", "p 2 2 1", "do you agree?", "y")
+    assert sit(monkeypatch, tmp_path, *typed, partner="tough", **KNOWN) == 0
+    assert capsys.readouterr().out.count("That is a question, and no agreement") == 2
+    (record,) = recorded(tmp_path / "games.jsonl")
+    assert [action.act_type for action in record.actions[::2]] == [Act.PROPOSE, Act.PROPOSE, Act.AGREE]
 
 
 def test_an_offer_worth_nothing_is_accepted_only_after_a_yes(monkeypatch, tmp_path, capsys):

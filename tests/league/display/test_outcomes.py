@@ -98,7 +98,7 @@ def test_a_final_evaluation_names_what_a_best_response_takes_and_the_worst_cell(
     }
     first, second = of_final(document)
     assert "0.70 points more as seat_0, and 2.17 more as seat_1" in first
-    assert "gets 74.8% of what could be had" in second and "17.7%, from tough as seat_0" in second
+    assert "gets 74.8% of what a best response would get" in second and "17.7%, from tough as seat_0" in second
     assert of_final({"members": {}}) == ()
 
 

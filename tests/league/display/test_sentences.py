@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from league.display.game import warning
-from league.display.reading.sentences import Mistake, Question, meaning_of
+from league.display.reading.phrases import Mistake, Question
+from league.display.reading.sentences import meaning_of
 from league.display.reading.typed import Meant, understood
 from partners.human import View
 
@@ -304,6 +305,36 @@ def test_what_is_bare_is_claimed_by_whoever_types_it_before_anything_was_said_to
     assert meaning_of("two hats", fresh) == keep(0, 2, 0)
     for line in ("let's do it", "I'll take it"):
         assert meaning_of(line, fresh) == Mistake("there is no offer to say yes to", unread=True)
+
+
+ONE_HAT = view_after(keep(0, 1, 0), keep(1, 1, 1), scenario=Scenario((2, 1, 3), ((1, 2, 2), (2, 3, 1))))
+
+
+@pytest.mark.parametrize("line", ["both hats", "I want both of the hats!", "both the hats", "you get both hats"])
+def test_both_of_what_there_is_one_of_is_asked_about(line):
+    asked = understood(line, ONE_HAT)
+    assert isinstance(asked, Question)
+    assert "There is only 1 hat on the table" in asked.why
+    assert len(asked.actions) == 1
+
+
+def test_both_of_two_is_not_asked_about_and_both_of_three_is():
+    assert understood("both books", ONE_HAT) == Meant(keep(2, 0, 0), sure=False)
+    asked = understood("both balls", ONE_HAT)
+    assert isinstance(asked, Question)
+    assert "There are 3 balls" in asked.why
+
+
+@pytest.mark.parametrize(
+    "line", ["do you agree?", "do you agree", "you agree?", "deal?", "ok?", "would you accept that", "is it fair?"]
+)
+def test_a_question_is_no_agreement(line):
+    asked = understood(line, OFFERED)
+    assert isinstance(asked, Question)
+    assert "a question, and no agreement" in asked.why
+    assert asked.actions == (AGREE,)
+    told = understood(line, view_after())
+    assert isinstance(told, Mistake)
 
 
 def test_an_odd_number_is_not_halved():

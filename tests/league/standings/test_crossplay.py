@@ -169,8 +169,18 @@ def test_a_league_in_short_names_the_first_its_lead_and_where_the_main_stands():
     assert of_league(cross, ladder_of(cross, 0.95), 0.95, ["ann"]) == "No games were played yet."
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
     told = of_league(cross, ladder_of(cross, 0.95), 0.95, ["bob"])
-    assert told.startswith("ann gets the most from all others, 5.00 ") and "1.25 (" in told and "more than bob" in told
+    assert told.startswith("ann and bob cannot be told apart: 5.00 ") and "1.25 (" in told and "between them" in told
+    assert "gets the most" not in told
     assert "bob is number 2 of 2 with 3.75" in told
+
+
+def test_a_lead_whose_interval_is_above_zero_is_said_as_one():
+    cross = CrossPlay(["ann", "bob"])
+    cross.add_round(
+        SCENARIOS, [leg("ann", "bob", [(8, 3), (20, 0)]), leg("bob", "ann", [(3, 8), (0, 20)])], at_fault=[]
+    )
+    told = of_league(cross, ladder_of(cross, 0.5), 0.5, ["ann"])
+    assert told.startswith("ann gets the most from all others, ") and "more than bob" in told
 
 
 def test_a_league_in_short_says_that_all_failed_and_why_a_main_has_no_rank():

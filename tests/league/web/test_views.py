@@ -729,7 +729,7 @@ def test_what_a_league_found_is_said_first_and_no_stage_is_on_once_it_is_over(ru
             follower.refresh()
             picture = follower.picture()
         assert picture.over is over
-        assert "gets the most from all others" in summary(picture)
+        assert "points of ten from all others" in summary(picture)
         assert any(stage.now for stage in picture.stages) is not over
     late = tmp_path / "late" / "0001"
     as_after(run, 4, late)
