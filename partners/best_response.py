@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.game import Act, Rules
+from dond_marl.envs.turn import turn_of
+from dond_marl.game import Act, Action, Rules, State, apply, legal_actions
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Traits, Turns, decide
 from dond_marl.yardsticks.adaptive import Adaptive, Belief, has_minds
 from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
+from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.odds import EXACT_TURNS, Heard, Odds, after, best_by_value, check_gamblers, look_ahead
 from dond_marl.yardsticks.recognition import Guess, recognized
 from dond_marl.yardsticks.replies import Replies
@@ -82,6 +84,26 @@ class BestResponse:
         for some, values in found:
             worths[some] = values
         return worths
+
+    def worth_of_acts(self, state: State, prior: str) -> dict[Action, float]:
+        """What every legal act of ``state`` is worth to the seat to move, in points, 0..its whole pool.
+
+        Expected as by :meth:`worths`; what ends the game is worth what it pays. ``prior``: the name of the distribution
+        of scenarios that both seats know. Raises as :meth:`worths` does.
+        """
+        seat, scenario = state.mover, state.scenario
+        legal = legal_actions(state)
+        ended = {action: after.outcome for action in legal if (after := apply(state, action)).outcome is not None}
+        values = {action: float(outcome.scores[seat]) for action, outcome in ended.items() if outcome is not None}
+        if len(values) < len(legal):
+            worths = self.worths(turn_of(state, prior=prior))[0] * (scenario.whole(seat) / TEN)
+            _, second, third = (count + 1 for count in scenario.counts)
+            n = len(worths) // 2  # the splits; a refusal stands behind both kinds of offer
+            for action in legal:
+                if action not in values:
+                    split = int(np.dot((second * third, third, 1), action.oA))
+                    values[action] = float(worths[split + action.act_type * n if action.act_type.is_offer else 2 * n])
+        return values
 
     def beliefs(self, turns: Turns) -> Guess:
         """What it can tell of its partner: its values and, where ``to`` is a mixture, whom of it it faces; exact.

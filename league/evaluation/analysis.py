@@ -15,13 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.envs.turn import only_action, turn_of
-from dond_marl.game import Act, Action, Rules, State, Triple, apply, legal_actions, worth
+from dond_marl.game import Act, Action, Rules, State, Triple, apply, worth
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Views
-from dond_marl.yardsticks.metrics import TEN
 from partners.best_response import BestResponse
 
 ALTERNATIVES = 3
@@ -75,7 +74,7 @@ def analysis(record: GameRecord, seat: int, partner: Partner | None, expert: Par
     values: list[dict[Action, float]] = []
     if best is not None:
         try:
-            values = [_values(best, state, prior) for state in states]
+            values = [best.worth_of_acts(state, prior) for state in states]
         except (ValueError, OutOfReach) as error:
             compared = f"No act has an exact value here: {error}. {_BESIDE}"
     acts = []
@@ -160,27 +159,6 @@ def _turns_of(record: GameRecord, seat: int) -> list[State]:
         if turn + 1 < len(record.actions):  # the last may be an illegal one
             state = apply(state, action)
     return states
-
-
-def _values(best: BestResponse, state: State, prior: str) -> dict[Action, float]:
-    """What every legal act is worth, in points."""
-    seat, scenario = state.mover, state.scenario
-    legal = legal_actions(state)
-    ended = {action: after.outcome for action in legal if (after := apply(state, action)).outcome is not None}
-    values = {action: float(outcome.scores[seat]) for action, outcome in ended.items() if outcome is not None}
-    on = [action for action in legal if action not in ended]
-    if on:
-        worths = best.worths(turn_of(state, prior=prior))[0] * (scenario.whole(seat) / TEN)
-        splits = _strides(scenario.counts)
-        n = int(np.prod(np.array(scenario.counts) + 1))
-        for action in on:
-            place = int(np.dot(splits, action.oA)) + action.act_type * n if action.act_type.is_offer else 2 * n
-            values[action] = float(worths[place])
-    return values
-
-
-def _strides(counts: Triple) -> tuple[int, int, int]:
-    return (counts[1] + 1) * (counts[2] + 1), counts[2] + 1, 1
 
 
 def _plain(action: Action) -> Action:

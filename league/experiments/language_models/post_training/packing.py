@@ -1,0 +1,120 @@
+"""Many prompts with their lines as one sequence: what they begin with is read once, and lines share what they can.
+
+The sequence is a tree of tokens. A token sees those on its way from the root and nobody else, and counts places along
+that way, so that every line is read as if it stood alone behind its prompt. Source: tree attention, as for several
+drafts at once in Miao et al. 2023 (SpecInfer, arXiv 2305.09781, section 4.2). T tokens, N of them in lines, L lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+Index = NDArray[np.int64]
+
+
+class Pack(NamedTuple):
+    """Prompts with their lines."""
+
+    tokens: Index  # [T]
+    places: Index  # [T] of each token in its text
+    seen: NDArray[np.bool_]  # [T, T] whether the row's token sees the column's
+    of_lines: Index  # [N] tokens of lines, by their place in ``tokens``
+    before: Index  # [N] what stands before each
+    line: Index  # [P] pairs of a line
+    node: Index  # [P] and a token on its way, by its place in ``of_lines``
+    prompt: Index  # [L] the prompt of each line
+
+
+def packed(prompts: Sequence[Sequence[int]], lines: Sequence[Sequence[Sequence[int]]]) -> Pack:
+    """``prompts[B]``, and the lines that may follow each, ``[B][.][.]``, as tokens."""
+    shared = min(_common(prompts), min(map(len, prompts)))
+    tokens, parents = list(prompts[0][:shared]), list(range(-1, shared - 1))
+    of_lines: list[int] = []
+    line, node, prompt_of = [], [], []
+
+    def put(token: int, parent: int) -> int:
+        tokens.append(token)
+        parents.append(parent)
+        return len(tokens) - 1
+
+    for number, (prompt, below) in enumerate(zip(prompts, lines, strict=True)):
+        last = shared - 1
+        for token in prompt[shared:]:
+            last = put(token, last)
+        known: dict[tuple[int, int], int] = {}  # (before, token): its place in of_lines
+        for each in below:
+            at = last
+            for token in each:
+                if (at, token) not in known:
+                    known[at, token] = len(of_lines)
+                    of_lines.append(put(token, at))
+                line.append(len(prompt_of))
+                node.append(known[at, token])
+                at = of_lines[known[at, token]]
+            prompt_of.append(number)
+    seen = np.zeros((len(tokens), len(tokens)), dtype=bool)
+    places = np.zeros(len(tokens), dtype=np.int64)
+    for place, parent in enumerate(parents):
+        if parent >= 0:
+            seen[place], places[place] = seen[parent], places[parent] + 1
+        seen[place, place] = True
+    made = np.array(of_lines, dtype=np.int64)
+    return Pack(
+        np.array(tokens), places, seen, made, np.array(parents)[made], np.array(line), np.array(node),
+        np.array(prompt_of),
+    )  # fmt: skip
+
+
+def read(model: PreTrainedModel, pack: Pack) -> tuple[Tensor, Tensor]:
+    """The logits before the tokens of lines, ``[U, V]``, one row for all that stand behind the same; and which, ``[N]``."""
+    device, dtype = model.device, model.dtype
+    used, row = np.unique(pack.before, return_inverse=True)
+    hidden = torch.from_numpy(~pack.seen).to(device)
+    mask = torch.zeros(hidden.shape, dtype=dtype, device=device).masked_fill(hidden, torch.finfo(dtype).min)
+    logits = model(
+        input_ids=torch.from_numpy(pack.tokens).to(device)[None],
+        attention_mask=mask[None, None],
+        position_ids=torch.from_numpy(pack.places).to(device)[None],
+        use_cache=False,
+        logits_to_keep=torch.from_numpy(used).to(device),
+    ).logits[0]
+    return logits.float(), torch.from_numpy(row.reshape(-1)).to(device)
+
+
+def token_losses(model: PreTrainedModel, pack: Pack) -> Tensor:
+    """The cross-entropy of each token of the lines among all tokens, ``[N]``."""
+    logits, row = read(model, pack)
+    wanted = torch.from_numpy(pack.tokens[pack.of_lines]).to(logits.device)
+    return torch.nn.functional.cross_entropy(logits[row], wanted, reduction="none")
+
+
+def line_log_probs(model: PreTrainedModel, pack: Pack) -> Tensor:
+    """The log-probability of each line, ``[L]``, where at each place only what goes on with a line may be written.
+
+    The same as :meth:`partners.llm.local.client.LocalClient.scores` at temperature 1, with a gradient.
+    """
+    logits, row = read(model, pack)
+    device = logits.device
+    odds = logits[row, torch.from_numpy(pack.tokens[pack.of_lines]).to(device)]  # [N]
+    most = torch.full((len(logits),), -torch.inf, device=device).scatter_reduce(0, row, odds.detach(), "amax")
+    total = torch.zeros(len(logits), device=device).index_add(0, row, (odds - most[row]).exp())
+    log_probs = odds - most[row] - total[row].log()
+    lines = torch.zeros(len(pack.prompt), device=device)
+    line, node = (torch.from_numpy(each).to(device) for each in (pack.line, pack.node))
+    return lines.index_add(0, line, log_probs[node])
+
+
+def _common(texts: Sequence[Sequence[int]]) -> int:
+    """How many tokens all texts have in common at their beginnings; at most all but one of the shortest."""
+    first, last = min(texts), max(texts)
+    both = min(map(len, texts)) - 1
+    return next((place for place in range(both) if first[place] != last[place]), both)
