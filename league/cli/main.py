@@ -39,14 +39,16 @@ EXPERIMENTS = (
     "short-games",
     "spite",
     "frontier",
+    "words",
 )
-FIELD = ("frontier",)  # experiments whose commands lie in league/cli/field
+FIELD = ("frontier", "words")  # experiments whose commands lie in league/cli/field
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
+    "get-model",
     *("data", "export", "push", "ship", "serve", "study"),
 )
 ROOMS = {  # of commands that lie in a room beside the others
-    **dict.fromkeys(("llm-check", "serve"), "models."),
+    **dict.fromkeys(("llm-check", "get-model", "serve"), "models."),
     **dict.fromkeys(("demo", "report", "web"), "pages."),
     **dict.fromkeys(("export", "push"), "sharing."),
     "study": "experiments.study.",

@@ -52,6 +52,7 @@ LIGHT = (
     "serve",
     "study",
     "demo",
+    "get-model",
 )  # commands that answer --help at least with nothing more
 
 # Plays a game with each occupant, then runs commands, and prints what came of both.

@@ -1,1 +1,1 @@
-"""The commands about language models: ask one, and serve occupants of ours as some."""
+"""The commands about language models: fetch one, ask one, and serve occupants of ours as some."""

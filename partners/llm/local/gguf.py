@@ -15,6 +15,7 @@ from pathlib import Path
 
 from partners.llm.client import SetupError
 from partners.llm.local.model_cache import CACHE, cache_folder
+from partners.llm.local.packed import packed_place
 
 _NEEDED = ("gguf", "accelerate")
 _BLOCK = 1 << 20
@@ -26,11 +27,14 @@ _log = logging.getLogger("dond_marl.local_model")
 def place_of(source: str | Path) -> Path:
     """The path that ``source`` is; of the name of an installed package that holds a GGUF file, the package's folder.
 
-    Nothing of the package is run.
+    Nothing of the package is run. Names of :mod:`partners.llm.local.packed` are where such a model is kept.
     """
     path, name = Path(source).expanduser(), str(source)
     if path.exists() or not name.isidentifier():
         return path
+    packed = packed_place(name)
+    if packed is not None:
+        return packed
     try:
         found = find_spec(name)
     except ValueError:  # a module that came from nowhere, as __main__ does

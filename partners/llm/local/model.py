@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from partners.llm.client import SetupError
 from partners.llm.local.gguf import converted, find_gguf, place_of
+from partners.llm.local.packed import PACKED
 from partners.llm.prompt import SYSTEM
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -108,8 +109,8 @@ def load_model(
 ) -> LocalModel:
     """The model in the folder ``source``, or of that name in the local cache; with ``download`` also one on the hub.
 
-    ``source`` may be a GGUF file too, a folder with nothing but one in it, or the name of an installed package that
-    holds one: see :mod:`partners.llm.local.gguf`.
+    ``source`` may be a GGUF file too, a folder with nothing but one in it, the name of an installed package that holds
+    one (:mod:`partners.llm.local.gguf`), or of one that ``dond get-model`` keeps (:mod:`partners.llm.local.packed`).
     ``dtype``: of the weights and of all that is computed, by default the one that they are kept in. A CPU computes in
     float32 what is kept in float16, which it has no fast products of.
     ``adapter``: the folder of a trained adapter, added to the weights. Raises :class:`SetupError`.
@@ -123,6 +124,8 @@ def load_model(
     if file is not None:
         with without_bars():
             folder = converted(file)
+    if source in PACKED and not folder.is_dir():
+        raise SetupError(f"the model {source} is not on this machine: dond get-model {source} fetches it, once")
     if not folder.is_dir() and (folder.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1):
         raise SetupError(
             f"there is no model folder {source}; name one, with config.json and *.safetensors in it, or a GGUF file"

