@@ -9,8 +9,10 @@ from __future__ import annotations
 import zlib
 
 import numpy as np
+from numpy.typing import NDArray
 
 NOISE_WIDTH = 8  # uniforms per turn and per game: 0 for the act, 1-3 for oA, the rest free
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # SplitMix64's step
 
 
 def generator(seed: int, stream: str, *index: int) -> np.random.Generator:
@@ -18,3 +20,23 @@ def generator(seed: int, stream: str, *index: int) -> np.random.Generator:
     # The spawn key, unlike the entropy, is not zero-padded: (1,) and (1, 0) stay different.
     sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(stream.encode()), *index))
     return np.random.Generator(np.random.SFC64(sequence))
+
+
+def unfolded(uniform: NDArray[np.float64], *index: int | NDArray[np.int64]) -> NDArray[np.float64]:
+    """More uniforms in [0, 1) out of one each, a function of the ``uniform`` and of each ``index``, which broadcast.
+
+    For whoever is handed its noise and needs more of it than it was handed: equal arguments give equal numbers, others
+    unrelated ones. Each index is a whole number of at least 0. Source: the mixing function of SplitMix64 (Steele, Lea,
+    Flood 2014, *Fast splittable pseudorandom number generators*, figure 16).
+    """
+    bits = (np.atleast_1d(uniform) * 2.0**53).astype(np.uint64)
+    for number in index:
+        bits = _mixed(bits + (np.atleast_1d(number).astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+    found: NDArray[np.float64] = (bits >> np.uint64(11)) * np.float64(2.0**-53)
+    return found
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

@@ -21,12 +21,13 @@ from partners.scripted.heuristic import FirstAcceptableOffer, Heuristic, Pushove
 from partners.scripted.personas import Personas
 from partners.scripted.preferences import InequityAverse, SocialValue
 from partners.scripted.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
+from partners.scripted.rollouts import Rollouts
 from partners.scripted.time_based import Bluffer, Boulware, Conceder, Linear
 from partners.scripted.tradeoffs import FrequencyModel, Similarity
 from partners.scripted.trembling import Trembling
 
-# Whose play is learned, solved or another's.
-UNSCRIPTED = ("best_response", "checkpoint", "equilibrium", "expert", "human", "llm", "mixture")
+# Whose play is learned, solved, searched for or another's.
+UNSCRIPTED = ("best_response", "checkpoint", "equilibrium", "expert", "human", "llm", "mixture", "rollouts")
 
 
 def scripted() -> list[str]:
@@ -79,6 +80,7 @@ PARTNERS: dict[str, Factory] = {
     "pushover": Pushover,
     "quantal_response": QuantalResponse,
     "random": Random,
+    "rollouts": Rollouts,
     "similarity": Similarity,
     "sniper": Sniper,
     "social_value": SocialValue,

@@ -1,0 +1,148 @@
+"""One-ply search: every act is tried in simulated games, which a model of people or of anybody plays to their end."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.batch import Table
+from dond_marl.game import Act
+from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.randomness import NOISE_WIDTH, unfolded
+from dond_marl.scenarios.sources import Scenarios
+from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, costs_to_ask, decide
+from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
+from dond_marl.yardsticks.beliefs import partner_beliefs
+from dond_marl.yardsticks.recognition import minds_of, recognized
+from partners.parameters import check_whole_number
+
+MOST_SIMULATIONS = 4096
+AT_ONCE = 1 << 16  # games that are simulated side by side, more or less
+_TYPES, _DRAWS, _TURNS, _GAMES = range(4)  # what uniforms are unfolded for
+_UNIFORMS = np.arange(NOISE_WIDTH)
+
+
+class Rollouts:
+    """Tries each act in simulated games against a model of its partner, and says the one with the best mean points.
+
+    Source: dialogue rollouts (Lewis et al. 2017, *Deal or No Deal?*, section 4.3) at the level of acts; one step of the
+    rollout algorithm (Tesauro, Galperin 1996). In a simulated game the act is said, and then ``model`` plays the
+    partner's seat and ``own`` this one's to the end. The seat's own values are known; the partner's are drawn from what
+    the scenario prior allows, weighed by how probably the model with these values would have said what was said where
+    it knows its probabilities, and by nothing else where it does not. All acts are tried with the same luck; of equally
+    good ones the first in the numbering of :mod:`dond_marl.splits` is said, which keeps least.
+
+    - ``model``: an occupant on this machine, who plays the partner.
+    - ``simulations``: 1..4096, games for each act.
+    - ``candidates``: 0..4096, how many acts ``own`` draws to choose among, as in the paper; 0: every legal act.
+    - ``own``: an occupant on this machine, who plays on in this seat; None for the model.
+    """
+
+    def __init__(
+        self, model: Spec | Partner, simulations: int = 16, candidates: int = 0, own: Spec | Partner | None = None
+    ) -> None:
+        check_whole_number("simulations", simulations, 1, MOST_SIMULATIONS)
+        check_whole_number("candidates", candidates, 0, MOST_SIMULATIONS)
+        self.model = seat_occupant(model)
+        self.own = self.model if own is None else seat_occupant(own)
+        for name, partner in (("model", self.model), ("own", self.own)):
+            if costs_to_ask(partner.traits):
+                raise ValueError(f"{name} is asked thousands of times an act; take an occupant that costs nothing")
+        self.simulations, self.candidates = simulations, candidates
+        self._names = [spec if isinstance(spec, str) else repr(spec) for spec in (model, own)]
+
+    def __repr__(self) -> str:
+        model, own = self._names
+        return (
+            f"Rollouts(model={model!r}, simulations={self.simulations}, candidates={self.candidates}"
+            f"{'' if own == 'None' else f', own={own!r}'})"
+        )
+
+    @property
+    def traits(self) -> Traits:
+        both = (self.model.traits, self.own.traits)
+        return Traits(
+            learned=any(traits.learned for traits in both), privileged=any(traits.privileged for traits in both)
+        )
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row; its luck is unfolded from noise 0."""
+        act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
+        acts = self.candidates or int(action_count(int(turns.counts.max(initial=0))) // 4)
+        step = max(AT_ONCE // (self.simulations * acts), 1)
+        for first in range(0, turns.size, step):
+            rows = slice(first, first + step)
+            act[rows], oA[rows] = self._best(turns.rows(rows))
+        return decide(act, oA)
+
+    def _best(self, turns: Turns) -> tuple[Int8s, Int8s]:
+        most = int(turns.counts.max())
+        row, number = self._tried(turns, most)
+        points = self._simulated(turns, row, *action_at(number, most))
+        # The first of a row's best: sorted by row, then by falling points, then by number.
+        order = np.lexsort((number, -points, row))
+        _, first = np.unique(row[order], return_index=True)
+        return action_at(number[order[first]], most)
+
+    def _tried(self, turns: Turns, most: int) -> tuple[Rows, Rows]:
+        """The rows of P acts and their numbers, sorted by row and then by number."""
+        if not self.candidates:
+            legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], most)
+            row, number = (places.astype(np.int64, copy=False) for places in np.nonzero(legal))
+            return row, number
+        row = np.repeat(np.arange(turns.size), self.candidates)
+        draw = np.tile(np.arange(self.candidates), turns.size)[:, None]
+        told = turns.rows(row)
+        said = self.own.act(told._replace(noise=unfolded(told.noise[:, :1], _DRAWS, draw, _UNIFORMS)))
+        number = action_index(said.act_type, said.oA, most)
+        row, number = np.divmod(np.unique(row * action_count(most) + number), action_count(most))
+        return row, number
+
+    def _simulated(self, turns: Turns, row: Rows, act: Int8s, oA: Int8s) -> NDArray[np.int64]:
+        """What P acts come to in all their simulations together, ``[P]`` own points."""
+        times, seat = self.simulations, turns.seat
+        types = self._types(turns)
+        who, number = np.repeat(row, times), np.tile(np.arange(times), len(row))
+        utilities = np.stack([turns.my_utilities[who], types[who, number]], axis=1)
+        luck, table = turns.noise[who, :1], _table(turns, who, utilities if seat == 0 else utilities[:, ::-1])
+        table.step(decide(np.repeat(act, times), np.repeat(oA, times, axis=0)))
+        index = number[:, None]
+        while table.open:
+            partner, live = (self.own if table.seat == seat else self.model), table.live
+            noises: tuple[Doubles, ...] = ()
+            if not partner.traits.deterministic:
+                streams = ((_TURNS, table.taken), (_GAMES, table.seat))
+                noises = tuple(unfolded(luck[live], *stream, index[live], _UNIFORMS) for stream in streams)
+            table.step(partner.act(table.turns(*noises)))
+        own: NDArray[np.int64] = table.games().scores[:, seat].reshape(-1, times).sum(axis=1, dtype=np.int64)
+        return own
+
+    def _types(self, turns: Turns) -> Int8s:
+        """The partner's values in each simulation, ``[B, S, 3]``: as many draws as simulations, spread evenly."""
+        held = partner_beliefs(turns)
+        types, weights = held.types, held.weights
+        if turns.taken > 1 - turns.seat and minds_of(self.model) is not None:
+            found = recognized([self.model], turns)
+            types, weights = found.types[found.node], found.chances[found.node, 0]
+        spread = np.arange(self.simulations) + unfolded(turns.noise[:, :1], _TYPES, np.arange(self.simulations))
+        ends = np.cumsum(weights, axis=1)
+        ends /= ends[:, -1:]
+        place = (spread[:, :, None] / self.simulations >= ends[:, None]).sum(axis=2)  # [B, S]
+        last = (weights > 0).shape[1] - 1 - np.argmax(weights[:, ::-1] > 0, axis=1)
+        place = np.minimum(place, last[:, None])
+        drawn: Int8s = np.take_along_axis(types, place[:, :, None], axis=1)
+        return drawn
+
+
+def _table(turns: Turns, who: Rows, utilities: Int8s) -> Table:
+    """Tables at which the talk of the rows ``who`` was had, with values ``[N, 2, 3]``."""
+    table = Table(
+        Scenarios(turns.counts[who], np.ascontiguousarray(utilities)),
+        turns.rules,
+        prior=turns.prior,
+        reveal_partner_utilities=bool(turns.partner_utilities.any()),
+    )
+    act, oA = turns.history.act, turns.history.oA
+    for turn in range(turns.taken):
+        table.step(decide(act[who, turn], oA[who, turn]))
+    return table
