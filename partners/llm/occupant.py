@@ -59,6 +59,7 @@ def llm(
     dtype: Dtype = "auto",
     memory_mb: int = 1024,
     adapter: str | None = None,
+    sorted_items: bool = False,
 ) -> LLMPartner:
     """A language model that is asked what it would say: a service, or a model on this machine.
 
@@ -66,16 +67,17 @@ def llm(
 
     ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``, which goes to ``base_url``, a gateway, if one is given;
     ``openai`` for any server that speaks OpenAI's protocol at ``base_url`` (up to its ``/v1``), with a key in
-    ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder or GGUF file ``model``, by default
-    the project's own, which is made on first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if
+    ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder or GGUF file ``model``, by default the
+    project's own, which is made on first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if
     there is a key, otherwise the project's own model. ``prompt``: ``full``, or ``short`` for less than half of it,
-    without worked examples, or ``brief`` for less than half of that, without the history; ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt,
-    by default as many as the model was made for. ``cache``: the file that answers are recorded in, or replayed from.
+    without worked examples, or ``brief`` for less than half of that, without the history; ``prompt_path``: a file with
+    another. ``history_cap``: acts of the history in the prompt, by default as many as the model was made for.
+    ``cache``: the file that answers are recorded in, or replayed from.
 
     Once what may be spent on a service is spent, the ``fallback`` plays. ``batch``, ``device``, ``download``,
-    ``revision``, ``dtype``, ``memory_mb`` and ``adapter`` are those of :class:`partners.llm.local.client.LocalSettings`, the others
-    those of :class:`LLMPartner` and :class:`partners.llm.service.ServiceSettings`. Nothing is sent, and no model is
-    read, before the first turn.
+    ``revision``, ``dtype``, ``memory_mb`` and ``adapter`` are those of
+    :class:`partners.llm.local.client.LocalSettings`, the others those of :class:`LLMPartner` and
+    :class:`partners.llm.service.ServiceSettings`. Nothing is sent, and no model is read, before the first turn.
     """
     service = ServiceSettings(
         provider, model, base_url, key_env, temperature, max_tokens, structure, extra, in_flight, requests_per_minute,
@@ -92,8 +94,9 @@ def llm(
         cap = HISTORY_CAP if history_cap is None else history_cap
         remote = service.cached(RemoteClient(service))
         return LLMPartner(
-            remote, template, history_cap=cap, re_asks=re_asks, fallback=fallback, samples=samples, reading=reading
-        )
+            remote, template, history_cap=cap, re_asks=re_asks, fallback=fallback, samples=samples, reading=reading,
+            sorted_items=sorted_items,
+        )  # fmt: skip
     if model is None:
         recipe = Recipe()
         settings = LocalSettings(OWN, temperature, batch, device=device, dtype=dtype, memory_mb=memory_mb)
@@ -106,7 +109,10 @@ def llm(
         )  # fmt: skip
         local, made_for = LocalClient(settings, openings=openings(template)), trained_cap(model)
     cap = made_for if history_cap is None else history_cap
-    return LocalLLMPartner(service.cached(local), local, template, history_cap=cap, fallback=fallback, samples=samples)
+    return LocalLLMPartner(
+        service.cached(local), local, template, history_cap=cap, fallback=fallback, samples=samples,
+        sorted_items=sorted_items,
+    )  # fmt: skip
 
 
 tells(lineage_of(llm))(llm)

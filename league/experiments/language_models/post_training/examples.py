@@ -1,9 +1,9 @@
 """Examples: a prompt, and the line that was played in a game that paid well.
 
-Each player meets each partner on training scenarios, in both seats; of all games the share is kept that paid the player
-most, by any of the rewards of :mod:`partners.learning.rewards`, and its acts in them are the examples (filtered
-behaviour cloning; for this game Liao, Tomlin, Klein 2024, arXiv 2406.18872, section 4.1). As JSON lines they are what
-TRL's ``SFTTrainer`` takes: a ``prompt`` and a ``completion`` of chat messages.
+Each player meets each partner on training scenarios, in both seats; of the games with each partner in each seat the
+share is kept that paid the player most, by any of the rewards of :mod:`partners.learning.rewards`, and its acts in them
+are the examples (filtered behaviour cloning; for this game Liao, Tomlin, Klein 2024, arXiv 2406.18872, section 4.1). As
+JSON lines they are what TRL's ``SFTTrainer`` takes: a ``prompt`` and a ``completion`` of chat messages.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def collect(games: GamesSection, reward: str, template: Template, seed: int) -> 
     """Play, keep what paid most, and draw the examples: a function of the arguments."""
     pays, rules, source = reward_of(reward), Rules(games.max_turns), open_source("lewis", split=SPLIT)
     found: list[tuple[float, list[Example]]] = []
+    of_kind: dict[tuple[str, int], list[int]] = {}  # the games with a partner in a seat
     for number, (name, other) in enumerate((one, two) for one in games.players for two in games.partners):
         partner = seat_occupant(other)
         table = source.block(seed, number, games.scenarios)
@@ -81,13 +82,18 @@ def collect(games: GamesSection, reward: str, template: Template, seed: int) -> 
                     own, pay = float(earned[row, seat]), float(paid[row])
                     who = spec_name(name), spec_name(other), seat
                     acts[row].append(Example(texts[place], action, legal[place], *who, own, pay))
+            of_kind.setdefault((other, seat), []).extend(range(len(found), len(found) + table.size))
             found += zip(paid.tolist(), acts, strict=True)
-    order = generator(seed, "kept games").permutation(len(found))  # who was paid alike is kept by chance
-    ranked = sorted(order.tolist(), key=lambda game: -found[game][0])
-    best = ranked[: max(1, round(games.keep * len(found)))]
+    best: list[int] = []
+    for kind, played_so in enumerate(of_kind.values()):  # or those with the softest partner would be most of them
+        order = generator(seed, "kept games", kind).permutation(played_so)  # who was paid alike is kept by chance
+        ranked = sorted(order.tolist(), key=lambda game: -found[game][0])
+        best += ranked[: max(1, round(games.keep * len(ranked)))]
     examples = [example for game in best for example in found[game][1]]
     chosen = generator(seed, "examples").permutation(len(examples))[: games.examples]
-    return Collected([examples[place] for place in chosen.tolist()], len(found), len(best), found[best[-1]][0])
+    return Collected(
+        [examples[place] for place in chosen.tolist()], len(found), len(best), min(found[game][0] for game in best)
+    )
 
 
 def write_examples(path: Path, examples: Sequence[Example]) -> None:

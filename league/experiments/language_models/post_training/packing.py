@@ -75,7 +75,7 @@ def packed(prompts: Sequence[Sequence[int]], lines: Sequence[Sequence[Sequence[i
 
 
 def read(model: PreTrainedModel, pack: Pack) -> tuple[Tensor, Tensor]:
-    """The logits before the tokens of lines, ``[U, V]``, one row for all that stand behind the same; and which, ``[N]``."""
+    """The logits before the tokens of lines, ``[U, V]``, one row for each place; and which row, ``[N]``."""
     device, dtype = model.device, model.dtype
     used, row = np.unique(pack.before, return_inverse=True)
     hidden = torch.from_numpy(~pack.seen).to(device)

@@ -26,7 +26,12 @@ class GamesSection(Section):
         description="a list of occupants, whom the players meet",
     )
     scenarios: int = Field(default=40, ge=1, le=100_000, description="of each pair of player and partner")
-    keep: float = Field(default=0.25, gt=0, le=1, description="share of the games, those that paid the player most")
+    keep: float = Field(
+        default=0.25,
+        gt=0,
+        le=1,
+        description="share of the games with each partner in each seat, those that paid the player most",
+    )
     examples: int = Field(default=480, ge=1, le=10**6, description="acts out of the games that are kept")
     max_turns: int = Field(default=10, ge=2, le=100)
 
@@ -60,7 +65,7 @@ class GradientSection(Section):
     scenarios: int = Field(default=64, ge=1, le=100_000, description="played anew by the model every so many steps")
     every: int = Field(default=8, ge=1, le=10**6, description="steps")
     partners: tuple[Occupant, ...] = Field(
-        default=("linear", "heuristic", "nice"), strict=False, min_length=1, description="a list of occupants"
+        default=("linear", "heuristic", "zeuthen"), strict=False, min_length=1, description="a list of occupants"
     )
     lr: float = Field(default=3e-4, gt=0, le=1)
 

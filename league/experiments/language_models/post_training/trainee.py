@@ -20,6 +20,9 @@ from partners.llm.local.model import LocalModel, load_model
 from partners.llm.reply import Legal
 
 if TYPE_CHECKING:
+    from peft import LoraConfig
+    from transformers import PreTrainedModel
+
     from dond_marl.game import Action
 
 DONE = "adapter_model.safetensors"  # of a folder that is whole: it is renamed when it is
@@ -86,7 +89,7 @@ def trainee(config: PostTrainingConfig, begun: Path | None = None, *, anew: bool
     if begun is None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            model = get_peft_model(read.model, _lora(config.adapter, read.model.config.get_text_config()))
+            model = get_peft_model(read.model, _lora(config.adapter, read.model))
     else:
         model = PeftModel.from_pretrained(read.model, str(begun), is_trainable=True)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
@@ -97,15 +100,17 @@ def trainee(config: PostTrainingConfig, begun: Path | None = None, *, anew: bool
     return Trainee(LocalModel(model, read.tokenizer, read.source), optimiser)
 
 
-def _lora(section: AdapterSection, model_config: object) -> object:
+def _lora(section: AdapterSection, model: PreTrainedModel) -> LoraConfig:
     from peft import LoraConfig
 
-    layers = getattr(model_config, "num_hidden_layers", None)
-    some = None if section.layers is None or layers is None else list(range(max(0, layers - section.layers), layers))
+    layers = int(model.config.get_text_config().num_hidden_layers)
+    some = None if section.layers is None else list(range(max(0, layers - section.layers), layers))
+    head = model.get_output_embeddings()
+    linear = {name for name, part in model.named_modules() if isinstance(part, torch.nn.Linear) and part is not head}
     return LoraConfig(
         r=section.rank,
         lora_alpha=section.alpha,
-        target_modules="all-linear",
+        target_modules=sorted({name.rpartition(".")[2] for name in linear}),
         layers_to_transform=some,
         task_type="CAUSAL_LM",
     )
