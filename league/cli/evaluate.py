@@ -10,7 +10,7 @@ examples:
   dond evaluate --member heuristic --against expert --json e.json --csv e.csv
   dond evaluate --member expert --against linear \
       --scenarios self_play --data-dir FOLDER --sample 1000
-  dond evaluate --member expert --against heuristic --plot plane.png
+  dond evaluate --member expert --against heuristic --details --plot plane.png
   dond evaluate --member stubborn --against boulware --probe   # what could be gained
   dond evaluate --run runs/league                              # a league's main members
 """
@@ -55,7 +55,19 @@ from partners.provenance import ancestry, identity, label, refuse_judged_by
 
 MOST = 1_000_000  # scenarios in one evaluation
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
-OF_PAIRS = ("member", "against", "scenarios", "split", "data_dir", "max_turns", "disagree", "seed", "probe", "plot")
+OF_PAIRS = (
+    "member",
+    "against",
+    "scenarios",
+    "split",
+    "data_dir",
+    "max_turns",
+    "disagree",
+    "seed",
+    "probe",
+    "details",
+    "plot",
+)
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
@@ -80,6 +92,7 @@ OF_PAIRS = ("member", "against", "scenarios", "split", "data_dir", "max_turns", 
 @click.option("--seed", type=SEED, metavar="N", help="random seed (0; of a run: derived from its own)")
 @click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="of intervals (0.95)")
 @click.option("--probe", is_flag=True, help="also exploitability, safety, value of information, equilibrium")
+@click.option("--details", is_flag=True, help="also print every figure, and people's and theory's beside them")
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")
@@ -134,6 +147,7 @@ def _pair(
     seed: int | None,
     confidence: float,
     probe: bool,
+    details: bool,
     json: Path | None,
     csv: Path | None,
     plot: Path | None,
@@ -157,7 +171,9 @@ def _pair(
         raise
     except ImpossibleScore as error:
         raise RunFailure(f"a bug of the game or of the measure: {error}") from error
-    print_evaluation(console, evaluation, human)
+    print_evaluation(console, evaluation, human, details=details)
+    if not details:
+        say("--details prints every figure: fairness, efficiency, and the same of people and of the best splits")
     gains = None
     if probe:
         with console.status("what could be gained"):

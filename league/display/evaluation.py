@@ -72,22 +72,20 @@ def final_in_short(final: FinalEvaluation) -> tuple[str, ...]:
     return tuple(renamed(sentence, short) for sentence in of_final(document))
 
 
-def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine) -> None:
-    """Print the tables of one pair, and what their figures mean."""
-    rules, people = evaluation.rules, human_figures(human)
-    title = (
-        f"{evaluation.member} against {evaluation.against} on {evaluation.source.label}: "
-        f"{evaluation.scenarios.size:,} scenarios, each in both seats; max_turns {rules.max_turns}, disagree "
-        f"{rules.disagree}, seed {evaluation.seed}"
-    )
-    tables = (best_response_table(evaluation), *(view_table(evaluation, people, view) for view in VIEWS))
+def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> None:
+    """Print what one pair comes to, a table of it, and what its figures mean; ``details``: every figure as well."""
     names = (evaluation.member, evaluation.against)
-    section = Section("evaluation", title, tuple(_notes(evaluation, human)), tables)
+    section = Section("evaluation", _measured(evaluation), tuple(_notes(evaluation)), (main_table(evaluation),))
     print_in_short(console, (renamed(sentence, short_names(names)) for sentence in of_pair(evaluation)))
     for name, answers in evaluation.answers.items():
         told = renamed(answers.sentence(name), short_names(names))
         prose(console, f"warning: {told}" if answers.left_out else told, "yellow" if answers.fallen else "")
     print_section(console, with_short_names(section, names))
+    if details:
+        people = human_figures(human)
+        tables = tuple(view_table(evaluation, people, view) for view in VIEWS)
+        every = Section("details", "every figure", tuple(_notes_of_details(evaluation, human)), tables)
+        print_section(console, with_short_names(every, names))
 
 
 def print_probe(console: Console, probed: Probe) -> None:
@@ -146,21 +144,20 @@ def _of_equilibria(probed: Probe) -> Iterator[str]:
             yield f"games of {probed.member} and an equilibrium are played, each scenario once in both seats"
 
 
-def best_response_table(evaluation: Evaluation) -> Table:
-    """By seat: the value of a best response, what it and the member scored, and the member's share of that."""
-    rows = []
-    if evaluation.values is not None:
-        values = (both(evaluation.values), *evaluation.values)
-        rows.append(Row("best response, expected", tuple(_between(v.low, v.high) for v in values)))
-    for line, name in ((evaluation.best, None), (evaluation.played, evaluation.member)):
-        if line is not None:
-            rows.append(
-                Row(f"{name or line.name}, in these games", tuple(Figure(line.figures[v].points) for v in VIEWS))
-            )
+def main_table(evaluation: Evaluation) -> Table:
+    """By seat: what the member scored, its shares of the best response and of the Nash point, and what it leaves."""
+    played, best = evaluation.played.figures, evaluation.best
+    rows = [Row(evaluation.member, tuple(Figure(played[view].points) for view in VIEWS))]
     for name, shares in evaluation.shares.items():
         label = f"  share of the {f'{name} point' if name == NASH else name}"
         rows.append(Row(label, tuple(Figure(shares[view], "share") for view in VIEWS)))
-    caption = f"own points, beside the best response to {evaluation.against}"
+    if best is not None:
+        rows.append(Row(f"{best.name}, in these games", tuple(Figure(best.figures[view].points) for view in VIEWS)))
+    if evaluation.values is not None:
+        values = (both(evaluation.values), *evaluation.values)
+        rows.append(Row("best response, expected", tuple(_between(value.low, value.high) for value in values)))
+    rows.append(Row("the partner's points", tuple(Figure(played[view].left) for view in VIEWS)))
+    caption = f"points of ten from {evaluation.against}"
     return Table(caption, (BOTH, *(f"as {seat}" for seat in SEATS)), tuple(rows), label="")
 
 
@@ -188,31 +185,59 @@ def _unit(name: str) -> Unit:
     return "share" if UNITS[name].startswith("share") else "points"
 
 
-def _notes(evaluation: Evaluation, human: HumanLine) -> Iterator[str]:
-    yield from (f"{note}." for note in evaluation.notes)
+def _measured(evaluation: Evaluation) -> str:
+    """Who played whom, where, and under which rules, in one line."""
+    rules, scenarios = evaluation.rules, evaluation.scenarios.size
+    return (
+        f"{evaluation.member} against {evaluation.against} on {evaluation.source.label}: {scenarios:,} scenarios, each "
+        f"in both seats; max_turns {rules.max_turns}, disagree {rules.disagree}, seed {evaluation.seed}"
+    )
+
+
+def _notes(evaluation: Evaluation) -> Iterator[str]:
+    yield from (f"{_as_sentence(note)}." for note in evaluation.notes)
+    yield (
+        f"Points of ten: a seat's score in tenths of what all items are worth to it. No deal counts 0. "
+        f"± is half of the {evaluation.confidence:.0%} interval over scenarios."
+    )
     if evaluation.values is not None:
         value = both(evaluation.values)
-        kind = "exact" if value.exact else "bounds"
         yield (
-            f"Expected: own points over all scenarios of the prior {evaluation.source.prior}, including those not "
-            f"played here ({kind}: {value.how}); in these games a best response may get more or less."
+            f"Best response: whoever knows how {evaluation.against} answers, though not its values, and gets the most "
+            f"from it. Expected: its mean over all scenarios of {evaluation.source.prior}, "
+            f"{'exact' if value.exact else 'within bounds'} ({value.how}). In the games played here it may get more or "
+            f"less."
         )
+    yield "Nash point: the split with the largest product of both seats' points. Shares are of the same games."
+    yield "Pareto-optimal: a deal in which nobody could have more without the other having less."
+
+
+def _as_sentence(note: str) -> str:
+    """A note that opens with a word opens with a capital; one that opens with a name is left as it is."""
+    return note[0].upper() + note[1:] if note.startswith(("no ", "what ", "the ")) else note
+
+
+def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]:
     yield (
-        f"Points of ten: the score in tenths of what the whole pool is worth to the seat; no deal counts 0. ± is the "
-        f"{evaluation.confidence:.0%} interval over scenarios; shares of the best response and of the Nash point are "
-        f"paired ratios of mean own points in the same games. Efficiencies and fairness: joint points, product of "
-        f"points and smaller share, each divided by the largest that any split of the scenario gives; no deal counts 0."
+        "Welfare efficiency, Nash efficiency and fairness: the sum, the product and the smaller of both seats' points, "
+        "each divided by the largest that any split of the scenario gives. No deal counts 0."
     )
     last = ultimatum_seat(evaluation.rules)
-    ultimatum = "" if last is None else f", with the ultimatum {SEATS[last]}'s, which makes the last answerable offer"
     yield (
-        f"Nash, egalitarian (in these games also Kalai-Smorodinsky), utilitarian and ultimatum are points of "
-        f"reference: the splits with the largest product, the largest smaller share, the largest sum, and the best one "
-        f"for the seat that makes the last offer. Shown is what the seat would get if every game ended there, "
-        f"averaged over ties{ultimatum}. Deals at Nash, max-min and largest sum: the share of deals at a split with "
-        f"the largest product, smaller share, sum."
+        "Nash, egalitarian, utilitarian and ultimatum: what the seat would get if every game ended at one split, "
+        "chosen with both seats' values known."
+    )
+    yield "Nash: the split with the largest product of points. Utilitarian: with the largest sum."
+    yield "Egalitarian: with the largest smaller share; in these games Kalai and Smorodinsky's is the same."
+    if last is not None:
+        yield f"Ultimatum: the best split for {SEATS[last]}, which makes the last offer that can be answered."
+    yield "Where several splits are equally good, their mean is shown."
+    yield (
+        "Deals at Nash, max-min and largest sum: the share of deals at a split with the largest product, smaller share "
+        "and sum."
     )
     yield (
-        f"Humans: {human.perspectives:,} sides of negotiations, on their own scenarios and by talking; seat_0 "
-        f"speaks first, turns count the closing selection, ± is the {CONFIDENCE:.0%} interval. {human.source}"
+        f"Humans: people who bargained by talking, on their own scenarios; {human.perspectives:,} seats of their "
+        f"games, {CONFIDENCE:.0%} intervals. seat_0 speaks first, and turns count the selection that ends the talk. "
+        f"{human.source}"
     )

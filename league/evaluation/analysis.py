@@ -37,7 +37,10 @@ class Valued(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """One act of the seat; ``best`` are the best acts other than it, the best first, none where nothing is known."""
+    """One act of the seat; ``best`` are the best acts other than it, the best first, none where nothing is known.
+
+    After an act that is as good as any, the last of them is the best one that is worse.
+    """
 
     state: State  # before the act
     played: Valued
@@ -113,8 +116,7 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
         return None, f"No act has an exact value here: nobody knows how {name} would have answered. {_BESIDE}"
     if (why := _unknown(partner, state.rules)) is not None:
         return None, f"No act has an exact value here: {name} {why}. {_BESIDE}"
-    told = f"the best response to {name}, which knows how it answers"
-    ends = "and every act is followed by the best that can be said."
+    told = f"Expected is what the best response to {name} gets on average from that act on, knowing how {name} answers"
     if prior != "uniform":
         try:
             response = BestResponse(partner)
@@ -122,12 +124,10 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
         except (ValueError, OutOfReach):
             pass
         else:
-            return response, f"Compared with {told} but not what it values, {ends}"
+            return response, f"{told}, but not what it values. One game may end with more or less."
     if not exact_by_answers(partner, state.rules):  # with so many splits it takes minutes
         return None, f"No act has an exact value here: {name} remembers, and there are too many splits. {_BESIDE}"
-    return BestResponse(
-        partner, _certain(state)
-    ), f"Compared with {told} and, as the game is over, what it values, {ends}"
+    return BestResponse(partner, _certain(state)), f"{told} and, as the game is over, what it values."
 
 
 def _unknown(partner: Partner, rules: Rules) -> str | None:
@@ -167,7 +167,7 @@ def _plain(action: Action) -> Action:
 
 
 def _alternatives(values: dict[Action, float], played: Action, state: State) -> tuple[Valued, ...]:
-    """The best other acts: no two of one split, of equal ones those that ask for more."""
+    """The best other acts, one a split; of equal ones those that ask for more, and beside a good act a worse one."""
     mine = state.scenario.utilities[state.mover]
 
     def rank(action: Action) -> tuple[float, float, int]:
@@ -177,4 +177,10 @@ def _alternatives(values: dict[Action, float], played: Action, state: State) -> 
     for action in sorted((each for each in values if each != played), key=rank):
         kind: Triple | Act = action.oA if action.act_type.is_offer else action.act_type
         found.setdefault(kind, action)
-    return tuple(Valued(action, values[action]) for action in list(found.values())[:ALTERNATIVES])
+    others = list(found.values())
+    shown = others[:ALTERNATIVES]
+    if played in values and shown and values[shown[0]] - values[played] <= GOOD:
+        worse = [action for action in others if values[action] < values[played] - BEST]
+        if worse and worse[0] not in shown:
+            shown[-1] = worse[0]
+    return tuple(Valued(action, values[action]) for action in shown)

@@ -81,7 +81,11 @@ def verdict(at: Plane) -> str:
     if not min(at.landed):
         return _one_sided(at, nash)
     if not at.better:
-        fair = " and the fairest one by Nash's measure" if (nash.mine, nash.theirs) == at.landed else ""
+        fair = (
+            ", with the largest product of both seats' points (Nash bargaining)"
+            if (nash.mine, nash.theirs) == at.landed
+            else ""
+        )
         return f"An efficient deal{fair}: nobody could have had more without the other having less."
     more = max(at.better, key=lambda spot: (spot.mine, spot.theirs))
     return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {they} was possible."

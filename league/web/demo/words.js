@@ -105,7 +105,7 @@ function verdict(state, seat) {
     spot.best && spot.mine >= mine && spot.theirs >= theirs && (spot.mine !== mine || spot.theirs !== theirs));
   if (!better.length) {
     const isNash = spots.some((spot) => spot.nash && spot.mine === mine && spot.theirs === theirs);
-    return `An efficient deal${isNash ? " and the fairest one by Nash's measure" : ""}: nobody could have had more without the other having less.`;
+    return `An efficient deal${isNash ? ", with the largest product of both seats' points (Nash bargaining)" : ""}: nobody could have had more without the other having less.`;
   }
   const more = least(better, (spot) => [-spot.mine, -spot.theirs]);
   return `Points were left on the table: ${more.mine} for you and ${more.theirs} for them was possible.`;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from nicegui import background_tasks
 
@@ -92,13 +92,23 @@ def _act(judged: Judged) -> Markup:
         element("small", f"{_number(judged.played.points)} expected") if told else None,
     )
     lines = []
-    if judged.best:
-        term = "Other acts" if told in ("best", "good") else "Better"
-        lines.append(_line(term, joined(_said(each, state) for each in judged.best)))
+    for term, others in _compared(judged):
+        lines.append(_line(term, joined(_said(each, state) for each in others)))
     if judged.expert is not None:
         alike = judged.expert.action == judged.played.action
         lines.append(_line("Expert", element("span", "the same") if alike else _said(judged.expert, state)))
     return element("li", head, element("dl", *lines, class_="said-too"))
+
+
+def _compared(judged: Judged) -> Iterator[tuple[str, list[Valued]]]:
+    """The other acts, by what they are beside the one that was played."""
+    gains = [(each.points - judged.played.points, each) for each in judged.best]
+    groups = {
+        "Better": [each for gain, each in gains if gain >= BEST],
+        "As good": [each for gain, each in gains if abs(gain) < BEST],
+        "Worse": [each for gain, each in gains if gain <= -BEST],
+    }
+    yield from ((term, others) for term, others in groups.items() if others)
 
 
 def _line(term: str, what: Markup) -> Markup:

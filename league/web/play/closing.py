@@ -63,6 +63,9 @@ def closing(
         except Busy:  # a figure that the game does without
             return
         if score is not None and not best.is_deleted:
-            best.say(f"The best response to {name}, which knows how it answers, gets {score} here.")
+            best.say(
+                f"In your place the best response to {name} gets {score} in this game. It knows how {name} answers, "
+                f"but not what it values. What it could expect beforehand is in the analysis, act by act."
+            )
 
     background_tasks.create(compare(), name="the best response")

@@ -93,7 +93,7 @@ def test_an_act_that_gives_points_away_is_told_and_so_is_what_was_better():
     found = analysis(record, 0, seat_occupant("pushover"), seat_occupant("tough"))
     (act,) = found.acts
     assert found.exact
-    assert found.compared.startswith("Compared with the best response to pushover, which knows how it answers but not")
+    assert found.compared.startswith("Expected is what the best response to pushover gets on average from that act on")
     assert act.played.points == pytest.approx(9)
     assert word(act) == "gave away 1 point"
     assert found.given_away == pytest.approx(1)
@@ -107,6 +107,7 @@ def test_the_best_act_is_called_best_and_a_word_that_ends_the_game_is_worth_what
     record = game("pushover", Action(Act.PROPOSE, (1, 2, 2)), Action(Act.AGREE))
     (act,) = analysis(record, 0, seat_occupant("pushover"), None).acts
     assert (word(act), act.cost, act.expert) == ("best", 0.0, None)
+    assert act.best[-1].points < act.played.points  # what is shown beside a best act is not all as good
     gone = game("pushover", Action(Act.DISAGREE))
     (act,) = analysis(gone, 0, seat_occupant("pushover"), None).acts
     assert act.played.points == 0

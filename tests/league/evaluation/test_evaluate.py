@@ -211,15 +211,15 @@ def test_a_partner_that_breaks_is_named_with_its_seat():
         evaluate(Agrees(), Broken(), BY_HAND)
 
 
-def printed(told, width):
+def printed(told, width, *, details=False):
     console = Console(width=width, file=io.StringIO(), highlight=False)
-    print_evaluation(console, told, stored_human_line())
+    print_evaluation(console, told, stored_human_line(), details=details)
     return console.file.getvalue()
 
 
 @pytest.mark.parametrize("width", [72, 80, 120, 160])
 def test_the_report_fits_the_screen_and_shortens_no_figure(small, width):
-    text = printed(small, width)
+    text = printed(small, width, details=True)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     for words in (
@@ -235,6 +235,13 @@ def test_the_report_fits_the_screen_and_shortens_no_figure(small, width):
         assert words in text
     figures = small.played.figures[BOTH]
     assert f"{figures.points.mean:.2f} ±{figures.points.margin:.2f}" in text and "77.9%" in text
+
+
+def test_without_details_there_are_the_outcome_one_table_and_a_few_notes(small):
+    text = printed(small, 120)
+    assert text.count("as seat_0  ") == 1 and "share of the best response" in text
+    assert "utilitarian" not in text and "humans" not in text
+    assert len(text.splitlines()) <= 25
 
 
 def test_people_are_shown_by_who_speaks_first():

@@ -230,7 +230,7 @@ def test_the_plane_holds_every_pair_of_scores_once_and_knows_the_best_of_them():
     assert [(s.mine, s.theirs) for s in at.frontier] == [(10, 0), (9, 4), (8, 8), (6, 9), (4, 10)]
     assert [(s.mine, s.theirs) for s in at.spots if s.nash] == [(8, 8)]
     assert at.landed == (8, 8)
-    assert "the fairest one by Nash's measure" in verdict(at)
+    assert "the largest product of both seats' points" in verdict(at)
 
 
 def test_both_seats_see_the_same_plane_mirrored():
