@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.game import Act, Ending, IllegalAct, Rules
+from dond_marl.game import Act, Ending, IllegalAct, Rules, rule_against_message
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import (
     UNREACHED,
@@ -23,6 +23,7 @@ from dond_marl.seats import (
     History,
     Int8s,
     Rows,
+    Texts,
     Turns,
     constant,
     no_hints,
@@ -45,6 +46,7 @@ class Games(NamedTuple):
     allocation: Int8s  # [N, 2, 3] what each seat got; zeros without a deal
     scores: NDArray[np.int16]  # [N, 2] points
     cause: Int8s  # [N, T] why each act was played: a Cause
+    messages: Texts | None = None  # [N, T] what was said beside each act, "" for nothing; None: nobody said anything
 
     @property
     def size(self) -> int:
@@ -61,8 +63,10 @@ class Games(NamedTuple):
 
     def rows(self, index: Rows | slice) -> Games:
         """Some of the games, in the order of ``index``; a slice copies nothing."""
-        some = {name: getattr(self, name)[index] for name in Games._fields if name not in ("scenarios", "rules")}
-        return Games(self.scenarios.rows(index), self.rules, **some)
+        whole = ("scenarios", "rules", "messages")
+        some = {name: getattr(self, name)[index] for name in Games._fields if name not in whole}
+        messages = None if self.messages is None else self.messages[index]
+        return Games(self.scenarios.rows(index), self.rules, messages=messages, **some)
 
 
 class Table:
@@ -86,6 +90,7 @@ class Table:
         self._acts = np.full((length, size), -1, dtype=np.int8)
         self._offers = np.zeros((length, 3, size), dtype=np.int8)
         self._causes = np.zeros((length, size), dtype=np.int8)
+        self._messages: Texts | None = None  # [T, N], made when somebody says the first one
         self._turns = np.zeros(size, dtype=np.int8)
         self._ending = np.zeros(size, dtype=np.int8)
         self._allocation = np.zeros((2, 3, size), dtype=np.int8)
@@ -121,7 +126,7 @@ class Table:
             counts=self._counts.T,
             my_utilities=self._values[mine].T,
             partner_utilities=theirs,
-            history=History(self._acts, self._offers, self.taken, self.live),
+            history=self._history(),
             last_partner_act=self._last_act,
             last_partner_offer_for_me=offered.T,
             turns_remaining=constant(self.rules.max_turns - self.taken, np.int8, size),
@@ -136,8 +141,12 @@ class Table:
         return self._values[1 - self.seat].T
 
     def step(self, decisions: Decisions) -> None:
-        """Every open game's seat to move says its decision. Raises :class:`IllegalAct` before anything changes."""
+        """Every open game's seat to move says its decision. Raises :class:`IllegalAct` before anything changes.
+
+        Raises ``ValueError`` for a message that the rules forbid; where they let none pass, none is looked at.
+        """
         act, oA = checked(decisions, self.open)
+        messages = self._passing(decisions)
         offers = act <= Act.INSIST
         illegal = self._illegal_rows(act, oA, offers)
         oA = oA * offers
@@ -148,10 +157,17 @@ class Table:
         self._offers[turn][:, columns] = oA
         if decisions.cause.any():
             self._causes[turn, columns] = decisions.cause
-        np.copyto(self._claims[seat], oA, where=offers)
-        self._claimed[seat] |= offers
+        if messages is not None:
+            if self._messages is None:
+                self._messages = np.full(self._acts.shape, "", dtype=np.object_)
+            self._messages[turn, columns] = messages
+        if turn < self.rules.talk_turns:
+            np.copyto(self._claims[seat], oA, where=offers)
+            self._claimed[seat] |= offers
+            self._last_act = _sealed(act)
+        else:  # a secret claim: the other seat is told of the speaker's act before it alone
+            self._last_act = self._acts[turn - 2, live] if turn >= 2 else constant(Act.END, np.int8, self.open)
         self.taken += 1
-        self._last_act = _sealed(act)
         self._settle(act, offers, illegal)
 
     def ended(self, columns: Rows) -> tuple[Int8s, Int8s, NDArray[np.int16]]:
@@ -177,7 +193,30 @@ class Table:
             allocation=allocation,
             scores=scores,
             cause=self._causes.T,
+            messages=None if self._messages is None else self._messages.T,
         )
+
+    def _history(self) -> History:
+        """What the seat to move has heard: not the other's secret claim."""
+        acts, offers, unheard = self._acts, self._offers, self.rules.talk_turns
+        if self.taken > unheard:
+            acts, offers = acts.copy(), offers.copy()
+            acts[unheard:], offers[unheard:] = Act.END, 0
+        return History(acts, offers, self.taken, self.live, self._messages)
+
+    def _passing(self, decisions: Decisions) -> Texts | None:
+        """The messages beside ``decisions``, ``[open]``, ``None`` where none passes."""
+        said, rules = decisions.messages, self.rules
+        if said is None or not rules.message_length or self.taken >= rules.talk_turns:
+            return None
+        said = np.asarray(said, dtype=np.object_)
+        if said.shape != (self.open,):
+            raise ValueError(f"messages of {self.open} games need shape ({self.open},); got {said.shape}")
+        for message in set(said.tolist()):
+            broken = rule_against_message(rules, message)
+            if broken is not None:
+                raise ValueError(broken)
+        return said
 
     def _illegal_rows(self, act: Int8s, oA: Int8s, offers: Bools) -> Bools | None:
         """Which rows break a rule, ``None`` for none; raises instead where the table says so."""
@@ -204,6 +243,8 @@ class Table:
         """End the games that end with ``act``, write how, and close the ranks."""
         if self.taken == self.rules.max_turns:
             done = np.ones(len(act), dtype=bool)
+        elif self.rules.secret_claims:
+            done = np.zeros(len(act), dtype=bool)
         elif self.rules.disagree == "ends":
             done = ~offers
         else:
@@ -220,20 +261,25 @@ class Table:
         self._values = [_sealed(values.take(kept, axis=1)) for values in self._values]
         self._claims = [claims.take(kept, axis=1) for claims in self._claims]
         self._claimed = [claimed[kept] for claimed in self._claimed]
-        self._last_act = _sealed(act[kept])
+        self._last_act = _sealed(self._last_act[kept])
 
     def _record(self, ended: Rows, act: Int8s, illegal: Bools | None) -> None:
         """How the games in ``ended`` (positions among the open ones) ended."""
         closing, seat = act[ended], (self.taken - 1) % 2
         counts = self._counts.take(ended, axis=1)
-        first, second = (claims.take(ended, axis=1) for claims in self._claims)
-        agreed = closing == Act.AGREE
-        selected = ((first + second) == counts).all(axis=0) & self._claimed[0][ended] & self._claimed[1][ended]
         ending = np.full(len(ended), Ending.TURN_LIMIT, dtype=np.int8)
-        ending[closing == Act.END] = Ending.END
+        if self.rules.secret_claims:
+            (first, one), (second, other) = (self._selection(who, ended) for who in (0, 1))
+            agreed = np.zeros(len(ended), dtype=bool)  # AGREE was a claim
+        else:
+            first, second = (claims.take(ended, axis=1) for claims in self._claims)
+            one, other = (claimed[ended] for claimed in self._claimed)
+            agreed = closing == Act.AGREE
+            ending[closing == Act.END] = Ending.END
+        selected = ((first + second) == counts).all(axis=0) & one & other
         ending[agreed] = Ending.AGREE
-        refused = closing == Act.DISAGREE
         if self.rules.disagree == "ends":
+            refused = closing == Act.DISAGREE
             ending[refused] = Ending.DISAGREE
             selected &= ~refused
         deal = agreed | selected
@@ -249,10 +295,22 @@ class Table:
             unsaid = columns[illegal[ended]]
             self._acts[self.taken - 1, unsaid] = -1
             self._offers[self.taken - 1][:, unsaid] = 0
+            if self._messages is not None:
+                self._messages[self.taken - 1, unsaid] = ""
             self._turns[unsaid] -= 1
         self._ending[columns] = ending
         self._allocation[0][:, columns] = share
         self._allocation[1][:, columns] = (counts - share) * deal
+
+    def _selection(self, seat: int, ended: Rows) -> tuple[Int8s, Bools]:
+        """What ``seat`` selects with its secret claim in games that end, ``[3, k]``, and where it selects anything."""
+        columns, turn = self.live[ended], self.rules.max_turns - 1 - (self.rules.max_turns - 1 - seat) % 2
+        act, oA = self._acts[turn, columns], self._offers[turn].take(columns, axis=1)
+        claims = [claims.take(ended, axis=1) for claims in self._claims]
+        own, agreed = claims[seat], self._counts.take(ended, axis=1) - claims[1 - seat]
+        offers = act <= Act.INSIST
+        share = np.where(offers, oA, np.where(act == Act.AGREE, agreed, own))
+        return share, offers | (act == Act.AGREE) | ((act == Act.END) & self._claimed[seat][ended])
 
 
 def checked(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Table
 from dond_marl.envs.turn import DECISIONS
-from dond_marl.game import MAX_COUNT, Act, Rules
+from dond_marl.game import MAX_COUNT, Act, Rules, rule_against_message
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.rollout import Noise, see
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, open_source
@@ -182,7 +182,13 @@ def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
     )
     _expect(_bytes(turns) == before, partner, where, "wrote into its turns")
     size = turns.size
-    for name, array in decisions._asdict().items():
+    said = decisions.messages
+    fits = said is None or (isinstance(said, np.ndarray) and said.shape == (size,) and said.dtype == np.object_)
+    _expect(fits, partner, where, f"must answer messages as None or object[{size}]")
+    for message in () if said is None else said.tolist():
+        broken = rule_against_message(turns.rules, message)
+        _expect(broken is None, partner, where, f"said what may not be said: {broken}")
+    for name, array in zip(Decisions._fields[:4], decisions[:4], strict=True):
         shape, dtype = (size, 3) if name == "oA" else (size,), np.float32 if name == "confidence" else np.int8
         fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
         got = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
@@ -208,6 +214,9 @@ def _expect(kept: bool | np.bool_, partner: object, where: str, broken: str) -> 
 def _expect_same(partner: object, where: str, first: Decisions, second: Decisions, when: str) -> None:
     offers = (first.act_type <= Act.INSIST)[:, None]
     different = (first.act_type != second.act_type) | ((first.oA != second.oA) & offers).any(axis=1)
+    if first.messages is not None or second.messages is not None:
+        one, other = (decisions.messages if decisions.messages is not None else "" for decisions in (first, second))
+        different |= one != other
     different |= (first.cause != second.cause) | ~(np.abs(first.confidence - second.confidence) <= _SAME)
     _expect(not different.any(), partner, where, f"answers differently {when}" + _first(different))
 
@@ -217,12 +226,18 @@ def _first(rows: NDArray[np.bool_]) -> str:
 
 
 def _rows(decisions: Decisions, index: NDArray[np.int64]) -> Decisions:
-    return Decisions(*(getattr(decisions, name)[index] for name in Decisions._fields))
+    messages = None if decisions.messages is None else decisions.messages[index]
+    act, oA, confidence, cause = (part[index] for part in decisions[:4])
+    return Decisions(act, oA, confidence, cause, messages)  # type: ignore[arg-type]  # each keeps its kind
 
 
 def _bytes(turns: Turns) -> list[bytes]:
     history = turns.history.act, turns.history.oA
-    return [np.ascontiguousarray(field).tobytes() for field in (*turns, *history) if isinstance(field, np.ndarray)]
+    arrays = [field for field in (*turns, *history) if isinstance(field, np.ndarray)]
+    return [
+        *(np.ascontiguousarray(field).tobytes() for field in arrays),
+        repr(turns.history.messages.tolist()).encode(),
+    ]
 
 
 def _answers(asked: tuple[Partner, list[Turns]]) -> list[Decisions]:

@@ -15,6 +15,10 @@ END                 Always legal. Final selection: each seat's latest own claim 
 No turn left        The same final selection.
 ==================  =================================================================================================
 
+Two variants, both off by default. *Talk* (``message_length``): beside each act stands a message of free text, which
+changes no rule. *Secret claims* (``secret_claims``): the acts before the last two bind nobody; the last two are one
+claim of each seat, which the other does not see, and then comes the final selection.
+
 Standard library only: everything else in the project stands on this file.
 """
 
@@ -31,6 +35,10 @@ ITEMS = ("book", "hat", "ball")  # Lewis et al. 2017, section 2.1
 MAX_VALUE = 10  # points; the largest private value of one item (Lewis et al. 2017, section 2.1)
 MAX_COUNT = 10  # items of one type; keeps value times count within a signed byte, which the batched engine relies on
 DEFAULT_MAX_TURNS = 10  # acts of both seats together (Lewis et al. 2017 let people walk away after ten)
+MESSAGE_CHARACTERS = "".join(map(chr, range(32, 127)))  # of a message: printable ASCII, space included
+MESSAGE_LENGTH = 200  # characters; what the doors take where talk is wanted and no length is said
+MAX_MESSAGE_LENGTH = 2000  # characters
+_CHARACTERS = frozenset(MESSAGE_CHARACTERS)
 
 Triple = tuple[int, int, int]
 Disagree = Literal["ends", "rejects"]
@@ -152,11 +160,15 @@ class Rules:
     """The variant played.
 
     ``max_turns``: acts of both seats together, at least 1. ``disagree``: ``"ends"`` the game or only ``"rejects"`` the
-    offer on the table.
+    offer on the table. ``message_length``: the most characters of the message beside an act, 0 for games without
+    messages. ``secret_claims``: the last two acts are each seat's secret claim and those before bind nobody; as nothing
+    ends such a game early, its ``disagree`` always reads ``"rejects"``.
     """
 
     max_turns: int = DEFAULT_MAX_TURNS
     disagree: Disagree = "ends"
+    message_length: int = 0
+    secret_claims: bool = False
 
     def __post_init__(self) -> None:
         turns = as_integer(self.max_turns)
@@ -165,6 +177,25 @@ class Rules:
         object.__setattr__(self, "max_turns", turns)
         if self.disagree not in ("ends", "rejects"):
             raise ValueError(f"disagree must be 'ends' or 'rejects'; got {_shown(self.disagree)}")
+        length = as_integer(self.message_length)
+        if length is None or not 0 <= length <= MAX_MESSAGE_LENGTH:
+            raise ValueError(
+                f"message_length must be an integer in 0..{MAX_MESSAGE_LENGTH}, 0 for no messages; "
+                f"got {_shown(self.message_length)}"
+            )
+        object.__setattr__(self, "message_length", length)
+        if self.secret_claims not in (False, True):
+            raise ValueError(f"secret_claims must be True or False; got {_shown(self.secret_claims)}")
+        object.__setattr__(self, "secret_claims", bool(self.secret_claims))
+        if self.secret_claims:
+            if turns < 2:
+                raise ValueError(f"secret_claims needs max_turns of at least 2, a claim of each seat; got {turns}")
+            object.__setattr__(self, "disagree", "rejects")
+
+    @property
+    def talk_turns(self) -> int:
+        """How many acts both seats see at once: all, or with secret claims all but the last two."""
+        return self.max_turns - 2 if self.secret_claims else self.max_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +218,8 @@ class State:
     """A whole negotiation: nothing but the scenario, the rules and what was said, in order.
 
     The fields after ``history`` follow from it; ``apply`` carries them along so that nothing is searched twice.
-    ``claims[seat]`` is the seat's latest own claim, ``None`` before its first offer.
+    ``claims[seat]`` is the seat's latest own claim, ``None`` before its first offer; a secret one enters at the end.
+    ``messages[i]`` stands beside ``history[i]``, ``""`` for none; empty in games without messages.
     """
 
     scenario: Scenario
@@ -195,6 +227,7 @@ class State:
     history: tuple[Action, ...] = ()
     claims: tuple[Triple | None, Triple | None] = (None, None)
     outcome: Outcome | None = None
+    messages: tuple[str, ...] = ()
 
     @property
     def mover(self) -> int:
@@ -211,9 +244,19 @@ class State:
         """Whether the game has ended."""
         return self.outcome is not None
 
+    @property
+    def claiming(self) -> bool:
+        """Whether the act to come is a secret claim."""
+        return len(self.history) >= self.rules.talk_turns
+
+    @property
+    def heard(self) -> tuple[Action, ...]:
+        """The acts that both seats have seen: all, but for a secret claim before the game is over."""
+        return self.history if self.outcome is not None else self.history[: self.rules.talk_turns]
+
     def last_act(self, seat: int) -> Act | None:
-        """The latest act of ``seat``, ``None`` before its first."""
-        taken = len(self.history)
+        """The latest act of ``seat`` that both seats have seen, ``None`` before its first."""
+        taken = len(self.heard)
         index = taken - 1 if (taken - 1) % 2 == seat else taken - 2
         return self.history[index].act_type if index >= 0 else None
 
@@ -254,6 +297,19 @@ def rule_against(state: State, action: Action) -> str | None:
     return None
 
 
+def rule_against_message(rules: Rules, message: str) -> str | None:
+    """The rule that forbids ``message`` beside an act, in words, or ``None`` if it may stand there."""
+    if message == "":
+        return None
+    if not rules.message_length:
+        return f"these rules let no message pass (message_length is 0); got {_shown(message)}"
+    if not isinstance(message, str) or not _CHARACTERS.issuperset(message):
+        return f"a message is text of printable ASCII characters; got {_shown(message)}"
+    if len(message) > rules.message_length:
+        return f"a message holds at most {rules.message_length} characters; got {len(message)}"
+    return None
+
+
 def legal_actions(state: State) -> tuple[Action, ...]:
     """Every legal action of the seat to move, in the order of the act numbers, each ``oA`` counting up from zeros."""
     if state.over:
@@ -265,9 +321,13 @@ def legal_actions(state: State) -> tuple[Action, ...]:
     return (*offers, *agree, Action(Act.DISAGREE), Action(Act.END))
 
 
-def apply(state: State, action: Action) -> State:
-    """The negotiation after the seat to move has said ``action``. Raises :class:`IllegalAct` and changes nothing."""
-    rule = rule_against(state, action)
+def apply(state: State, action: Action, message: str = "") -> State:
+    """The negotiation after the seat to move has said ``action``. Raises :class:`IllegalAct` and changes nothing.
+
+    ``message`` passes beside the act where the rules let messages pass. None passes beside a secret claim: it is
+    ignored there, canonically ``""``.
+    """
+    rule = rule_against(state, action) or rule_against_message(state.rules, message)
     if rule is not None:
         raise IllegalAct(rule)
     seat = len(state.history) % 2
@@ -283,30 +343,52 @@ def apply(state: State, action: Action) -> State:
     else:
         made = Action(act)  # oA is ignored: canonically zeros
         claims = state.claims
+    if state.claiming:
+        message = ""
+        claims = _selections(state, made, seat) if state.turns_remaining == 1 else state.claims
     outcome = _outcome(state, act, seat, claims)
-    return State(state.scenario, state.rules, (*state.history, made), claims, outcome)
+    messages = (*state.messages, message) if state.rules.message_length else ()
+    return State(state.scenario, state.rules, (*state.history, made), claims, outcome, messages)
 
 
 def forfeit(state: State, rule_broken: str) -> State:
     """The negotiation ended by an act that broke a rule: nobody is paid."""
-    return State(
-        state.scenario, state.rules, state.history, state.claims, Outcome(Ending.ILLEGAL, None, (0, 0), rule_broken)
-    )
+    outcome = Outcome(Ending.ILLEGAL, None, (0, 0), rule_broken)
+    return State(state.scenario, state.rules, state.history, state.claims, outcome, state.messages)
+
+
+def _selections(state: State, made: Action, seat: int) -> tuple[Triple | None, Triple | None]:
+    """What the seats select with their secret claims, of which ``made`` by ``seat`` is the second.
+
+    An offer selects its ``oA``, AGREE what the partner's latest open claim left, END the seat's own latest open claim,
+    DISAGREE nothing.
+    """
+    selected: list[Triple | None] = [None, None]
+    for who, claim in ((1 - seat, state.history[-1]), (seat, made)):
+        theirs = state.claims[1 - who]
+        if claim.act_type.is_offer:
+            selected[who] = claim.oA
+        elif claim.act_type is Act.AGREE and theirs is not None:
+            selected[who] = rest(state.scenario.counts, theirs)
+        elif claim.act_type is Act.END:
+            selected[who] = state.claims[who]
+    return selected[0], selected[1]
 
 
 def _outcome(state: State, act: Act, seat: int, claims: tuple[Triple | None, Triple | None]) -> Outcome | None:
     """How the game stands after ``act``: an outcome, or ``None`` while it goes on."""
-    counts = state.scenario.counts
-    if act is Act.AGREE:
+    counts, binding = state.scenario.counts, not state.rules.secret_claims
+    if act is Act.AGREE and binding:
         offered = claims[1 - seat]
         assert offered is not None  # AGREE was legal
         mine = rest(counts, offered)
         return _deal(state.scenario, Ending.AGREE, (mine, offered) if seat == 0 else (offered, mine))
     if act is Act.DISAGREE and state.rules.disagree == "ends":
         return Outcome(Ending.DISAGREE, None, (0, 0))
-    if act is not Act.END and state.turns_remaining > 1:
+    ends = act is Act.END and binding
+    if not ends and state.turns_remaining > 1:
         return None
-    ending = Ending.END if act is Act.END else Ending.TURN_LIMIT
+    ending = Ending.END if ends else Ending.TURN_LIMIT
     first, second = claims
     if first is not None and second is not None and rest(counts, first) == second:
         return _deal(state.scenario, ending, (first, second))

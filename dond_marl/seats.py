@@ -24,6 +24,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Texts = NDArray[np.object_]  # of str, "" for none
 
 
 class Cause(IntEnum):
@@ -49,14 +50,18 @@ UNREACHED = (Cause.UNREACHABLE, Cause.BUDGET, Cause.MISSING)
 class History:
     """What both seats have said in B games, ``act[B, t]`` and ``oA[B, t, 3]``, turn ``i`` said by seat ``i % 2``.
 
-    It is gathered when it is read, so that occupants without memory cost nothing.
+    It is gathered when it is read, so that occupants without memory cost nothing. A secret claim of the partner's is
+    told as END, which is no offer.
     """
 
-    __slots__ = ("_acts", "_offers", "_rows", "taken")
+    __slots__ = ("_acts", "_messages", "_offers", "_rows", "taken")
 
-    def __init__(self, acts: Int8s, offers: Int8s, taken: int, rows: Rows | None = None) -> None:
+    def __init__(
+        self, acts: Int8s, offers: Int8s, taken: int, rows: Rows | None = None, messages: Texts | None = None
+    ) -> None:
         self._acts, self._offers = acts, offers  # [T, N] and [T, 3, N]
         self._rows = rows  # columns of the games at the table, None for all
+        self._messages = messages  # [T, N], None where nobody has said any
         self.taken = taken
 
     @property
@@ -71,13 +76,29 @@ class History:
         offers = self._offers[: self.taken]
         return (offers if self._rows is None else offers.take(self._rows, axis=-1)).transpose(2, 0, 1)
 
+    @property
+    def talk(self) -> bool:
+        """Whether any message may have been said in these games: where it is false there is none to look at."""
+        return self._messages is not None
+
+    @property
+    def messages(self) -> Texts:
+        """The messages beside the acts, ``[B, t]`` of ``str``, ``""`` for none."""
+        if self._messages is None:
+            size = self._acts.shape[-1] if self._rows is None else len(self._rows)
+            return np.full((size, self.taken), "", dtype=np.object_)
+        said = self._messages[: self.taken]
+        return (said if self._rows is None else said.take(self._rows, axis=-1)).T
+
     def rows(self, index: Rows | slice) -> History:
         """Some of the games, in the order of ``index``."""
+        said = self._messages
         if self._rows is not None:
-            return History(self._acts, self._offers, self.taken, self._rows[index])
+            return History(self._acts, self._offers, self.taken, self._rows[index], said)
         if isinstance(index, slice):
-            return History(self._acts[..., index], self._offers[..., index], self.taken)
-        return History(self._acts, self._offers, self.taken, index)
+            said = None if said is None else said[..., index]
+            return History(self._acts[..., index], self._offers[..., index], self.taken, None, said)
+        return History(self._acts, self._offers, self.taken, index, said)
 
 
 class Turns(NamedTuple):
@@ -145,6 +166,7 @@ class Decisions(NamedTuple):
     oA: Int8s  # [B, 3] what the acting seat keeps
     confidence: Floats  # [B] in [0, 1]: the probability of the choice, or what the occupant says of it
     cause: Int8s  # [B] a Cause
+    messages: Texts | None = None  # [B] what is said beside the acts; None: nothing. Dropped where none may pass
 
 
 class Hints(NamedTuple):

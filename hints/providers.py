@@ -153,7 +153,7 @@ def no_advice(size: int, cause: Cause) -> Advice:
 def _well_formed(decisions: object, size: int) -> bool:
     if not isinstance(decisions, Decisions):
         return False
-    act, oA, confidence, cause = (np.asarray(field) for field in decisions)
+    act, oA, confidence, cause = (np.asarray(field) for field in decisions[:4])
     shapes = act.shape == confidence.shape == cause.shape == (size,) and oA.shape == (size, 3)
     kinds = act.dtype.kind in "iu" and oA.dtype.kind in "iu" and confidence.dtype.kind in "fiu"
     return bool(shapes and kinds and np.isin(cause, list(Cause)).all())

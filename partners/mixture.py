@@ -8,7 +8,7 @@ import numpy as np
 
 from dond_marl.errors import shown
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.seats import Decisions, Doubles, Partner, Rows, Traits, Turns
+from dond_marl.seats import Decisions, Doubles, Partner, Rows, Texts, Traits, Turns
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
 WHO = -1  # the last of a game's eight uniforms says who plays; the others are left to that partner
@@ -80,12 +80,17 @@ class Mixture:
         theirs = turns.rows(order)._replace(game_noise=noise[order])
         act, oA = np.empty(turns.size, dtype=np.int8), np.empty((turns.size, 3), dtype=np.int8)
         confidence, cause = np.empty(turns.size, dtype=np.float32), np.empty(turns.size, dtype=np.int8)
+        messages: Texts | None = None
         stops = np.cumsum(np.bincount(who, minlength=len(self.partners))).tolist()
         for partner, start, stop in zip(self.partners, [0, *stops], stops, strict=False):
             if start < stop:
                 rows = order[start:stop]
-                act[rows], oA[rows], confidence[rows], cause[rows] = partner.act(theirs.rows(slice(start, stop)))
-        return Decisions(act, oA, confidence, cause)
+                said = partner.act(theirs.rows(slice(start, stop)))
+                act[rows], oA[rows], confidence[rows], cause[rows] = said[:4]
+                if said.messages is not None:
+                    messages = np.full(turns.size, "", dtype=np.object_) if messages is None else messages
+                    messages[rows] = said.messages
+        return Decisions(act, oA, confidence, cause, messages)
 
 
 class BySeat:

@@ -29,6 +29,7 @@ from dond_marl.envs.spaces import (
     observe,
     of_agent,
     read_action,
+    read_message,
     read_seed,
     scenario_option,
 )
@@ -61,6 +62,8 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     the default, state unchanged) or ends the game unpaid (``"forfeit"``). ``scenarios``, ``use_dataset``, ``dataset``,
     ``split``, ``data_dir``, ``normalize``, ``points_budget``, ``max_count``: where the table comes from, see
     :func:`dond_marl.scenarios.sources.open_source`. ``reveal_partner_utilities``: show each seat the other's values.
+    ``message_length``: the most characters of the message beside an act, 0 for none; it changes no rule.
+    ``secret_claims``: the last two acts are each seat's secret claim, and those before bind nobody.
     ``render_mode``: ``"human"`` prints the talk as it goes on, ``"ansi"`` returns it, ``"rgb_array"`` a picture.
 
     Raises ``ValueError`` (and its kinds :class:`ScenarioError`, :class:`DataError`) for settings that make no game,
@@ -85,6 +88,8 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         points_budget: int = LEWIS_WHOLE,
         max_count: int = LEWIS_MAX_COUNT,
         reveal_partner_utilities: bool = False,
+        message_length: int = 0,
+        secret_claims: bool = False,
         render_mode: RenderMode | None = None,
     ) -> None:
         super().__init__()
@@ -92,7 +97,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         check_one_of("render_mode", render_mode, (None, *get_args(RenderMode)))
         check_one_of("reveal_partner_utilities", reveal_partner_utilities, (False, True))
         check_folder(data_dir)
-        self.rules = Rules(max_turns, disagree)
+        self.rules = Rules(max_turns, disagree, message_length, secret_claims)
         self.source = open_source(
             scenarios,
             use_dataset=use_dataset,
@@ -120,8 +125,9 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self.possible_agents = list(SEATS)
         self.agents: list[str] = []
         # One object per seat: seeding one seat's space leaves the other's alone.
-        self.observation_spaces = {agent: observation_space(self.max_count, self.rules.max_turns) for agent in SEATS}
-        self.action_spaces = {agent: action_space(self.max_count) for agent in SEATS}
+        turns, length = self.rules.max_turns, self.rules.message_length
+        self.observation_spaces = {agent: observation_space(self.max_count, turns, length) for agent in SEATS}
+        self.action_spaces = {agent: action_space(self.max_count, length) for agent in SEATS}
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """What ``agent`` sees; always the same object. Raises ``ValueError`` for any other than the two seats."""
@@ -203,9 +209,11 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         if state.outcome is not None:
             self._leave(action)
             return
-        act = read_action(action, self.max_count)
+        talks = bool(self.rules.message_length)
+        act = read_action(action, self.max_count, message=talks)
+        message = read_message(action, self.rules) if talks else ""  # type: ignore[arg-type]  # it was read as a dict
         try:
-            after = apply(state, act)
+            after = apply(state, act, message)
         except IllegalAct as broken:
             if self.illegal == "raise":
                 raise

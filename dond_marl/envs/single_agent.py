@@ -11,8 +11,8 @@ import gymnasium
 from gymnasium import logger
 
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
-from dond_marl.envs.spaces import Info, Observation, check_known, own, read_seed
-from dond_marl.envs.turn import only_action, turn_for
+from dond_marl.envs.spaces import MESSAGE, Info, Observation, check_known, own, read_seed
+from dond_marl.envs.turn import only_action, only_message, turn_for
 from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS, Action, as_seat, rule_against
 from dond_marl.occupants import Spec, seat_occupant, spec_name
@@ -131,24 +131,27 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         """Ask the partner until the agent is to move; what the agent earned meanwhile, in points."""
         earned = 0.0
         while not (state := self.game.negotiation).over and state.mover != self._seat:
-            action = self._answer()
-            self.env.step({"act_type": int(action.act_type), "oA": action.oA})
+            action, message = self._answer()
+            said = {MESSAGE: message} if message else {}
+            self.env.step({"act_type": int(action.act_type), "oA": action.oA, **said})
             earned += self.env.rewards[self.agent]
         return earned
 
-    def _answer(self) -> Action:
+    def _answer(self) -> tuple[Action, str]:
+        """What the partner says, and what it says beside it."""
         game, state = self.game, self.game.negotiation
         prior, revealed = game.source.prior, game.reveal_partner_utilities
         turn = turn_for(self.partner, state, self._noise, prior=prior, reveal_partner_utilities=revealed)
         where = f"the partner {self.partner_name} in {SEATS[state.mover]}"
         try:
-            action = only_action(self.partner.act(turn))
+            decisions = self.partner.act(turn)
+            action, message = only_action(decisions), only_message(decisions, state)
         except Exception as error:  # whatever the partner does wrong is the partner's
             raise PartnerError(f"{where} failed: {one_line(error)}") from error
         rule = rule_against(state, action)
         if rule is not None:
             raise PartnerError(f"{where} answered an illegal act: {rule}")
-        return action
+        return action, message
 
     def _info(self, skipped: int | None = None) -> Info:
         """The seat's info as objects of its own: Gymnasium's users keep and change what they are given."""

@@ -5,6 +5,10 @@ Every face of the game (AEC, parallel, single-seat, the views) shares these defi
 Observation, a ``Dict``: ``counts``, ``my_utilities``, ``partner_utilities`` (zeros unless revealed),
 ``last_partner_act`` (END stands for "none yet"), ``last_partner_offer_for_me`` (zeros before the first),
 ``turns_remaining``. Action, a ``Dict``: ``act_type`` and ``oA``, what the acting seat keeps.
+
+In games with messages (``message_length`` of at least 1) the observation also holds ``last_partner_message``, ``""``
+before the first, and the action ``message``, both a ``Text`` of up to so many printable ASCII characters. It may be
+left out of an action. The mask has ``None`` for it, as the rules forbid no text of its space.
 """
 
 from __future__ import annotations
@@ -22,7 +26,21 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, shown
-from dond_marl.game import ITEMS, MAX_VALUE, SEATS, Act, Action, Scenario, State, Triple, as_integer, may_agree
+from dond_marl.game import (
+    ITEMS,
+    MAX_VALUE,
+    MESSAGE_CHARACTERS,
+    SEATS,
+    Act,
+    Action,
+    Rules,
+    Scenario,
+    State,
+    Triple,
+    as_integer,
+    may_agree,
+    rule_against_message,
+)
 from dond_marl.seats import NO_ACT_YET
 
 Observation = dict[str, Any]
@@ -36,6 +54,8 @@ _OUTSIDE: Triple = (-1, -1, -1)
 _ACTS = tuple(Act)
 _INTEGERS = tuple(np.int64(number) for number in range(101))  # immutable, so one of each is enough
 _PARTS = frozenset(("act_type", "oA"))
+MESSAGE = "message"  # of an action
+HEARD = "last_partner_message"  # of an observation
 
 
 class InvalidAction(InputError):
@@ -58,9 +78,15 @@ class ActionMask(dict[str, Any]):
         return np.array(self["act_type"], dtype=dtype, copy=copy)
 
 
-def observation_space(max_count: int, max_turns: int) -> spaces.Dict:
+def text_space(length: int) -> spaces.Text:
+    """A message of up to ``length`` characters, of none too."""
+    return spaces.Text(max_length=length, min_length=0, charset=MESSAGE_CHARACTERS)
+
+
+def observation_space(max_count: int, max_turns: int, message_length: int = 0) -> spaces.Dict:
     """What a seat sees in games with up to ``max_count`` items of one type and ``max_turns`` turns."""
     items, values = [max_count + 1] * len(ITEMS), [MAX_VALUE + 1] * len(ITEMS)
+    talk = {HEARD: text_space(message_length)} if message_length else {}
     return spaces.Dict(
         {
             "counts": spaces.MultiDiscrete(items),
@@ -69,14 +95,16 @@ def observation_space(max_count: int, max_turns: int) -> spaces.Dict:
             "last_partner_act": spaces.Discrete(len(Act)),
             "last_partner_offer_for_me": spaces.MultiDiscrete(items),
             "turns_remaining": spaces.Discrete(max_turns + 1),
+            **talk,
         }
     )
 
 
-def action_space(max_count: int) -> spaces.Dict:
-    """What a seat may say: an act and ``oA``, up to ``max_count`` of each type."""
+def action_space(max_count: int, message_length: int = 0) -> spaces.Dict:
+    """What a seat may say: an act and ``oA``, up to ``max_count`` of each type, and a message in games with them."""
     items = [max_count + 1] * len(ITEMS)
-    return spaces.Dict({"act_type": spaces.Discrete(len(Act)), "oA": spaces.MultiDiscrete(items)})
+    talk = {MESSAGE: text_space(message_length)} if message_length else {}
+    return spaces.Dict({"act_type": spaces.Discrete(len(Act)), "oA": spaces.MultiDiscrete(items), **talk})
 
 
 def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) -> Observation:
@@ -85,6 +113,7 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
     counts = scenario.counts
     theirs = scenario.utilities[1 - seat] if reveal_partner_utilities else _NOTHING
     offered = _NOTHING if claim is None else (counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2])
+    talk = {HEARD: _heard(state, 1 - seat)} if state.rules.message_length else {}
     return {
         "counts": frozen(counts).copy(),
         "my_utilities": frozen(scenario.utilities[seat]).copy(),
@@ -92,7 +121,14 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
         "last_partner_act": _INTEGERS[NO_ACT_YET if last is None else last],
         "last_partner_offer_for_me": frozen(offered).copy(),
         "turns_remaining": _INTEGERS[state.rules.max_turns - len(state.history)],
+        **talk,
     }
+
+
+def _heard(state: State, seat: int) -> str:
+    """The latest message of ``seat``, ``""`` before its first."""
+    own = state.messages[: len(state.heard)][seat::2]
+    return own[-1] if own else ""
 
 
 def inform(state: State, seat: int, max_count: int) -> Info:
@@ -102,7 +138,8 @@ def inform(state: State, seat: int, max_count: int) -> Info:
     """
     counts = state.scenario.counts
     act, oA = _mask_parts(counts, max_count, may_agree(state, seat))
-    info: Info = {"action_mask": ActionMask(act_type=act, oA=oA), "oA_max": frozen(counts)}
+    talk = {MESSAGE: None} if state.rules.message_length else {}
+    info: Info = {"action_mask": ActionMask(act_type=act, oA=oA, **talk), "oA_max": frozen(counts)}
     outcome = state.outcome
     if outcome is not None:
         info["outcome"] = {
@@ -125,7 +162,7 @@ def _own(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, ActionMask):
-        return ActionMask(act_type=value["act_type"].copy(), oA=tuple([part.copy() for part in value["oA"]]))
+        return ActionMask(value, act_type=value["act_type"].copy(), oA=tuple([part.copy() for part in value["oA"]]))
     return dict(value) if isinstance(value, dict) else value
 
 
@@ -137,11 +174,16 @@ def of_agent(table: Mapping[str, Entry], agent: str) -> Entry:
         raise ValueError(f"the agents are {' and '.join(map(repr, SEATS))}; got {shown(agent)}") from None
 
 
-def read_action(action: object, max_count: int) -> Action:
-    """The action as a value of the game. Raises :class:`InvalidAction` for anything outside the action space."""
-    if not isinstance(action, Mapping) or action.keys() != _PARTS:
+def read_action(action: object, max_count: int, *, message: bool = False) -> Action:
+    """The action as a value of the game. Raises :class:`InvalidAction` for anything outside the action space.
+
+    ``message``: one may stand beside it, see :func:`read_message`.
+    """
+    if not isinstance(action, Mapping) or action.keys() - ({MESSAGE} if message else ()) != _PARTS:
+        beside = f", and beside them {MESSAGE!r} if anything is said" if message else ""
         raise _invalid(
-            f"an action must be a dict with exactly the keys 'act_type' and 'oA'; got {described(action)}", max_count
+            f"an action must be a dict with exactly the keys 'act_type' and 'oA'{beside}; got {described(action)}",
+            max_count,
         )
     act, oA = as_integer(action["act_type"]), wholes(action["oA"], len(ITEMS))
     if act is None or not 0 <= act < len(_ACTS):
@@ -151,6 +193,15 @@ def read_action(action: object, max_count: int) -> Action:
     if not (0 <= a <= max_count and 0 <= b <= max_count and 0 <= c <= max_count):
         raise _invalid(f"'oA' must be 3 whole numbers in 0..{max_count}; got {described(action['oA'])}", max_count)
     return Action(_ACTS[act], (a, b, c))
+
+
+def read_message(action: Mapping[str, Any], rules: Rules) -> str:
+    """The message of an action that :func:`read_action` has read. Raises :class:`InvalidAction`."""
+    message = action.get(MESSAGE, "")
+    broken = rule_against_message(rules, message)
+    if broken is not None:
+        raise InvalidAction(f"{MESSAGE!r}: {broken}")
+    return str(message)
 
 
 def wholes(value: object, size: int) -> list[int] | None:

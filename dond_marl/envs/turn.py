@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dond_marl.game import Act, Action, State, Triple, may_agree, rest
+from dond_marl.game import Act, Action, State, Triple, may_agree, rest, rule_against_message
 from dond_marl.rollout import Noise
 from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Partner, Turns, no_hints, no_noise
 
 DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for messages about who returns something else
+UNHEARD = Action(Act.END)  # how a secret claim stands in the history that the other seat is shown
 _NO_HINTS, _NO_NOISE = no_hints(1), no_noise(1)  # read-only, so one of each is enough
 
 
@@ -24,15 +25,17 @@ def turn_of(
     scenario, seat = state.scenario, state.mover
     claim, last = state.claims[1 - seat], state.last_act(1 - seat)
     taken = len(state.history)
-    acts = np.array([action.act_type for action in state.history], dtype=np.int8).reshape(taken, 1)
-    offers = np.array([action.oA for action in state.history], dtype=np.int8).reshape(taken, 3, 1)
+    heard = (*state.heard, *[UNHEARD] * (taken - len(state.heard)))
+    acts = np.array([action.act_type for action in heard], dtype=np.int8).reshape(taken, 1)
+    offers = np.array([action.oA for action in heard], dtype=np.int8).reshape(taken, 3, 1)
+    messages = np.array(state.messages, dtype=np.object_).reshape(taken, 1) if any(state.messages) else None
     return Turns(
         rules=state.rules,
         prior=prior,
         counts=_row(scenario.counts),
         my_utilities=_row(scenario.utilities[seat]),
         partner_utilities=_row(scenario.utilities[1 - seat] if reveal_partner_utilities else (0, 0, 0)),
-        history=History(acts, offers, taken),
+        history=History(acts, offers, taken, None, messages),
         last_partner_act=np.array([NO_ACT_YET if last is None else last], dtype=np.int8),
         last_partner_offer_for_me=_row((0, 0, 0) if claim is None else rest(scenario.counts, claim)),
         turns_remaining=np.array([state.turns_remaining], dtype=np.int8),
@@ -54,6 +57,22 @@ def only_action(decisions: Decisions) -> Action:
         raise ValueError(f"decisions must be whole numbers; got {act.dtype} and {oA.dtype}")
     a, b, c = oA[0].tolist()
     return Action(Act(int(act[0])), (a, b, c))
+
+
+def only_message(decisions: Decisions, state: State) -> str:
+    """What is said beside the single decision of a batch of one, ``""`` for nothing or where no message may pass.
+
+    Raises ``ValueError`` for a message that the rules forbid.
+    """
+    if decisions.messages is None or not state.rules.message_length or state.claiming:
+        return ""
+    said = np.asarray(decisions.messages, dtype=np.object_)
+    if said.shape != (1,):
+        raise ValueError(f"messages of one game need shape (1,); got {said.shape}")
+    broken = rule_against_message(state.rules, said[0])
+    if broken is not None:
+        raise ValueError(broken)
+    return str(said[0])
 
 
 def ask(partner: Partner, state: State, *, seed: int, prior: str) -> Action:

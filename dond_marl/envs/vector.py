@@ -96,6 +96,11 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._fixed_seat = None if seat is None else as_seat(seat)
         self._actions = actions
         forms = Translation(game, Forms(actions, observations))
+        if game.rules.message_length or game.rules.secret_claims:
+            raise InputError(
+                "a vector passes no text and plays no secret claims: leave message_length and secret_claims out, or "
+                "take SingleAgentView"
+            )
         if game.illegal != "forfeit":
             raise InputError("in a vector illegal acts forfeit: leave illegal out, or sample with infos['action_mask']")
         self.single_action_space = forms.action_space(game.action_space(SEATS[0]))

@@ -11,6 +11,10 @@ A record holds the scenario, the rules, who sat where, what was said and how it 
 A person's own words stand beside the acts that they were read as, under ``words``, one for each act, ``null`` where
 none were typed; such a record is of version 2. They are talk: nothing that plays or learns reads them.
 
+What the seats said beside their acts in a game with messages is under ``messages``, one for each act, ``""`` for none.
+The rules of a variant have its settings too (``"message_length": 200``, ``"secret_claims": true``). A record of such
+rules is of version 3. So a record of the plain game stays as older readers know it.
+
 A game that is known only in part, such as a talk between people of which some words could not be read, is a line that
 says so, and cannot be replayed::
 
@@ -50,9 +54,11 @@ from dond_marl.seats import Cause
 
 VERSION = 1  # raised whenever an older reader would misread a record
 WORDED = 2  # the version of a record with words, which older readers do not know
+TALKED = 3  # the version of a record of a game with messages or secret claims, which readers before do not know
+_VARIANTS: dict[str, Any] = {"message_length": 0, "secret_claims": False}  # rules that a record names if not these
 NOT_RECORDED = "an act that the rules forbid"  # the batched engine keeps no words about it
 _REQUIRED = frozenset(("version", "scenario", "rules", "occupants", "actions", "outcome"))
-_OPTIONAL = frozenset(("causes", "source", "seed", "words"))
+_OPTIONAL = frozenset(("causes", "source", "seed", "words", "messages"))
 _INEXACT = frozenset(("version", "inexact", "scenario", "occupants", "said", "selected"))
 Kind = TypeVar("Kind")
 
@@ -74,6 +80,7 @@ class GameRecord:
     source: str | None = None  # the scenario source's label
     seed: int | None = None  # the seed of the run that the game is from
     words: tuple[str | None, ...] = ()  # what a person typed for each act, None where nothing; empty: nobody typed
+    messages: tuple[str, ...] = ()  # what was said beside each act, "" for nothing; empty: no message in the game
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +98,12 @@ class InexactGame:
 def to_json(record: GameRecord) -> dict[str, Any]:
     """The record as plain JSON values; optional fields only where they say something."""
     outcome = record.outcome
+    rules = rules_to_json(record.rules)
+    variant = record.messages or rules.keys() & _VARIANTS.keys()
     value: dict[str, Any] = {
-        "version": WORDED if record.words else VERSION,
+        "version": TALKED if variant else WORDED if record.words else VERSION,
         "scenario": _scenario_to_json(record.scenario),
-        "rules": {"max_turns": record.rules.max_turns, "disagree": record.rules.disagree},
+        "rules": rules,
         "occupants": list(record.occupants),
         "actions": [_action_to_json(action) for action in record.actions],
         "outcome": {
@@ -109,8 +118,15 @@ def to_json(record: GameRecord) -> dict[str, Any]:
         "source": record.source,
         "seed": record.seed,
         "words": list(record.words) or None,
+        "messages": list(record.messages) if any(record.messages) else None,
     }
     return value | {name: extra for name, extra in extras.items() if extra is not None}
+
+
+def rules_to_json(rules: Rules) -> dict[str, Any]:
+    """The rules as plain JSON values; those of a variant only where it is played."""
+    variant = {name: getattr(rules, name) for name, plain in _VARIANTS.items() if getattr(rules, name) != plain}
+    return {"max_turns": rules.max_turns, "disagree": rules.disagree, **variant}
 
 
 def to_line(record: GameRecord) -> str:
@@ -143,16 +159,16 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
     value = _parsed(line) if isinstance(line, str) else line
     if not isinstance(value, Mapping):
         raise RecordError(f"a record is an object; got {type(value).__name__}")
-    _check_version(value, (VERSION, WORDED))
+    _check_version(value, (VERSION, WORDED, TALKED))
     _check_keys("the record", value, _REQUIRED, _OPTIONAL)
     rules, outcome = value["rules"], value["outcome"]
     entries = _list_of("actions", value["actions"])
     actions = tuple(_action_from_json(f"actions[{i}]", action) for i, action in enumerate(entries))
-    _check_keys("rules", rules, {"max_turns", "disagree"})
+    _check_keys("rules", rules, {"max_turns", "disagree"}, frozenset(_VARIANTS))
     try:
         return GameRecord(
             scenario=_scenario_from_json(value["scenario"]),
-            rules=Rules(rules["max_turns"], rules["disagree"]),
+            rules=Rules(**rules),
             occupants=_names_from_json(value["occupants"]),
             actions=actions,
             outcome=_outcome(outcome),
@@ -160,6 +176,7 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
             source=_optional("source", value.get("source"), str),
             seed=_optional("seed", value.get("seed"), int),
             words=_words(value.get("words", []), len(actions)),
+            messages=_messages(value.get("messages", []), len(actions)),
         )
     except (TypeError, ValueError) as error:  # the values of game.py say what is wrong with them
         raise RecordError(str(error)) from None
@@ -191,7 +208,7 @@ def replay(record: GameRecord) -> State:
     state = State(record.scenario, record.rules)
     for turn, action in enumerate(record.actions, start=1):
         try:
-            state = apply(state, action)
+            state = apply(state, action, record.messages[turn - 1] if record.messages else "")
         except IllegalAct as error:
             raise RecordError(f"turn {turn} cannot be played: {error}") from None
     stated = record.outcome
@@ -210,7 +227,8 @@ def record_of(
     """A finished negotiation; ``names`` are the occupants', seat_0's first. An open one is a :class:`RecordError`."""
     if state.outcome is None:
         raise RecordError("only a finished game has a record; this one goes on")
-    return GameRecord(state.scenario, state.rules, names, state.history, state.outcome, (), source, seed)
+    said = state.messages if any(state.messages) else ()
+    return GameRecord(state.scenario, state.rules, names, state.history, state.outcome, (), source, seed, (), said)
 
 
 def with_words(record: GameRecord, seat: int, typed: Sequence[str | None]) -> GameRecord:
@@ -238,7 +256,9 @@ def records(
         outcome = Outcome(ending, (first, second) if games.deal[row] else None, (low, high), broken)
         causes = tuple(games.cause[row, :taken].tolist())
         scenario, why = games.scenarios.scenario(row), causes if any(causes) else ()
-        made.append(GameRecord(scenario, games.rules, names, actions, outcome, why, source, seed))
+        said = () if games.messages is None else tuple(games.messages[row, :taken].tolist())
+        said = said if any(said) else ()
+        made.append(GameRecord(scenario, games.rules, names, actions, outcome, why, source, seed, (), said))
     return made
 
 
@@ -257,6 +277,13 @@ def _words(value: object, size: int) -> tuple[str | None, ...]:
     if words and len(words) != size:
         raise RecordError(f"words must be empty or one for each act, {size} in all; got {len(words)}")
     return words
+
+
+def _messages(value: object, size: int) -> tuple[str, ...]:
+    messages = tuple(_optional("messages", each, str) or "" for each in _list_of("messages", value))
+    if messages and len(messages) != size:
+        raise RecordError(f"messages must be empty or one for each act, {size} in all; got {len(messages)}")
+    return messages
 
 
 def _outcome(value: object) -> Outcome:

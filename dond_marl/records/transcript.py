@@ -28,11 +28,12 @@ def transcript_lines(state: State, words: Sequence[str | None] = ()) -> list[str
     scenario = state.scenario
     lines = _table(scenario)
     width = len(str(state.rules.max_turns))
-    for turn, action in enumerate(state.history):
-        text = sentence(action, scenario.counts, final=state.rules.disagree == "ends")
+    for turn in range(len(state.history)):
+        text = told(state, turn)
         typed = words[turn] if words else None
         own = "" if typed is None else f' (typed: "{"".join(c if c.isprintable() else "?" for c in typed)}")'
-        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}{own}")
+        said = f' "{state.messages[turn]}"' if state.messages and state.messages[turn] else ""
+        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}{own}{said}")
     if state.outcome is not None:
         lines.append(_ending(state, state.outcome))
     return lines
@@ -75,6 +76,22 @@ def sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
     if action.act_type is Act.DISAGREE:
         return "No, I walk away." if final else "No, not that."
     return "Enough talk: my last claim stands."
+
+
+def told(state: State, turn: int) -> str:
+    """What was said on turn ``turn`` (from 0) of ``state``, without its message; a secret claim is told as one."""
+    action, counts, rules = state.history[turn], state.scenario.counts, state.rules
+    if not rules.secret_claims:
+        return sentence(action, counts, final=rules.disagree == "ends")
+    act = action.act_type
+    if turn < rules.talk_turns:
+        loose = {Act.AGREE: "I would agree to that.", Act.END: "(No suggestion.)"}
+        return loose.get(act) or sentence(action, counts, final=False)
+    if act.is_offer:
+        claim = in_words(action.oA)
+    else:
+        claim = {Act.AGREE: "what I was last left", Act.END: "what I last suggested"}.get(act, "no claim")
+    return f"(Secret claim: {claim}.)"
 
 
 def in_words(items: Triple) -> str:

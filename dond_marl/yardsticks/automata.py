@@ -199,7 +199,8 @@ class Automaton:
         for number, rows in self._by_persona(mind):
             every = len(rows) == size
             turns = self._turns(*(mind, acts, offers) if every else (mind[rows], acts[:, rows], offers[..., rows]))
-            act[rows], oA[rows], _, _ = self.personas[number].partner.act(turns)
+            said = self.personas[number].partner.act(turns)
+            act[rows], oA[rows] = said.act_type, said.oA
         beyond = ((oA < 0) | (oA > self.views.counts[0])).any(axis=1) & (act <= Act.INSIST)
         if beyond.any():
             raise ValueError("a partner claims what its pool does not hold")

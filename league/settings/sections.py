@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dond_marl.errors import Notice
-from dond_marl.game import MAX_COUNT, MAX_VALUE, Disagree, Rules
+from dond_marl.game import MAX_COUNT, MAX_MESSAGE_LENGTH, MAX_VALUE, Disagree, Rules
 from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, pinned, seat_occupant, spec_name, unpinned
 from dond_marl.scenarios.sources import (
     DATASETS,
@@ -97,6 +97,7 @@ class Section(BaseModel):
 class EnvConfig(Section):
     """The game that is played; ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` always agree."""
 
+    LATER = ("message_length", "secret_claims")
     id: Literal["DealOrNoDialog-v0"] = "DealOrNoDialog-v0"
     partner: Occupant = "heuristic"
     max_turns: int = Field(default=10, ge=1, le=100)
@@ -110,6 +111,8 @@ class EnvConfig(Section):
     points_budget: int = Field(default=10, ge=1, le=3 * MAX_COUNT * MAX_VALUE)
     max_count: int = Field(default=4, ge=1, le=MAX_COUNT)
     reveal_partner_utilities: bool = False
+    message_length: int = Field(default=0, ge=0, le=MAX_MESSAGE_LENGTH, description="characters beside an act, 0: none")
+    secret_claims: bool = Field(default=False, description="the last two acts are each seat's secret claim")
     illegal: Literal["raise", "forfeit"] | None = None
     render_mode: Literal["human", "ansi"] | None = None
 
@@ -126,6 +129,8 @@ class EnvConfig(Section):
 
     @model_validator(mode="after")
     def _holds_something(self) -> EnvConfig:
+        if self.secret_claims and self.max_turns < 2:
+            raise wrong("secret_claims needs two turns, a claim of each seat", "max_turns")
         if self.scenarios in DATASETS:  # opened when it is used; what every published pool is like is known before
             if self.max_count < LEWIS_MAX_COUNT:
                 raise wrong(f"{self.scenarios} holds pools with {LEWIS_MAX_COUNT} items of one type", "max_count")
@@ -161,7 +166,7 @@ class EnvConfig(Section):
         return self.model_copy(update={"partner": name})
 
     def rules(self) -> Rules:
-        return Rules(self.max_turns, self.disagree)
+        return Rules(self.max_turns, self.disagree, self.message_length, self.secret_claims)
 
 
 UNREACHED_BOUND = 0.05  # of the games; more of them, left out, would choose what the others say

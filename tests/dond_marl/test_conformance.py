@@ -106,7 +106,7 @@ class Faulty:
         return said
 
     def a_list(self, turns, said):
-        return [list(field) for field in said]
+        return [list(field) for field in said[:4]]
 
     def looks_sideways(self, turns, said):
         return said._replace(oA=np.minimum(turns.counts, turns.counts.min(axis=0)))

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Table
+from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, IllegalAct, Rules, State, apply, forfeit, may_agree, rule_against
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Turns, decide
 
 VARIANTS = list(itertools.product((1, 2, 3, 4, 7, 10), ("ends", "rejects"), ("raise", "forfeit"), (False, True)))
 GAMES = 600  # per variant and source: 48 tables of 600 games
+TALKS = ("", "", "I like hats.", "no!", '{}[]~ "')
 
 
 def assert_same_view(turns: Turns, row: int, state: State, reveal: bool) -> None:
@@ -30,17 +32,38 @@ def assert_same_view(turns: Turns, row: int, state: State, reveal: bool) -> None
     assert tuple(turns.last_partner_offer_for_me[row]) == offered
     assert turns.turns_remaining[row] == state.turns_remaining
     assert turns.act_mask[row].tolist() == [True, True, may_agree(state, seat), True, True]
-    assert turns.history.act[row].tolist() == [a.act_type for a in state.history]
-    assert turns.history.oA[row].tolist() == [list(a.oA) for a in state.history]
+    heard = state.history
+    if state.rules.secret_claims and len(heard) == state.rules.max_turns - 1:
+        heard = (*heard[:-1], Action(Act.END))
+    alone = turn_of(state, reveal_partner_utilities=reveal)
+    for history, place in ((turns.history, row), (alone.history, 0)):
+        assert history.act[place].tolist() == [a.act_type for a in heard]
+        assert history.oA[place].tolist() == [list(a.oA) for a in heard]
+        assert history.messages[place].tolist() == (list(state.messages) or [""] * len(heard))
+    for name in ("last_partner_act", "last_partner_offer_for_me", "act_mask"):
+        assert getattr(alone, name)[0].tolist() == getattr(turns, name)[row].tolist()
 
 
 @pytest.mark.parametrize("source", ["uniform", "lewis"])
 @pytest.mark.parametrize(("max_turns", "disagree", "illegal", "reveal"), VARIANTS)
 def test_random_play_is_the_same_in_both_engines(source, max_turns, disagree, illegal, reveal):
     rng = np.random.default_rng([max_turns, disagree == "ends", illegal == "raise", reveal])
-    scenarios, rules = open_source(source).draw(rng, GAMES), Rules(max_turns, disagree)
+    assert_the_same_play(source, Rules(max_turns, disagree), illegal, reveal, rng, GAMES)
+
+
+@pytest.mark.parametrize("illegal", ["raise", "forfeit"])
+@pytest.mark.parametrize(
+    ("max_turns", "length", "secret"), [(5, 20, False), (2, 20, True), (3, 0, True), (8, 20, True)]
+)
+def test_talk_and_secret_claims_are_the_same_in_both_engines(max_turns, length, secret, illegal):
+    rules = Rules(max_turns, "rejects", length, secret)
+    assert_the_same_play("lewis", rules, illegal, False, np.random.default_rng([max_turns, length]), 200)
+
+
+def assert_the_same_play(source, rules, illegal, reveal, rng, size):
+    scenarios = open_source(source).draw(rng, size)
     table = Table(scenarios, rules, reveal_partner_utilities=reveal, illegal=illegal)
-    states = [State(scenarios.scenario(i), rules) for i in range(GAMES)]
+    states = [State(scenarios.scenario(i), rules) for i in range(size)]
     while table.open:
         turns, live = table.turns(), table.live
         for row in rng.choice(len(live), size=min(len(live), 5), replace=False):
@@ -55,11 +78,13 @@ def test_random_play_is_the_same_in_both_engines(source, max_turns, disagree, il
             wild = rng.random(turns.size) < 0.05
             act[wild] = rng.integers(0, 5, size=int(wild.sum()))
             oA[wild] = rng.integers(0, 5, size=(int(wild.sum()), 3))
+        said = rng.choice(np.array(TALKS, dtype=object), size=turns.size) if rules.message_length else None
         for row, game in enumerate(live):
+            message = said[row] if said is not None else ""
             action = Action(Act(int(act[row])), tuple(oA[row].tolist()))
             broken = rule_against(states[game], action)
-            states[game] = apply(states[game], action) if broken is None else forfeit(states[game], broken)
-        table.step(decide(act, oA))
+            states[game] = apply(states[game], action, message) if broken is None else forfeit(states[game], broken)
+        table.step(decide(act, oA)._replace(messages=said))
         assert set(table.live.tolist()) == {i for i, s in enumerate(states) if not s.over}
     games = table.games()
     for i, state in enumerate(states):
@@ -74,6 +99,11 @@ def test_random_play_is_the_same_in_both_engines(source, max_turns, disagree, il
         assert games.oA[i, : games.turns[i]].tolist() == [list(a.oA) for a in state.history]
         assert (games.act[i, games.turns[i] :] == -1).all()
         assert not games.oA[i, games.turns[i] :].any()
+        if rules.message_length and games.messages is not None:
+            assert games.messages[i, : games.turns[i]].tolist() == list(state.messages)
+            assert not any(games.messages[i, games.turns[i] :])
+        else:
+            assert games.messages is None and not any(state.messages)
 
 
 def test_an_illegal_act_of_one_game_names_it_and_changes_no_game():
