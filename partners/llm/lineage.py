@@ -41,7 +41,9 @@ def lineage_of(factory: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Kno
             if asked["adapter"] is not None:  # whom the adapter learned from, its folder does not say to all
                 name, past = f"{name} with {fingerprint(asked['adapter'])[:16]}", NOT_KNOWN
         prompt = hashlib.sha256(template.text.encode()).hexdigest()
-        says = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
+        says: dict[str, object] = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
+        if asked["sorted_items"]:
+            says["sorted_items"] = True
         return Known(spec_name({**says, **{key: asked[key] for key in HEARD}}), past)
 
     return lineage

@@ -17,7 +17,7 @@ from dond_marl.seats import UNREACHED, Cause, Decisions, Doubles, Int8s, Partner
 from dond_marl.splits import action_count, action_index
 from partners.llm.client import Ask, Client, Failure, Reply, read_all
 from partners.llm.local.client import LocalClient
-from partners.llm.prompt import HISTORY_CAP, Template, load_template, nudged
+from partners.llm.prompt import HISTORY_CAP, Template, by_value, load_template, nudged
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
 from partners.parameters import check_whole_number
 from partners.scripted.heuristic import Heuristic
@@ -51,7 +51,9 @@ class LLMPartner:
     heuristic), ``end`` or ``forfeit``, whose games are the model's own (``Cause.FORFEIT``). ``samples``: different
     answers that one prompt may get; with 1, games in the same position get the same answer, and one question serves
     them all. ``reading``: ``strict`` takes one JSON object and nothing around it; ``lenient`` also lets one code fence
-    around it pass, and one ``<think>...</think>`` before.
+    around it pass, and one ``<think>...</think>`` before. ``sorted_items``: the model is told of the items least valued
+    first, whatever they are called (:func:`partners.llm.prompt.by_value`), so that one question serves all positions
+    that are alike but for the names.
 
     ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (replies refused),
     ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made); of the
@@ -68,7 +70,10 @@ class LLMPartner:
         fallback: Fallback = "greedy",
         samples: int = 1,
         reading: Reading = "strict",
+        sorted_items: bool = False,
     ) -> None:
+        if not isinstance(sorted_items, bool):
+            raise ValueError(f"sorted_items must be true or false; got {shown(sorted_items)}")
         check_whole_number("history_cap", history_cap, 0, 100)
         check_whole_number("re_asks", re_asks, 0, 10)
         check_whole_number("samples", samples, 1, 10**6)
@@ -79,6 +84,7 @@ class LLMPartner:
         self.client, self.reading = client, reading
         self.template = load_template() if template is None else template
         self.history_cap, self.re_asks, self.fallback, self.samples = history_cap, re_asks, fallback, samples
+        self.sorted_items = sorted_items
         self.tally: Counter[str] = Counter()
 
     @property
@@ -88,7 +94,8 @@ class LLMPartner:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row, each legal. Raises what the client raises."""
-        results = self._results(turns) if turns.size else []
+        told, order = by_value(turns) if self.sorted_items else (turns, None)
+        results = self._results(told) if turns.size else []
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         confidence, cause = np.zeros(turns.size, dtype=np.float32), np.zeros(turns.size, dtype=np.int8)
         for row, result in enumerate(results):
@@ -97,6 +104,8 @@ class LLMPartner:
                 confidence[row] = result.confidence
             else:
                 cause[row] = _CAUSES.get(result, Cause.UNPARSABLE if isinstance(result, Reason) else Cause.UNREACHABLE)
+        if order is not None:
+            np.put_along_axis(oA, order, oA.copy(), axis=1)
         fallen = np.flatnonzero(cause)
         if len(fallen):
             played = FALLBACKS[self.fallback].act(turns.rows(fallen))
@@ -148,8 +157,12 @@ class LocalLLMPartner(LLMPartner):
         history_cap: int = HISTORY_CAP,
         fallback: Fallback = "greedy",
         samples: int = 1,
+        sorted_items: bool = False,
     ) -> None:
-        super().__init__(client, template, history_cap=history_cap, re_asks=0, fallback=fallback, samples=samples)
+        super().__init__(
+            client, template, history_cap=history_cap, re_asks=0, fallback=fallback, samples=samples,
+            sorted_items=sorted_items,
+        )  # fmt: skip
         self.local = local
 
     @property
@@ -159,6 +172,7 @@ class LocalLLMPartner(LLMPartner):
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
+        turns, order = by_value(turns) if self.sorted_items else (turns, None)
         prompts = self.template.render(turns, self.history_cap)
         asks = [Ask(prompt, legal) for prompt, legal in zip(prompts, legal_rows(turns), strict=True)]
         different = list(dict.fromkeys(asks))
@@ -168,6 +182,8 @@ class LocalLLMPartner(LLMPartner):
             actions = list(ask.legal.actions())
             act = np.array([action.act_type for action in actions], dtype=np.int8)
             oA = np.array([action.oA for action in actions], dtype=np.int8)
+            if order is not None:
+                oA[:, order[row]] = oA.copy()
             probs[row, action_index(act, oA, max_count)] = scores[ask]
         return probs
 

