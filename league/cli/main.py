@@ -40,8 +40,10 @@ EXPERIMENTS = (
     "spite",
     "frontier",
     "words",
+    "kaggle",
+    "anac",
 )
-FIELD = ("frontier", "words")  # experiments whose commands lie in league/cli/field
+FIELD = ("frontier", "words", "kaggle", "anac")  # experiments whose commands lie in league/cli/field
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
     "get-model",

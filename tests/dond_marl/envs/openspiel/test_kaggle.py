@@ -1,0 +1,49 @@
+"""Our partners as agents of Kaggle's arena: its observation read, its acts answered, games in it where it is there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dond_marl.envs.openspiel.kaggle import ENVIRONMENT, ArenaError, agent, table_of
+from dond_marl.envs.openspiel.seat import AGREE, OFFERS, say
+from dond_marl.occupants import seat_occupant
+
+
+def observation(*offers: dict[str, int], player: int, to_move: int | None = None) -> dict[str, object]:
+    """What the arena tells a player; written by hand after one of its own."""
+    history = [{"player": turn % 2, "type": "offer", "items": items} for turn, items in enumerate(offers)]
+    told = {
+        "pool": {"book": 1, "hat": 3, "basketball": 1}, "my_values": {"book": 1, "hat": 1, "basketball": 6},
+        "offer_history": history, "max_turns": 10,
+    }  # fmt: skip
+    moving = len(offers) % 2 if to_move is None else to_move
+    return {"observationString": json.dumps(told), "playerId": player, "currentPlayer": moving}
+
+
+ALL = {"book": 1, "hat": 3, "basketball": 1}
+FAIR = {"book": 1, "hat": 3, "basketball": 0}
+
+
+def test_an_observation_is_the_table_and_what_was_offered():
+    assert table_of(observation(ALL, FAIR, ALL, player=1)) == (
+        (1, 3, 1), (1, 1, 6), [(1, 3, 1), (1, 3, 0), (1, 3, 1)], 10,
+    )  # fmt: skip
+    assert table_of(observation(ALL, player=0)) is None
+    assert table_of({"observationString": "", "playerId": 0, "currentPlayer": 0}) is None
+
+
+def test_an_agent_says_what_its_partner_says_in_openspiel():
+    heuristic = seat_occupant("heuristic")
+    answer = agent(heuristic, seed=7)
+    asked = answer(observation(ALL, player=1), {})["submission"]
+    assert asked == say(heuristic, (1, 3, 1), (1, 1, 6), [(1, 3, 1)], seed=7) != AGREE
+    assert OFFERS[asked][2] == 1  # it asks for the ball, which it values
+    assert answer(observation(FAIR, player=1), {}) == {"submission": AGREE}  # the ball is offered
+    assert answer(observation(FAIR, player=0), {}) == {"submission": -1}  # not its turn
+
+
+def test_another_observation_is_a_line_that_says_so():
+    with pytest.raises(ArenaError, match=ENVIRONMENT):
+        agent(seat_occupant("heuristic"))({"observationString": "{}", "playerId": 0, "currentPlayer": 0}, {})
