@@ -4,16 +4,19 @@ Each is a :class:`Tracker`, and a name in ``logging.trackers``. By default nothi
 own database, wandb runs offline and MLflow writes into the run's folder. The libraries' own variables say otherwise:
 ``TRACKIO_SPACE_ID=NAME``, ``WANDB_MODE=online``, ``MLFLOW_TRACKING_URI=URL``. A run that is resumed is not gone on with
 there: what comes after is one more run, of the same name, whose steps go on.
+
+A run does not end with its tracker: one whose library fails is told of once, and gets no more.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from dond_marl.errors import lacks
+from dond_marl.errors import Notice, in_short, lacks
 
 PROJECT = "dond-marl"
 Figures = Mapping[str, float]
@@ -107,28 +110,48 @@ TRACKERS: Mapping[str, Callable[[Path, int], Tracker]] = {
 
 
 class Trackers:
-    """Several trackers as one."""
+    """Several trackers as one; whichever fails is left out from then on, with a :class:`dond_marl.errors.Notice`."""
 
     def __init__(self, names: Iterable[str], folder: Path, first: int) -> None:
         """Open the trackers of ``names`` for the run in ``folder``, whose next step is ``first``.
 
         Raises :class:`dond_marl.errors.MissingLibrary`, which names the extra.
         """
-        self._open: list[Tracker] = []
+        self._open: dict[str, Tracker] = {}
         for name in names:
             try:
-                self._open.append(TRACKERS[name](folder, first))
+                self._open[name] = TRACKERS[name](folder, first)
             except ModuleNotFoundError as error:
                 self.close()
                 raise lacks(error, f"the tracker {name}") or error from error
+            except Exception as error:  # noqa: BLE001  # somebody else's library, which raises what it likes
+                _gone(name, error)
 
     def write(self, figures: Figures, step: int) -> None:
-        for tracker in self._open:
-            tracker.write(figures, step)
+        self._each(lambda tracker: tracker.write(figures, step))
 
     def close(self) -> None:
-        for tracker in self._open:
-            tracker.close()
+        self._each(lambda tracker: tracker.close())
+        self._open.clear()
+
+    def _each(self, do: Callable[[Tracker], None]) -> None:
+        for name, tracker in list(self._open.items()):
+            try:
+                do(tracker)
+            except Exception as error:  # noqa: BLE001  # the same
+                del self._open[name]
+                _gone(name, error)
+
+
+def _gone(name: str, error: Exception) -> None:
+    """Say that a tracker has failed, in its own words."""
+    told = in_short(" ".join(str(error).split())) or type(error).__name__
+    warnings.warn(
+        f"the tracker {name} failed and gets no more figures: {told}. The run goes on, and its own files have them "
+        f"all; to do without {name}, leave it out of logging.trackers",
+        Notice,
+        stacklevel=4,
+    )
 
 
 def _name(folder: Path) -> str:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dond_marl.errors import MissingLibrary
+from dond_marl.errors import MissingLibrary, Notice
 from league.ledger.trackers import TRACKERS, Trackers
 from league.settings.sections import LoggingConfig
 from tests.command import HERE, in_process
@@ -18,7 +18,11 @@ STEPS = {3: {"train/points": 1.5, "train/deals": 0.25}, 7: {"train/points": 2.5}
 
 def tracked(name: str, folder) -> None:
     folder.mkdir(parents=True)
-    trackers = Trackers([name], folder, 1)
+    tracked_by([name], folder)
+
+
+def tracked_by(names, folder) -> None:
+    trackers = Trackers(names, folder, 1)
     for step, figures in STEPS.items():
         trackers.write(figures, step)
     trackers.close()
@@ -105,3 +109,55 @@ def test_a_league_whose_tracker_is_missing_leaves_no_folder_and_an_unknown_one_i
     assert done.returncode == 2 and "mlflow" in done.stderr and "neptune" in done.stderr
     assert LoggingConfig(trackers=("trackio",)).tracked == ("tensorboard", "trackio")
     assert LoggingConfig(tensorboard=False).tracked == ()
+
+
+class Fails:
+    """A tracker whose library fails at one of its calls."""
+
+    def __init__(self, at: str) -> None:
+        self.at, self.heard = at, []
+
+    def __call__(self, folder, first):
+        self.reached("open")
+        return self
+
+    def reached(self, call: str) -> None:
+        self.heard.append(call)
+        if call == self.at:
+            raise ConnectionError("no route\nto the host")
+
+    def write(self, figures, step) -> None:
+        self.reached("write")
+
+    def close(self) -> None:
+        self.reached("close")
+
+
+@pytest.mark.parametrize(("at", "heard"), [("open", 1), ("write", 2), ("close", 4)])
+def test_a_tracker_that_fails_is_told_of_once_and_the_others_go_on(tmp_path, monkeypatch, at, heard):
+    failing, sound = Fails(at), Fails("never")
+    monkeypatch.setitem(TRACKERS, "wandb", failing)
+    monkeypatch.setitem(TRACKERS, "mlflow", sound)
+    with pytest.warns(Notice, match=r"^the tracker wandb failed .*: no route to the host\. The run goes on") as told:
+        tracked_by(["wandb", "mlflow"], tmp_path)
+    assert len(told) == 1
+    assert (len(failing.heard), sound.heard) == (heard, ["open", "write", "write", "close"])
+
+
+def test_a_library_that_cannot_write_where_the_run_is_ends_no_run(tmp_path):
+    place = tmp_path / "0001"
+    place.write_text("a file where a folder should be")
+    with pytest.warns(Notice, match="the tracker tensorboard failed"):
+        tracked_by(["tensorboard"], place)
+
+
+def test_a_training_goes_on_without_a_tracker_that_fails_and_keeps_its_own_figures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(TRACKERS, "wandb", Fails("write"))
+    sizes = ("training.num_train_steps=60", "training.rollout=8", "training.num_envs=4", "env.partner=linear")
+    settings = (word for one in ("logging.trackers=[wandb]", *sizes) for word in ("--set", one))
+    with pytest.warns(Notice, match="the tracker wandb failed") as told:
+        done = in_process("train", "--config", "ppo_config.yaml", *settings)
+    assert (done.returncode, len(told)) == (0, 1), done.stderr
+    (log,) = (tmp_path / "runs").rglob("progress.csv")
+    assert len(log.read_text().splitlines()) > 2
