@@ -37,13 +37,17 @@ EXPERIMENTS = (
     "double-oracle",
     "equilibria",
     "short-games",
+    "post-training",
+    "objectives",
     "spite",
     "frontier",
     "words",
     "kaggle",
     "anac",
+    "published",
 )
-FIELD = ("frontier", "words", "kaggle", "anac")  # experiments whose commands lie in league/cli/field
+FIELD = ("frontier", "words", "kaggle", "anac", "published")  # experiments whose commands lie in league/cli/field
+MODELS = ("post-training", "objectives")  # and in league/cli/models
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
     "get-model",
@@ -60,7 +64,8 @@ experiment = Group(
     "experiment",
     help="Run the experiments behind the results page: styles, hints, small language models, people, leagues.",
     files={
-        name: f"league.cli.{'field' if name in FIELD else 'experiments'}.{name.replace('-', '_')}"
+        name: f"league.cli.{'field' if name in FIELD else 'models' if name in MODELS else 'experiments'}."
+        + name.replace("-", "_")
         for name in EXPERIMENTS
     },
 )

@@ -21,6 +21,8 @@ from league.cli.shell import Command, run
 from league.experiments.baselines.settings import BaselinesConfig
 from league.experiments.distill import DistillConfig
 from league.experiments.hints.settings import ExperimentConfig
+from league.experiments.language_models.objectives.settings import ObjectivesConfig
+from league.experiments.language_models.post_training.settings import PostTrainingConfig
 from league.experiments.short_games.settings import ShortGamesConfig
 from league.experiments.study.settings import StudyConfig
 from league.experiments.styles.settings import StylesConfig
@@ -39,6 +41,8 @@ COMMANDS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("dond experiment styles", StylesConfig),
     ("dond experiment short-games", ShortGamesConfig),
     ("dond experiment distill", DistillConfig),
+    ("dond experiment post-training", PostTrainingConfig),
+    ("dond experiment objectives", ObjectivesConfig),
     ("dond study", StudyConfig),
 )
 KINDS = {str: "text", int: "a list of integers"}

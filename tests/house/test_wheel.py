@@ -31,6 +31,8 @@ COMMANDS = {  # of every other config
     "hint_experiment.yaml": "experiment hints",
     "humanlike.yaml": "experiment humanlike",
     "memory.yaml": "experiment baselines",
+    "objectives.yaml": "experiment objectives",
+    "post_training.yaml": "experiment post-training",
     "ppo_config.yaml": "train",
     "ppo_fast.yaml": "train",
     "ppo_memory.yaml": "train",

