@@ -1,0 +1,45 @@
+"""Make the players of Lewis et al. 2017 at the level of acts, and play them against the likelihood model, seed by seed.
+
+The likelihood model is cloned from the published dialogues, which are not shipped: name their folder. Results are kept
+in output_dir; the same command continues with the rest. What papers report stands beside them in dond published.
+
+examples:
+  dond experiment published --set data_dir=data
+  dond experiment published --set data_dir=data --results docs/results/published.jsonl
+  dond experiment published --set data_dir=data --set seeds=1 --set learning.games=1000
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markdown import Markdown
+
+from dond_marl.records.files import write_whole
+from league.bench.results import check_writable
+from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option
+from league.settings.read import load_config
+
+RESULTS = "results.jsonl"
+STOPPED = "players that are done are kept, and the same command goes on with the rest"
+
+
+@click.command(cls=Command, help=__doc__, interrupted=STOPPED)
+@config_option("published.yaml", default="configs/published.yaml", help="a YAML file (published.yaml)")
+@set_option
+@click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
+def command(config_path: Path, overrides: tuple[str, ...], results: Path | None) -> None:
+    """Make, play, print the table, and keep the figures."""
+    from league.experiments.field.published.experiment import lines, perform  # PyTorch is loaded from here on
+    from league.experiments.field.published.players import markdown
+    from league.experiments.field.published.settings import PublishedConfig
+
+    config = load_config(config_path, overrides, PublishedConfig)
+    path = results or Path(config.output_dir).expanduser() / RESULTS
+    check_writable(path)
+    found = perform(config, say)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lines(found))
+    console_for_people().print(Markdown(markdown(found)))
+    say(f"written: {path}")
