@@ -77,8 +77,18 @@ OF_PAIRS = (
     "--run", type=FILE, metavar="FOLDER", help="instead: a league's folder, or a folder of leagues for the newest"
 )
 @click.option("--sampling", is_flag=True, help="with --run: networks sample their acts, as in training")
-@click.option("--scenarios", type=click.Choice(SOURCES), help="scenario source (lewis; of a run: its own)")
-@click.option("--split", metavar="NAME", help="of the source (test, its held-out part)")
+@click.option(
+    "--scenarios",
+    type=click.Choice(SOURCES),
+    help="where items and values come from: lewis (worth 10 to each seat), uniform (any values), self_play and "
+    "dialogues (published games of programs and of people) (lewis; of a run: its own)",
+)
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="part of it; lewis: train, test (kept apart), paper_test (the paper's own 392), all; uniform: near (5 to 7 "
+    "items), beyond (fewer or more); dialogues: train, val, test (test)",
+)
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--sample", type=whole(1, MOST), metavar="N", help="play N of its scenarios (all; 1000 of uniform)")
 @click.option(

@@ -58,8 +58,19 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 @click.option(
     "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"
 )
-@click.option("--scenarios", type=click.Choice(SOURCES), default="lewis", help="scenario source (lewis)")
-@click.option("--split", metavar="NAME", help="of the source (its first: train)")
+@click.option(
+    "--scenarios",
+    type=click.Choice(SOURCES),
+    default="lewis",
+    help="where items and values come from: lewis (worth 10 to each seat), uniform (any values), self_play and "
+    "dialogues (published games of programs and of people) (lewis)",
+)
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="part of it; lewis: train, test (kept apart), paper_test (the paper's own 392), all; uniform: near (5 to 7 "
+    "items), beyond (fewer or more); dialogues: train, val, test (train)",
+)
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--seed", type=SEED, metavar="N", help="random seed (a new one every time; it is shown)")
 @click.option("--games", type=whole(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")

@@ -35,11 +35,18 @@ FEATURED = {
     "stubborn": "Insists. Waits for you to fold.",
     "expert": "Learned from millions of games. Hard to impress.",
 }
-SOURCE_WORDS = {
-    "lewis": "Worth 10 to each",
-    "uniform": "Anything goes",
-    "self_play": "Published self-play",
-    "dialogues": "Published dialogues",
+SOURCE_WORDS = {  # by source and split
+    "lewis/train": "Worth 10 to each of you",
+    "lewis/test": "Worth 10 to each, kept apart for tests",
+    "lewis/paper_test": "Worth 10 to each, the paper's own 392",
+    "lewis/all": "Worth 10 to each, all 5,295",
+    "uniform": "Any values from 0 to 10",
+    "uniform/near": "Any values, 5 to 7 items",
+    "uniform/beyond": "Any values, fewer or more items",
+    "self_play": "Published games of programs",
+    "dialogues/train": "Published games of people",
+    "dialogues/val": "Published games of people, for tuning",
+    "dialogues/test": "Published games of people, for tests",
 }
 # Mistakes of a person, in a file or of somebody who was asked, shown in a line.
 MISTAKES = (DondError, ValueError, OSError)
@@ -168,15 +175,14 @@ def source_choices(data_dir: Path | None = None) -> dict[str, str]:
     """Every source with its split, ``lewis/test``, and what it is called, also whether it must be fetched first."""
     choices = {}
     for name in SOURCES:
-        text = SOURCE_WORDS.get(name, name)
         usual = check_split(name, None)
         for split in (*(() if usual else ("",)), *SPLITS[name]):
             key = f"{name}/{split}" if split else name
-            choices[key] = f"{text}, {split}" if split and split != usual else text
+            choices[key] = SOURCE_WORDS.get(key, key)
             if not _is_here(name, split, data_dir):
                 choices[key] += " (to be fetched)"
     order = list(SOURCE_WORDS)
-    return dict(sorted(choices.items(), key=lambda item: order.index(item[0].split("/")[0])))
+    return dict(sorted(choices.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
 
 
 def source(key: str, data_dir: Path | None) -> ScenarioSource:

@@ -30,6 +30,7 @@ HINT_WORDS = {
     "none": "None",
     "random": "Random whispers",
     "expert": "Whispers from the expert",
+    "llm": "A language model: Groq's with GROQ_API_KEY, else a small one that is made here in minutes",
     "equilibrium": "What an equilibrium would do",
 }
 SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}

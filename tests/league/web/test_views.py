@@ -45,6 +45,7 @@ from league.web.league.follower import NEWEST, Follower, Leagues, RunViewError
 from league.web.league.view import curriculum, curves, heat_map, ladder, lineage, summary
 from league.web.occupants import (
     FEATURED,
+    HINT_MODES,
     MISTAKES,
     Candidate,
     People,
@@ -56,7 +57,7 @@ from league.web.occupants import (
 )
 from league.web.play.live_game import Asked, Broken, Ended, LiveGame, Working, best_response_score, whispered
 from league.web.play.result import pips, result
-from league.web.play.setup_form import Wish, sitting_of, whole_number
+from league.web.play.setup_form import HINT_WORDS, Wish, sitting_of, whole_number
 from league.web.play.view import (
     choices,
     first_split,
@@ -422,8 +423,10 @@ def test_whoever_needs_nothing_can_be_chosen_and_the_first_are_the_featured():
 
 
 def test_published_scenarios_that_are_not_here_say_so_and_how_to_fetch_them(tmp_path):
-    assert source_choices(tmp_path)["self_play"] == "Published self-play (to be fetched)"
-    assert source_choices(tmp_path)["lewis/train"] == "Worth 10 to each"
+    assert source_choices(tmp_path)["self_play"] == "Published games of programs (to be fetched)"
+    assert source_choices(tmp_path)["lewis/train"] == "Worth 10 to each of you"
+    assert not set(source_choices(tmp_path).values()) & set(source_choices(tmp_path))  # no bare name
+    assert set(HINT_MODES) == set(HINT_WORDS)
     with pytest.raises(DataError) as missing:
         source("dialogues/train", tmp_path)
     command = f"dond data fetch --data-dir {tmp_path}"
