@@ -370,6 +370,23 @@ def test_the_table_has_every_command_and_no_other(home):
     assert named == set(HOW)
 
 
+INSTALLING = {  # what a package's own user types, without a checkout
+    "python -m build",
+    "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl",
+    "dond",
+}
+
+
+def test_every_command_that_is_to_be_typed_names_the_environment_that_the_set_up_made():
+    bare = [
+        f"{name_of(page)}: {line}"
+        for page in PAGES
+        for line in commands(page)
+        if re.match(r"(dond|python|pip)\b", line) and line not in INSTALLING
+    ]
+    assert not bare
+
+
 def test_what_is_not_run_here_is_run_by_a_test_that_exists():
     for entry in HOW.values():
         file, _, name = entry.by.partition("::")
