@@ -1,12 +1,14 @@
-"""Measure what hints are worth: the same learner without hints, with random ones, and with weaker and better advisers.
+r"""Measure what hints are worth: the same learner without hints, with random ones, and with weaker and better advisers.
 
 The main measure is how a learner plays without hints afterwards. With llm in
-experiment.hinters a language model gives hints too.
+experiment.hinters a language model gives hints too: the one that hints.provider and hints.models name, else SmolLM2,
+after dond get-model smollm2. student is the small model that was taught by the expert.
 
 examples:
   dond experiment hints                  # with configs/hint_experiment.yaml
   dond experiment hints --set experiment.seeds=3 --workers 2 --plot hints.png
-  dond experiment hints --set experiment.hinters=[none,llm] --set hints.provider=hf
+  dond experiment hints --set experiment.hinters=[none,llm,student] --set experiment.seeds=3 \
+      --set hints.options='{cache: runs/hints.sqlite, cache_mode: record}'
 """
 
 from __future__ import annotations

@@ -24,13 +24,24 @@ from hints import HintSchedule
 from league.backends.pool import in_processes
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
-from league.experiments.hints.settings import CHANCE, MODEL, NOBODY, WORDS, ExperimentConfig, ExperimentSection
+from league.experiments.hints.settings import (
+    ASKED,
+    CHANCE,
+    MODEL,
+    NOBODY,
+    PRETRAINED,
+    STUDENT,
+    WORDS,
+    ExperimentConfig,
+    ExperimentSection,
+)
 from league.experiments.kept import place, read, write
 from league.ledger.run_directory import RunError
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, make_ready
 from league.tasks.pasts import past_of_learner
 from league.training.training import Training, begin
+from partners.llm.service import chosen
 from partners.network.partner import NetworkPartner
 from partners.provenance import identity, refuse_past
 
@@ -38,7 +49,7 @@ from partners.provenance import identity, refuse_past
 class Arm(NamedTuple):
     """A hinter and how much of it is withheld while the learner learns."""
 
-    hinter: str  # none, random, llm or an occupant's spec
+    hinter: str  # none, random, llm, student or an occupant's spec
     dropout: float  # share of hints withheld, 0..1
 
     @property
@@ -133,7 +144,7 @@ def _kept(config: ExperimentConfig, arm: Arm, seed: int, best: float, folder: Pa
     what = {
         "settings": config.model_dump(mode="json", exclude={"experiment", "output_dir"}),
         "every": config.experiment.every,
-        "hinter": arm.hinter if arm.hinter in WORDS else identity(arm.hinter),
+        "hinter": _known_as(config, arm.hinter),
         "partner": identity(config.env.partner),
         "arm": arm,
         "seed": seed,
@@ -146,6 +157,13 @@ def _kept(config: ExperimentConfig, arm: Arm, seed: int, best: float, folder: Pa
     learned = learn(config, arm, seed, best)
     write(path, learned._asdict())
     return learned
+
+
+def _known_as(config: ExperimentConfig, who: str) -> object:
+    """What a hinter is, the same whatever it is called; of a language model its settings."""
+    if who in (MODEL, STUDENT):
+        return hints_of(config, who).model_dump(mode="json")
+    return who if who in WORDS else identity(who)
 
 
 def learn(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned:
@@ -171,8 +189,15 @@ def learn(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned
 
 def hints_of(config: ExperimentConfig, who: str) -> HintsConfig:
     """The hints of a hinter. Nobody's are those of chance, of which the learner is told none."""
-    if who == MODEL:
-        changed: dict[str, object] = {"mode": MODEL}
+    changed: dict[str, object]
+    if who == STUDENT:
+        changed = {"mode": MODEL, "provider": "hf", "models": config.hints.models.model_copy(update={"hf": None})}
+    elif who == MODEL:
+        changed = {"mode": MODEL}
+        provider = chosen(config.hints.provider)
+        if provider == "hf" and config.hints.models.hf is None:
+            models = config.hints.models.model_copy(update={"hf": PRETRAINED})
+            changed |= {"provider": "hf", "models": models, "options": {**ASKED, **config.hints.options}}
     else:
         changed = {"mode": CHANCE} if who in (NOBODY, CHANCE) else {"mode": "expert", "expert": who}
         changed["privileged"] = False

@@ -9,8 +9,11 @@ from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_v
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 from league.settings.training import HintsConfig, TrainingConfig
 
-NOBODY, CHANCE, MODEL = "none", "random", "llm"  # hinters by a word; all others are occupants
-WORDS = (NOBODY, CHANCE, MODEL)
+# Hinters by a word; all others are occupants.
+NOBODY, CHANCE, MODEL, STUDENT = "none", "random", "llm", "student"
+WORDS = (NOBODY, CHANCE, MODEL, STUDENT)
+PRETRAINED = "smollm2"  # the model of MODEL where the settings name none: it did not see our expert's answers
+ASKED = {"prompt": "brief", "dtype": "bfloat16", "sorted_items": True}  # how it is asked, unless the options say
 
 
 def _word_or(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
@@ -23,12 +26,15 @@ Who = Annotated[Occupant, WrapValidator(_word_or)]
 class ExperimentSection(Section):
     """Which hinters are compared, how often learners are measured, and the shares whose cost is reported.
 
-    A hinter is ``none``, ``random`` (any legal act), ``llm`` (as ``hints`` says) or an occupant, which whispers what it
-    would do.
+    A hinter is ``none``, ``random`` (any legal act), ``llm`` (a language model that was not made here: the one of
+    ``hints``, by default SmolLM2 on this machine), ``student`` (the project's own small model, which was taught by the
+    expert) or an occupant, which whispers what it would do.
     """
 
     hinters: tuple[Who, ...] = Field(
-        default=("none", "random", "expert"), strict=False, description="a list of none, random, llm and occupants"
+        default=("none", "random", "expert"),
+        strict=False,
+        description="a list of none, random, llm, student and occupants",
     )
     dropouts: tuple[float, ...] = Field(
         default=(0.0, 0.5),

@@ -12,10 +12,11 @@ import pytest
 import torch
 
 from dond_marl.yardsticks.metrics import mean_of
-from league.experiments.hints.experiment import Arm, Experiment, Mark, _training, arms, run
+from league.experiments.hints.experiment import Arm, Experiment, Mark, _known_as, _training, arms, hints_of, run
 from league.experiments.hints.findings import curve, first_reached, markdown, results, rows
 from league.experiments.hints.settings import ExperimentConfig
 from league.settings.read import ConfigError, load_config
+from league.tasks.hinters import llm_spec
 from partners.provenance import ProvenanceError
 from partners.rosters import roster
 from tests.command import dond
@@ -25,6 +26,17 @@ ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ROOT / "configs" / "hint_experiment.yaml"
 command = partial(dond, "experiment", "hints", "--config", CONFIG)
 TELLS, MIXED, NOBODY = Arm("expert", 0.0), Arm("expert", 0.5), Arm("none", 0.0)
+
+
+def test_the_language_model_is_one_that_was_not_made_here_and_the_students_is_called_so(monkeypatch):
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    config = load_config(CONFIG, ("experiment.hinters=[llm,student]",), ExperimentConfig)
+    asked, taught = (llm_spec(hints_of(config, who)) for who in ("llm", "student"))
+    assert asked["model"] == "smollm2" and asked["provider"] == "hf" and asked["sorted_items"]
+    assert taught["model"] is None and taught["provider"] == "hf" and "sorted_items" not in taught
+    named = load_config(CONFIG, ("hints.models.hf=mine", "hints.options={prompt: short}"), ExperimentConfig)
+    assert llm_spec(hints_of(named, "llm"))["model"] == "mine" and "dtype" not in llm_spec(hints_of(named, "llm"))
+    assert _known_as(config, "llm") != _known_as(config, "student") != _known_as(named, "student")
 
 
 def mark(decisions: int, hinted: float, alone: float = 0.0, arm: Arm = TELLS, seed: int = 0) -> Mark:
