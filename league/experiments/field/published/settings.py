@@ -68,6 +68,7 @@ class SearchSection(Section):
 class PublishedConfig(Section):
     """All settings. Every seed has a likelihood model of its own, and learns on split train of ``lewis``."""
 
+    title: str = Field(default="ours", min_length=1, description="the head of its column beside published figures")
     seeds: int = Field(default=10, ge=1, le=1000)
     data_dir: PathText | None = Field(default=None, description="the path of the folder with the published files")
     game: GameSection = Field(default_factory=GameSection)
