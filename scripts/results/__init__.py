@@ -1,1 +1,1 @@
-"""The figures of README.md and docs/RESULTS.md, CROWD.md and EQUILIBRIA.md, from the files under docs/results."""
+"""The figures of README.md and docs/RESULTS.md, CROWD.md, EQUILIBRIA.md and FIELD.md, from docs/results."""

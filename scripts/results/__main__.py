@@ -1,7 +1,7 @@
-"""Write the figures of README.md and of docs/RESULTS.md, CROWD.md and EQUILIBRIA.md from the files under docs/results.
+"""Write the figures of README.md and of docs/RESULTS.md, CROWD.md, EQUILIBRIA.md and FIELD.md from docs/results.
 
 A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
-docs/headline.svg, the README's figure, is drawn from the same files.
+docs/headline.svg, the README's figure, and docs/frontier.svg are drawn from the same files.
 
 examples:
   python -m scripts.results
@@ -12,17 +12,23 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from dond_marl.errors import RunFailure
 from league.cli.shell import Command, run, say
+from scripts.results.field import DRAWN, frontier_figure
 from scripts.results.files import FOLDER, ROOT
 from scripts.results.picture import PICTURE, picture
 from scripts.results.tables import SHORT, TABLES, block
 
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md")))
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md")),
+)
+DRAWINGS: dict[Path, Callable[[], str]] = {PICTURE: picture, DRAWN: frontier_figure}
 BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
 
@@ -42,9 +48,9 @@ def renewed(text: str, folder: Path = FOLDER) -> str:
 @click.option("--check", is_flag=True, help="change nothing, only say whether the pages are right")
 def command(check: bool) -> None:
     """Write the pages, or compare them with the files."""
-    for path in (*PAGES, PICTURE):
+    for path in (*PAGES, *DRAWINGS):
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        right = picture() if path == PICTURE else renewed(text)
+        right = DRAWINGS[path]() if path in DRAWINGS else renewed(text)
         if check and right != text:
             raise RunFailure(f"{path.name} is not what docs/results says: run python -m scripts.results")
         if right != text:

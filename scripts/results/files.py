@@ -53,11 +53,23 @@ MADE_BY = {
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "spite.jsonl": "dond experiment spite --turns 4 --iterations 40 --results docs/results/spite.jsonl",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
+    "frontier.jsonl": (
+        "dond experiment frontier --instances FOLDER --transcripts FOLDER --main CHECKPOINT "
+        "--results docs/results/frontier.jsonl"
+    ),
+    "words.jsonl": "dond experiment words --data-dir data --results docs/results/words.jsonl",
+    "kaggle.jsonl": "dond experiment kaggle --main CHECKPOINT --results docs/results/kaggle.jsonl",
     "speed.json": (
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),
 }
 NOTES = {  # what else belongs to it
+    "frontier.jsonl": (
+        "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
+        "of the default league, `dond league export --run FOLDER --member main --out CHECKPOINT`"
+    ),
+    "words.jsonl": "after `dond train --algo bc --config configs/bc_config.yaml`, for the one taught by people's acts",
+    "kaggle.jsonl": "with a Python that has `kaggle-environments`; main as in `frontier.jsonl`",
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "

@@ -14,6 +14,7 @@ from league.experiments.short_games.findings import markdown as short_games
 from league.report.as_markdown import section_text
 from scripts.results import equilibria, recognition
 from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows, taught_rows
+from scripts.results.field import FIELD
 from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
 from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share, short
@@ -270,6 +271,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "temperatures": (equilibria.FILE, temperatures_table),
     "beside": (equilibria.FILE, beside_table),
     "spite": (equilibria.SPITE, spite_table),
+    **FIELD,
 }
 
 SHORT: dict[str, Callable[[Path], str]] = {"headline": headline_table, "short": short_table}  # from many files

@@ -14,6 +14,7 @@ from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.occupants import catalogue
 from league.experiments.baselines.settings import BaselinesConfig
 from league.experiments.distill import DistillConfig
+from league.experiments.field.words.settings import WordsConfig
 from league.experiments.hints.settings import ExperimentConfig
 from league.experiments.short_games.settings import ShortGamesConfig
 from league.experiments.study.settings import StudyConfig
@@ -37,6 +38,7 @@ OTHER_SETTINGS = {
     "study.yaml": StudyConfig,
     "styles.yaml": StylesConfig,
     "taught.yaml": BaselinesConfig,
+    "words.yaml": WordsConfig,
 }
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 

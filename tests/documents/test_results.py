@@ -15,13 +15,14 @@ from league.bench.submission import of_spec
 from league.experiments.hints.experiment import Arm, Experiment, Mark
 from league.experiments.hints.findings import results as hints_lines
 from scripts.results.__main__ import BLOCK, PAGES, renewed
+from scripts.results.field import DRAWN, frontier_figure
 from scripts.results.files import FOLDER, MADE_BY, document
 from scripts.results.picture import PICTURE, picture
 from scripts.results.rows import number, short
 from scripts.results.tables import NOTHING, SHORT, TABLES, block
 from tests.command import dond
 
-README, RESULTS, _, EQUILIBRIA = PAGES
+README, RESULTS, _, EQUILIBRIA, FIELD = PAGES
 FIGURE = re.compile(r"\d")
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
@@ -39,6 +40,12 @@ def folder(tmp_path):
 def test_every_generated_block_is_what_the_files_say(page):
     text = page.read_text(encoding="utf-8")
     assert BLOCK.search(text) and renewed(text) == text, "run python -m scripts.results"
+
+
+def test_the_figure_of_the_field_is_what_the_files_say():
+    drawn = DRAWN.read_text(encoding="utf-8")
+    assert drawn == frontier_figure() and "<script" not in drawn and "href" not in drawn
+    assert "(frontier.svg)" in FIELD.read_text(encoding="utf-8")
 
 
 def test_the_readmes_picture_is_what_the_files_say():

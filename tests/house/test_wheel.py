@@ -39,6 +39,7 @@ COMMANDS = {  # of every other config
     "reinforce_config.yaml": "train",
     "selection.yaml": "experiment baselines",
     "short_games.yaml": "experiment short-games",
+    "words.yaml": "experiment words",
     "study.yaml": "study rehearse",
     "styles.yaml": "experiment styles",
     "taught.yaml": "experiment baselines",

@@ -1,0 +1,50 @@
+"""The tables and the figure of docs/FIELD.md: this game as others play it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from league.experiments.field import kaggle
+from league.experiments.field.frontier import experiment as frontier
+from league.experiments.field.frontier import shown as frontier_shown
+from league.experiments.field.words import experiment as words
+from league.experiments.field.words import shown as words_shown
+from scripts.results.files import FOLDER, ROOT, there
+
+FRONTIER, WORDS, KAGGLE = "frontier.jsonl", "words.jsonl", "kaggle.jsonl"
+DRAWN = ROOT / "docs" / "frontier.svg"
+
+
+def frontier_table(folder: Path) -> str:
+    """Large models and ours under talk, then secret proposals."""
+    rows = frontier.parsed(_lines(folder, FRONTIER))
+    return f"{frontier_shown.markdown(rows)}\n{frontier_shown.how(rows)}"
+
+
+def frontier_figure(folder: Path = FOLDER) -> str:
+    """The same as a drawing; empty where nothing was measured."""
+    return frontier_shown.drawing(frontier.parsed(_lines(folder, FRONTIER))) if there(FRONTIER, folder) else ""
+
+
+def words_table(folder: Path) -> str:
+    """The model of words: how it foresees people, and what it gets."""
+    return f"{words_shown.markdown(words.parsed(_lines(folder, WORDS)))}\n{words_shown.HOW}\n\n{words_shown.PAPER}"
+
+
+def kaggle_table(folder: Path) -> str:
+    """Pairs in Kaggle's arena."""
+    pairs = kaggle.parsed(_lines(folder, KAGGLE))
+    note = f"Each pair on {pairs[0].points.n} tables, two games on each with seats exchanged; intervals over tables."
+    return f"{kaggle.markdown(pairs)}\n{note}"
+
+
+def _lines(folder: Path, name: str) -> list[str]:
+    return (folder / name).read_text(encoding="utf-8").splitlines()
+
+
+FIELD: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "frontier": (FRONTIER, frontier_table),
+    "words": (WORDS, words_table),
+    "kaggle": (KAGGLE, kaggle_table),
+}
