@@ -12,6 +12,7 @@ examples:
       --scenarios self_play --data-dir FOLDER --sample 1000
   dond evaluate --member expert --against heuristic --details --plot plane.png
   dond evaluate --member stubborn --against boulware --probe   # what could be gained
+  dond evaluate --member "llm(provider=hf)" --against heuristic --sample 20 --diagnose
   dond evaluate --run runs/league                              # a league's main members
 """
 
@@ -40,9 +41,11 @@ from league.cli.shell import (
     say_next,
     whole,
 )
+from league.display.diagnosis import diagnosis_section
 from league.display.evaluation import final_in_short, print_evaluation, print_final, print_probe
 from league.display.plane import check_drawable, draw
-from league.display.tables import print_in_short
+from league.display.tables import print_in_short, print_section
+from league.evaluation import diagnosis
 from league.evaluation.as_json import final_document, final_rows, refused_document, write_pair, write_pair_table
 from league.evaluation.evaluate import HELDOUT, evaluate, human_figures
 from league.evaluation.matches import UnreachedError
@@ -67,6 +70,8 @@ OF_PAIRS = (
     "probe",
     "details",
     "plot",
+    "diagnose",
+    "beliefs",
 )
 
 
@@ -103,6 +108,8 @@ OF_PAIRS = (
 @click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="of intervals (0.95)")
 @click.option("--probe", is_flag=True, help="also exploitability, safety, value of information, equilibrium")
 @click.option("--details", is_flag=True, help="also print every figure, and people's and theory's beside them")
+@click.option("--diagnose", is_flag=True, help="also what each act loses, demands, tokens, a second copy's luck")
+@click.option("--beliefs", is_flag=True, help="also ask a language model what its partner wants (more requests)")
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")
@@ -157,6 +164,8 @@ def _pair(
     seed: int | None,
     confidence: float,
     probe: bool,
+    diagnose: bool,
+    beliefs: bool,
     details: bool,
     json: Path | None,
     csv: Path | None,
@@ -189,8 +198,16 @@ def _pair(
         with console.status("what could be gained"):
             gains = probe_pair(member, against, source, rules)
         print_probe(console, gains)
+    diagnosed = None
+    if diagnose or beliefs:
+        with console.status("") as status:
+            diagnosed = diagnosis.diagnose(
+                member, against, source, evaluation.scenarios, rules,
+                seed=seed or 0, confidence=confidence, beliefs=beliefs, tell=status.update,
+            )  # fmt: skip
+        print_section(console, diagnosis_section(diagnosed))
     if json is not None:
-        write_pair(json, evaluation, human, gains)
+        write_pair(json, evaluation, human, gains, diagnosed)
     if csv is not None:
         write_pair_table(csv, evaluation, human)
     if plot is not None:

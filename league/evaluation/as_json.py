@@ -12,6 +12,7 @@ from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.game import SEATS
 from dond_marl.records.files import write_whole
 from dond_marl.yardsticks.metrics import Estimate
+from league.evaluation.diagnosis import Diagnosis
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.matches import UnreachedError
@@ -84,9 +85,18 @@ def _probe(probed: Probe) -> dict[str, Any]:
     }
 
 
-def write_pair(path: Path, evaluation: Evaluation, human: HumanLine, probed: Probe | None = None) -> None:
-    """:func:`pair_document` as a JSON file."""
-    text = json.dumps(pair_document(evaluation, human, probed), indent=2, allow_nan=False, ensure_ascii=False)
+def write_pair(
+    path: Path,
+    evaluation: Evaluation,
+    human: HumanLine,
+    probed: Probe | None = None,
+    diagnosed: Diagnosis | None = None,
+) -> None:
+    """:func:`pair_document` as a JSON file, with a diagnosis of the member if there is one."""
+    document = pair_document(evaluation, human, probed)
+    if diagnosed is not None:
+        document["diagnosis"] = diagnosed.document()
+    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
     write_whole(path, text + "\n")
 
 

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.seats import Int8s, Partner
+from dond_marl.yardsticks.metrics import TEN
 from partners.best_response import BestResponse
 
 
 class Worths:
     """The worth of acts against ``partner``, if the best response follows them (:class:`BestResponse`).
 
-    Raises ``ValueError`` for a partner whose answers are not known exactly: see :class:`BestResponse`.
+    Raises ``ValueError`` for a partner whose answers are not known exactly.
     """
 
     def __init__(self, partner: Partner, rules: Rules, prior: str) -> None:
         self._best, self._rules, self._prior = BestResponse(partner), rules, prior
-        self._known: dict[tuple[object, ...], dict[Action, float]] = {}
+        self._known: dict[State, dict[Action, float]] = {}
 
     def of(self, scenario: Scenario, acts: Int8s, oA: Int8s) -> dict[Action, float]:
-        """Points, 0..the mover's whole pool, of every legal act after the acts ``[t]`` and claims ``[t, 3]``.
+        """:meth:`at` the position of ``scenario`` after the acts ``[t]`` and claims ``[t, 3]``."""
+        state = State(scenario, self._rules)
+        for act, (a, b, c) in zip(acts.tolist(), oA.tolist(), strict=True):
+            state = apply(state, Action(Act(act), (a, b, c)) if Act(act).is_offer else Action(Act(act)))
+        return self.at(state)
 
-        Of ``scenario`` only what the seat to move sees changes anything but the points of the last act of a game.
+    def at(self, state: State) -> dict[Action, float]:
+        """Points, 0..the mover's whole pool, of every legal act.
+
+        Of the scenario, only what the seat to move sees changes anything but what is paid at the end.
         """
-        key = scenario, acts.tobytes(), oA.tobytes()
-        if key not in self._known:
-            state = State(scenario, self._rules)
-            for act, (a, b, c) in zip(acts.tolist(), oA.tolist(), strict=True):
-                state = apply(state, Action(Act(act), (a, b, c)) if Act(act).is_offer else Action(Act(act)))
-            self._known[key] = self._best.worth_of_acts(state, self._prior)
-        return self._known[key]
+        if state not in self._known:
+            self._known[state] = self._best.worth_of_acts(state, self._prior)
+        return self._known[state]
+
+    def lost(self, state: State, action: Action) -> float:
+        """What ``action`` is worth less than the best act, points of ten."""
+        worth = self.at(state)
+        said = action if action.act_type.is_offer else Action(action.act_type)
+        return (max(worth.values()) - worth[said]) * TEN / max(state.scenario.whole(state.mover), 1)

@@ -1,0 +1,257 @@
+"""A diagnosis of one member against one partner, by the truth: what each act lost, and what was believed.
+
+Where the partner's answers are known, every act has an exact worth, the best response's from there on; what acts lose,
+summed over a game, is in expectation what the member earns less than the best response (Kakade, Langford 2002, lemma
+6.1). The same games are played once more by a second copy of the member with luck of its own: two copies of one prompt
+differ by that much, and less between two members means nothing (the null variant of Kaggle's Game Arena). K games.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dond_marl.game import Act, Action, Rules, State, apply
+from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource
+from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
+from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
+from partners.llm.diagnosis.beliefs import Stated, believer, stated
+from partners.llm.diagnosis.worths import Worths
+from partners.llm.partner import LLMPartner
+from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.prices import listed
+
+_AGAIN = 1  # the index of the second copy's luck
+_BINS = 5  # of a calibration
+
+
+class Bin(NamedTuple):
+    """Of all probabilities that were said in one fifth of 0..1: how many, their mean, and the share that was true."""
+
+    number: int
+    said: float
+    true: float
+
+
+class Believed(NamedTuple):
+    """Brier scores of what was said, of the exact posterior and of the prior, on the same turns."""
+
+    asked: int
+    answered: int
+    brier: Estimate
+    floor: Estimate
+    before: Estimate
+    calibration: tuple[Bin, ...]
+
+
+class Diagnosis(NamedTuple):
+    """All estimates are over scenarios; points are points of ten."""
+
+    member: str
+    against: str
+    games: int
+    points: Estimate
+    lost: Estimate | None  # by all acts of a game together; None where the partner's answers are not known
+    share: float  # points over points and what was lost: of the best response; nan where that is not known
+    by_act: Mapping[str, tuple[int, float]]  # how often it was said, and what it lost on average
+    demanded: tuple[tuple[int, Estimate], ...]  # by own offer: how many, and the share of its own whole that it kept
+    noise: Estimate  # the points of a second copy less its own, on the same scenarios
+    answers: Mapping[str, float]  # a game: decisions, re-asks, tokens, dollars; and legal, a share of the decisions
+    believed: Believed | None
+    note: str = ""  # why something is not known
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        made: dict[str, Any] = _plain(self._asdict())
+        return made
+
+
+@dataclass
+class _Witness:
+    """Keeps the turns on which somebody is asked, and what it says."""
+
+    player: Partner
+    turns: list[Turns] = field(default_factory=list)
+    said: list[Decisions] = field(default_factory=list)
+
+    @property
+    def traits(self) -> Any:
+        return self.player.traits
+
+    def act(self, turns: Turns) -> Decisions:
+        decisions = self.player.act(turns)
+        self.turns.append(turns)
+        self.said.append(decisions)
+        return decisions
+
+
+def diagnose(
+    member: Spec | Partner,
+    against: Spec | Partner,
+    source: ScenarioSource,
+    scenarios: Scenarios,
+    rules: Rules = Rules(),
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    beliefs: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Diagnosis:
+    """Play ``member`` in both seats of ``scenarios``, twice; ``beliefs``: ask a language model what the partner wants.
+
+    Raises what :func:`dond_marl.rollout.rollout` does.
+    """
+    player, partner = seat_occupant(member), seat_occupant(against)
+    groups, wholes = scenario_groups(scenarios), scenarios.wholes
+    tell("each act is compared with the best one")
+    before = _counted(player)
+    try:
+        worths, note = Worths(partner, rules, source.prior), ""
+    except ValueError as unknown:
+        worths, note = None, f"what acts lose is not known: {unknown}"
+    own, lost, acts, offers, told = [], [], dict[str, list[float]](), dict[int, list[Doubles]](), list[Stated]()
+    asked: list[Rows] = []  # the groups of the scenarios of ``told``
+    for seat in (0, 1):
+        witness = _Witness(player)
+        pair = (witness, partner) if seat == 0 else (partner, witness)
+        games = rollout(pair, scenarios, rules, seed=seed, index=(seat,), prior=source.prior)
+        own.append(points_of_ten(games.scores, wholes)[:, seat])
+        of_game = np.zeros(scenarios.size)
+        for turns, said in zip(witness.turns, witness.said, strict=True):
+            rows = np.flatnonzero(games.turns > turns.taken)
+            _offers(offers, turns, said, rows, scenarios.size)
+            if worths is not None:
+                try:
+                    _losses(worths, scenarios, turns, said, rows, of_game, acts, rules)
+                except ValueError as unknown:
+                    worths, note = None, f"what acts lose is not known: {unknown}"
+            if beliefs and turns.taken > 1 and isinstance(player, LLMPartner):
+                told.append(stated(believer(player), partner, turns, scenarios.utilities[rows, 1 - seat]))
+                asked.append(groups[rows])
+        lost.append(of_game)
+    spent = _counted(player)
+    again = [
+        points_of_ten(games.scores, wholes)[:, seat]
+        for seat, games in enumerate(_second(member, partner, scenarios, rules, seed, source.prior))
+    ]
+    points = mean_over_scenarios(np.stack(own), groups, confidence)
+    losses = None if worths is None else mean_over_scenarios(np.stack(lost), groups, confidence)
+    return Diagnosis(
+        member if isinstance(member, str) else repr(member),
+        against if isinstance(against, str) else repr(against),
+        2 * scenarios.size,
+        points,
+        losses,
+        math.nan if losses is None else points.mean / max(points.mean + losses.mean, 1e-9),
+        {} if worths is None else {name: (len(all_), float(np.mean(all_))) for name, all_ in sorted(acts.items())},
+        tuple((number, _demanded(of, groups, confidence)) for number, of in sorted(offers.items())),
+        mean_over_scenarios(np.stack(again) - np.stack(own), groups, confidence),
+        _a_game({name: spent[name] - before.get(name, 0) for name in spent}, player, 2 * scenarios.size),
+        _believed(told, np.concatenate(asked), confidence) if told else None,
+        note,
+    )
+
+
+def _second(
+    member: Spec | Partner, partner: Partner, scenarios: Scenarios, rules: Rules, seed: int, prior: str
+) -> list[Any]:
+    """The games of a second copy."""
+    player = seat_occupant(member)
+    pairs = ((player, partner), (partner, player))
+    return [
+        rollout(pair, scenarios, rules, seed=seed, index=(seat, _AGAIN), prior=prior) for seat, pair in enumerate(pairs)
+    ]
+
+
+def _losses(
+    worths: Worths, scenarios: Scenarios, turns: Turns, said: Decisions, rows: Rows, of_game: Doubles,
+    acts: dict[str, list[float]], rules: Rules,
+) -> None:  # fmt: skip
+    """Add what each act lost to its game and to its kind."""
+    history, claims = turns.history.act, turns.history.oA
+    for place, row in enumerate(rows.tolist()):
+        state = State(scenarios.scenario(row), rules)
+        for act, (a, b, c) in zip(history[place].tolist(), claims[place].tolist(), strict=True):
+            state = apply(state, Action(Act(act), (a, b, c)) if Act(act).is_offer else Action(Act(act)))
+        act, (a, b, c) = Act(int(said.act_type[place])), said.oA[place].tolist()
+        cost = worths.lost(state, Action(act, (a, b, c)) if act.is_offer else Action(act))
+        of_game[row] += cost
+        acts.setdefault(act.name, []).append(cost)
+
+
+def _offers(offers: dict[int, list[Doubles]], turns: Turns, said: Decisions, rows: Rows, size: int) -> None:
+    """Keep the share of its own whole that each offer keeps, ``[K]`` with ``nan`` where there is none."""
+    of = np.full(size, np.nan)
+    made = said.act_type <= Act.INSIST
+    whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
+    of[rows[made]] = (worth(turns.my_utilities, said.oA) / whole)[made]
+    offers.setdefault(turns.taken // 2, []).append(of)
+
+
+def _demanded(of: list[Doubles], groups: Rows, confidence: float) -> Estimate:
+    cells = np.stack(of)
+    return mean_over_scenarios(np.nan_to_num(cells), groups, confidence, (~np.isnan(cells)).astype(np.float64))
+
+
+def _counted(player: Partner) -> dict[str, int]:
+    """What a language model has counted so far."""
+    if not isinstance(player, LLMPartner):
+        return {}
+    client = getattr(player.client, "client", player.client)  # behind a cache
+    return {**dict(client.tally), **dict(player.tally)}
+
+
+def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str, float]:
+    if not isinstance(player, LLMPartner):
+        return {}
+    prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
+    client, usd = getattr(player.client, "client", player.client), 0.0
+    if isinstance(client, RemoteClient):
+        of, known = client.settings, listed(client.settings.url, client.settings.name)
+        first, second = of.prompt_price, of.completion_price
+        if first is None and second is None and known is not None:
+            first, second = known.price.prompt, known.price.completion
+        usd = (
+            math.nan if first is None and second is None else (prompt * (first or 0) + completion * (second or 0)) / 1e6
+        )
+    decisions = max(spent.get("decisions", 0), 1)
+    return {
+        "decisions": spent.get("decisions", 0) / games,
+        "re_asks": spent.get("re_asked", 0) / games,
+        "prompt_tokens": prompt / games,
+        "completion_tokens": completion / games,
+        "dollars": usd / games,
+        "legal": spent.get("free", 0) / decisions,
+    }
+
+
+def _believed(told: list[Stated], asked: Rows, confidence: float) -> Believed:
+    whole = Stated(*(np.concatenate(each) for each in zip(*told, strict=True)))
+    answered = ~np.isnan(whole.said).any(axis=1)
+    some = Stated(*(each[answered] for each in whole))
+    scores = some.brier()
+    said, floor, before = (mean_over_scenarios(score, asked[answered], confidence) for score in scores)
+    which = np.minimum((some.said * _BINS).astype(int), _BINS - 1).reshape(-1)
+    number = np.bincount(which, minlength=_BINS)
+    sums = [np.bincount(which, of.reshape(-1), _BINS) / np.maximum(number, 1) for of in (some.said, some.truth)]
+    bins = tuple(Bin(int(n), float(p), float(t)) for n, p, t in zip(number, *sums, strict=True))
+    return Believed(len(whole.said), int(answered.sum()), said, floor, before, bins)
+
+
+def _plain(value: Any) -> Any:
+    """``value`` as JSON knows it; ``None`` for what is not known."""
+    if hasattr(value, "_asdict"):
+        return {name: _plain(each) for name, each in value._asdict().items()}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
