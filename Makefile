@@ -5,8 +5,16 @@ TORCH_INDEX ?=
 
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+PIP    := $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check --constraint constraints.txt \
           $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
+# Of what pip says: each large file that it fetches, and that all are there. What fails stays a failure.
+SHELL  := bash
+.SHELLFLAGS := -o pipefail -c
+BRIEFLY := | awk '/(Downloading|Using cached) .*[0-9][0-9].*MB\)/ { print "            " $$1 " " $$2 " " $$3 " " $$4 " " $$5; fflush() } \
+                  /^Installing collected/ { print "            unpacking all of them"; fflush() }'
+# Ctrl-C is how a person stops these; make calls it no error.
+STOPPABLE := trap : INT;
+OR_STOPPED := || { code=$$?; [ $$code -eq 130 ] || exit $$code; }
 NEEDED := $(VENV)/.user
 READY  := $(VENV)/.ready
 
@@ -22,25 +30,25 @@ $(NEEDED): pyproject.toml constraints.txt
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dond-marl needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11")'
 	@echo 'set-up 1/2: a virtual environment in $(VENV), a few seconds'
 	@"$(PYTHON)" -m venv $(VENV)
-	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, NiceGUI), one to five minutes, silent'
-	@echo '            1.6 GB on disk with the CPU build of PyTorch, several more where pip finds the one with CUDA;'
-	@echo '            make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu takes the CPU build'
-	@$(PIP) --editable '.[all]'
+	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, NiceGUI), one to five minutes'
+	@echo '            1.6 GB on disk with the CPU build of PyTorch, several more where pip finds the one with CUDA'
+	@$(if $(TORCH_INDEX),,echo '            (no GPU? stop with Ctrl-C; make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu fetches less)')
+	@$(PIP) --editable '.[all]' $(BRIEFLY)
 	@touch $@
 
 $(READY): $(NEEDED)
-	@echo 'set-up for development: tests, types, lint, documentation; 0.4 GB more, about a minute, silent'
-	@$(PIP) --editable '.[dev]'
+	@echo 'set-up for development: tests, types, lint, documentation; 0.4 GB more, about a minute'
+	@$(PIP) --editable '.[dev]' $(BRIEFLY)
 	@touch $@
 
 league: $(NEEDED)  ## the default league, start to ladder
-	$(BIN)/python scripts/league.py --config configs/league.yaml
+	@$(STOPPABLE) $(BIN)/python scripts/league.py --config configs/league.yaml $(OR_STOPPED)
 
 play: $(NEEDED)  ## a local web page: play, replay, compare
-	$(BIN)/dond web
+	@$(STOPPABLE) $(BIN)/dond web $(OR_STOPPED)
 
 watch: $(NEEDED)  ## the newest league in the same page, live; or make watch RUN=runs/league/0001
-	$(BIN)/dond web --run $(or $(RUN),runs)
+	@$(STOPPABLE) $(BIN)/dond web --run $(or $(RUN),runs) $(OR_STOPPED)
 
 report: $(NEEDED)  ## the newest league as one file, to read or send; or make report RUN=runs/league/0001
 	$(BIN)/dond report --run $(or $(RUN),runs)
@@ -63,12 +71,12 @@ types: $(READY)
 	$(BIN)/mypy
 
 bench: $(NEEDED)  ## every speed figure of docs/RESULTS.md, side by side with its peers
-	@echo 'set-up for the benchmark: the peers that it measures, a minute or more, silent'
-	@$(PIP) --editable '.[bench]'
+	@echo 'set-up for the benchmark: the peers that it measures, a minute or more'
+	@$(PIP) --editable '.[bench]' $(BRIEFLY)
 	$(BIN)/python scripts/benchmark.py --json benchmark.json
 
 docs: $(NEEDED)  ## the documentation as a site, in site/
-	@$(PIP) --editable '.[docs]'
+	@$(PIP) --editable '.[docs]' $(BRIEFLY)
 	$(BIN)/python -m scripts.docs_site.build
 
 expert: $(NEEDED)  ## train the shipped expert again and write its card (minutes)
@@ -76,7 +84,7 @@ expert: $(NEEDED)  ## train the shipped expert again and write its card (minutes
 	$(BIN)/dond ship expert --run runs/expert
 
 lock: $(NEEDED)  ## requirements.lock from pyproject.toml and constraints.txt: every version with its hashes
-	@$(PIP) uv
+	@$(PIP) uv $(BRIEFLY)
 	$(BIN)/uv pip compile pyproject.toml --extra all --constraint constraints.txt --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
 

@@ -241,7 +241,10 @@ def check_parameters(
     needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     missing = [name for name in needed if name not in parameters]
     if missing:
-        raise OccupantNameError(f"the {what} {shown(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}=...)")
+        example = "'FILE'" if missing[0] == "path" else "..."
+        raise OccupantNameError(
+            f"the {what} {shown(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}={example})"
+        )
     return factory
 
 

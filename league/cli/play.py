@@ -140,7 +140,7 @@ def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecor
     seats = [sitting.seat_of(number) for number in range(games)]
     for number, seat in enumerate(seats):
         screen.say("")
-        screen.say(opening(sitting.name, seat, sitting.rules, number + 1, games), "bold")
+        screen.say(opening(sitting.called, seat, sitting.rules, number + 1, games), "bold")
         screen.words.clear()
         record = with_words(play_game(sitting, Human(screen), seat, number), seat, screen.words)
         _recorded(record, sitting.book)
@@ -190,7 +190,8 @@ def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> No
         return
     score, how = record.outcome.scores[seat], "" if record.outcome.deal else ", for want of a deal"
     screen.say(
-        f"\nThe best response to {sitting.name}, which knows how it answers but not its values, gets {score} here{how}."
+        f"\nThe best response to {sitting.called}, which knows how it answers but not its values, "
+        f"gets {score} here{how}."
     )
 
 

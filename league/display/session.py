@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dond_marl.game import Rules
+from dond_marl.occupants import short_names
 from dond_marl.randomness import generator
 from dond_marl.records.record import GameRecord, records, to_line
 from dond_marl.rollout import OccupantError, rollout
@@ -41,6 +42,11 @@ class Sitting:
     seat: int | None = None  # the person's; None: drawn for each game
     whisper: Whisper | None = None  # who advises the person
     hints: str = "none"  # the adviser's name, part of the person's in records
+
+    @property
+    def called(self) -> str:
+        """The partner's name for people: short where a path is in it."""
+        return short_names([self.name]).get(self.name, self.name)
 
     @property
     def person(self) -> str:

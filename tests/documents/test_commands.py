@@ -279,7 +279,8 @@ def made(command: str, home: Path) -> str:
     """What ``make`` would run, were everything set up; any other command as it is."""
     if not command.startswith("make "):
         return command
-    return dry(command.removeprefix("make "), home).splitlines()[-1]
+    line = dry(command.removeprefix("make "), home).splitlines()[-1]
+    return re.sub(r"^trap : INT; | \|\| \{ code=.*$", "", line)  # what it says of a stop by a person
 
 
 def dry(words: str, home: Path) -> str:
@@ -411,6 +412,18 @@ def test_make_sets_up_what_it_runs_first_and_says_so_before(home):
 def test_the_index_of_pytorch_can_be_named(home):
     shutil.rmtree(home / ".venv")
     assert '--extra-index-url "https://a.b/cpu" --editable' in dry("setup TORCH_INDEX=https://a.b/cpu", home)
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (130, 0), (3, 2)])
+def test_make_calls_a_stop_by_a_person_no_error_and_a_failure_one(home, code, ends):
+    dond = home / ".venv" / "bin" / "dond"
+    dond.unlink()
+    dond.write_text(f"#!/bin/sh\nexit {code}\n")
+    dond.chmod(0o755)
+    alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    done = subprocess.run(["make", "play"], cwd=home, env=alone, capture_output=True, text=True)
+    assert done.returncode == ends, done.stderr
+    assert ("Error" in done.stderr) == (code == 3)
 
 
 def test_a_command_that_fails_is_a_failure(home):

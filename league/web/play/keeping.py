@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from league.web.elements import Tag
 
 REPLAY, GAME, PICTURE = "/replay", "/replay/game.json", "/replay/picture.png"
+HERE = "The link works on this machine only, while this page is served. To send the game, download it: one file."
 COPY = """() => {
   const link = location.origin + ADDRESS, place = document.getElementById(PLACE);
   const told = (text) => { if (place) place.textContent = text; };
@@ -33,6 +34,7 @@ class Keeping:
             self._download = Tag("a", "Download it", "link", download="game.json")
             self._picture = Tag("a", "Picture to share", "link", download="deal.png")
             self._told = Tag("span", "", "quiet", role="status")
+        Tag("p", HERE, "quiet")
         self._copies = False
 
     def show(self, file: Path | str, game: int | str) -> None:

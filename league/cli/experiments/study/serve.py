@@ -84,7 +84,8 @@ def command(config_path: Path, overrides: tuple[str, ...], port: int | None, hos
         known = len(hall.progress.participants)
         went_on = f", with the {known} participants of before" if known else ""
         named = f"[{host}]" if ":" in host else host
-        say(f"the study of {folder} is at http://{named}:{port}/{went_on}; Ctrl-C stops it")
+        where = " on this machine" if alone else ""
+        say(f"open http://{named}:{port}/ in a browser{where}: the study of {folder}{went_on}; Ctrl-C stops it")
         if not alone:
             say(
                 "others reach it: who has the password takes part; no TLS, so tunnel or proxy it where you trust nobody"
