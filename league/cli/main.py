@@ -50,12 +50,13 @@ FIELD = ("frontier", "words", "kaggle", "anac", "published")  # experiments whos
 MODELS = ("post-training", "objectives")  # and in league/cli/models
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
+    "published",
     "get-model",
     *("data", "export", "push", "ship", "serve", "study"),
 )
 ROOMS = {  # of commands that lie in a room beside the others
     **dict.fromkeys(("llm-check", "get-model", "serve"), "models."),
-    **dict.fromkeys(("demo", "report", "web"), "pages."),
+    **dict.fromkeys(("demo", "report", "web", "published"), "pages."),
     **dict.fromkeys(("export", "push"), "sharing."),
     "study": "experiments.study.",
 }

@@ -31,8 +31,9 @@ STOPPED = "players that are done are kept, and the same command goes on with the
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
 def command(config_path: Path, overrides: tuple[str, ...], results: Path | None) -> None:
     """Make, play, print the table, and keep the figures."""
-    from league.experiments.field.published.experiment import lines, perform  # PyTorch is loaded from here on
+    from league.experiments.field.published.experiment import perform  # PyTorch is loaded from here on
     from league.experiments.field.published.players import markdown
+    from league.experiments.field.published.results import lines
     from league.experiments.field.published.settings import PublishedConfig
 
     config = load_config(config_path, overrides, PublishedConfig)

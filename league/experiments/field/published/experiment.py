@@ -1,21 +1,20 @@
-"""Every player with every seed against the likelihood model: made, played, kept, and written as lines of JSON."""
+"""Every player with every seed against the likelihood model: made, played and kept."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dond_marl.errors import DondError, InputError, RunFailure
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.metrics import Estimate, mean_of
 from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Outcomes, figures, outcomes_of
-from league.experiments.field.published.learner import Step, learned, likelihood
+from league.experiments.field.published.learner import learned, likelihood
+from league.experiments.field.published.results import CONFIDENCE, MEASURES, Found, Row, Step, plain_of, row_of
 from league.experiments.field.published.settings import LIKELIHOOD, ArmSection, GameSection, PublishedConfig
 from league.experiments.kept import place, read, write
 from partners.network.network import PolicyNetwork
@@ -23,34 +22,6 @@ from partners.network.partner import NetworkPartner
 from partners.scripted.rollouts import Rollouts
 
 SPLIT = "paper_test"  # the scenarios of the published test dialogues, in both orders
-DIGITS = 4  # of a point in the results file
-CONFIDENCE = 0.95
-MEASURES = ("points", "left", "points_agreed", "left_agreed", "deals", "pareto", "turns")
-
-
-class Row(NamedTuple):
-    """One player against the likelihood model, both sampling: means over games on the test scenarios."""
-
-    who: str
-    seed: int
-    games: int
-    measures: dict[str, float]  # by :data:`MEASURES`, as in :class:`league.evaluation.outcomes.Figures`
-    curve: list[Step]  # of its learning; empty where it did not learn
-
-
-class Found(NamedTuple):
-    """What was found, in the order of players and seeds, and what the players are."""
-
-    settings: dict[str, Any]
-    rows: list[Row]
-
-    def of(self, who: str, measure: str) -> Estimate:
-        """The mean of a measure over seeds, with Student's interval; n counts seeds."""
-        return mean_of([row.measures[measure] for row in self.rows if row.who == who], CONFIDENCE)
-
-    @property
-    def players(self) -> list[str]:
-        return list(dict.fromkeys(row.who for row in self.rows))
 
 
 def perform(config: PublishedConfig, report: Callable[[str], None]) -> Found:
@@ -65,12 +36,12 @@ def perform(config: PublishedConfig, report: Callable[[str], None]) -> Found:
             path = place(Path(config.output_dir).expanduser(), {"who": who, "seed": seed, **task})
             kept = read(path)
             try:
-                row = _row(kept) if kept is not None else makers.play(who)
+                row = row_of(kept) if kept is not None else makers.play(who)
             except (DondError, OSError) as error:
                 kind = InputError if isinstance(error, InputError) else RunFailure
                 raise kind(f"{who}, seed {seed}: {error}") from error
             if kept is None:
-                write(path, _plain(row))
+                write(path, plain_of(row))
             rows.append(row)
             points = row.measures
             report(
@@ -155,31 +126,3 @@ class _Makers:
         outcomes = Outcomes(*(np.concatenate(parts) for parts in zip(*seats, strict=True)))
         found = figures(outcomes, CONFIDENCE)
         return Row(who, self._seed, len(outcomes.own), {name: getattr(found, name).mean for name in MEASURES}, curve)
-
-
-def lines(found: Found) -> str:
-    """Everything as lines of JSON: the settings, then a player of a seed a line."""
-    rows = [{"settings": found.settings}, *map(_plain, found.rows)]
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
-def parsed(text: Iterable[str]) -> Found:
-    """The inverse of :func:`lines`, but for what they round. Raises :class:`InputError` for other lines."""
-    try:
-        rows = [json.loads(line) for line in text]
-        return Found(rows[0]["settings"], [_row(row) for row in rows[1:] if "who" in row])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(f"no results of dond experiment published ({error}); make them again with it") from None
-
-
-def _plain(row: Row) -> dict[str, Any]:
-    def rounded(values: Iterable[float]) -> list[float]:
-        return [round(value, DIGITS) for value in values]
-
-    measures = dict(zip(row.measures, rounded(row.measures.values()), strict=True))
-    return {**row._asdict(), "measures": measures, "curve": [rounded(step) for step in row.curve]}
-
-
-def _row(plain: dict[str, Any]) -> Row:
-    curve = [Step(int(step[0]), *step[1:]) for step in plain["curve"]]
-    return Row(plain["who"], plain["seed"], plain["games"], plain["measures"], curve)

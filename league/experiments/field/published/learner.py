@@ -14,6 +14,7 @@ import torch
 
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import open_source
+from league.experiments.field.published.results import Step
 from league.experiments.field.published.settings import CloneTraining, GameSection, GoalTraining
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig, TrainingConfig
@@ -22,15 +23,6 @@ from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
-
-
-class Step(NamedTuple):
-    """Where learning stood after so many games: means per game of its latest update, sampled, on training scenarios."""
-
-    games: int
-    points: float
-    deals: float
-    turns: float
 
 
 class Learned(NamedTuple):

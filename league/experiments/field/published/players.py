@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dond_marl.yardsticks.metrics import Estimate
 from league.display.figures import with_half
-from league.experiments.field.published.experiment import Found
+from league.experiments.field.published.results import Found
 
 HEADS = (
     "who",

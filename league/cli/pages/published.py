@@ -1,0 +1,51 @@
+"""Print what papers report of this game, each figure with its source and whether it could be read, and ours beside it.
+
+Figures that nobody could open are marked and not printed. Ours come from results files of dond experiment published.
+
+examples:
+  dond published
+  dond published --results docs/results/published.jsonl
+  dond published --markdown > published.md
+  dond published --json published.json
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.markdown import Markdown
+
+from dond_marl.records.files import write_whole
+from league.cli.shell import FILE, Command, WritableFile, console_for_people, say
+from league.experiments.field.published.cells import published
+from league.experiments.field.published.results import parsed
+from league.experiments.field.published.table import document, markdown
+
+RESULTS = ("docs/results/published.jsonl", "docs/results/published_weaker.jsonl")
+MADE_BY = "dond experiment published --set data_dir=FOLDER"
+
+
+@click.command(cls=Command, help=__doc__)
+@click.option(
+    "--results", type=FILE, multiple=True, metavar="FILE", help=f"ours; may be repeated ({', '.join(RESULTS)})"
+)
+@click.option("--markdown", "plain", is_flag=True, help="print Markdown as it is")
+@click.option("--json", "json_path", type=WritableFile(), metavar="FILE", help="also write everything as JSON")
+def command(results: tuple[Path, ...], plain: bool, json_path: Path | None) -> None:
+    """Print the table."""
+    paths = results or tuple(path for path in map(Path, RESULTS) if path.is_file())
+    found = [parsed(path.read_text(encoding="utf-8").splitlines()) for path in paths]
+    text = markdown(published(), found)
+    if plain:
+        click.echo(text)
+    else:
+        console_for_people().print(Markdown(text))
+    for path in paths:
+        say(f"ours: {path}, made by {MADE_BY}")
+    if not paths:
+        say(f"no figures of ours here: {MADE_BY} makes them")
+    if json_path is not None:
+        write_whole(json_path, json.dumps(document(published(), found), indent=1) + "\n")
+        say(f"written: {json_path}")
