@@ -10,12 +10,12 @@ from league.settings.sections import Occupant, PathText, Section
 class LearningSection(Section):
     """How words are learned."""
 
-    lr: float = Field(default=3.0e-3, gt=0, le=1, description="of Adam; it falls to 0 over all epochs")
-    epochs: int = Field(default=10, ge=1, le=1000, description="at most")
-    patience: int = Field(default=2, ge=1, le=1000, description="epochs without getting better")
-    minibatch: int = Field(default=64, ge=1, le=4096, description="dialogues")
-    dropout: float = Field(default=0.2, ge=0, lt=1, description="share of a word's numbers that is not read")
-    seeds: int = Field(default=3, ge=1, le=1000, description="models: seeds 0 to N - 1")
+    lr: float = Field(default=3.0e-3, gt=0, le=1)
+    epochs: int = Field(default=10, ge=1, le=1000)
+    patience: int = Field(default=2, ge=1, le=1000)
+    minibatch: int = Field(default=64, ge=1, le=4096)
+    dropout: float = Field(default=0.2, ge=0, lt=1)
+    seeds: int = Field(default=3, ge=1, le=1000)
 
 
 class SpeakingSection(Section):
@@ -32,7 +32,7 @@ class WordsConfig(Section):
 
     learning: LearningSection = Field(default_factory=LearningSection)
     speaking: SpeakingSection = Field(default_factory=SpeakingSection)
-    against: tuple[Occupant, ...] = Field(default=("heuristic",), strict=False, description="whom it meets in our game")
-    scenarios: int = Field(default=392, ge=2, le=392, description="held-out scenarios that are played, from the first")
+    against: tuple[Occupant, ...] = Field(default=("heuristic",), strict=False, description="a list of occupants")
+    scenarios: int = Field(default=392, ge=2, le=392)
     data_dir: PathText | None = Field(default=None, description="the folder of the published files (data)")
     output_dir: PathText = Field(default="runs/words", description="the path of a folder")
