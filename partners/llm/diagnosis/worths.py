@@ -34,8 +34,26 @@ class Worths:
             self._known[state] = self._best.worth_of_acts(state, self._prior)
         return self._known[state]
 
+    def lost_between(self, before: State, after: State) -> float:
+        """:meth:`lost` by what was said first from ``before`` on; giving the game up pays what walking away pays."""
+        said = after.history[len(before.history) :]
+        return self.lost(before, said[0]) if said else max(self.at(before).values()) * TEN / _whole(before)
+
     def lost(self, state: State, action: Action) -> float:
         """What ``action`` is worth less than the best act, points of ten."""
         worth = self.at(state)
         said = action if action.act_type.is_offer else Action(action.act_type)
-        return (max(worth.values()) - worth[said]) * TEN / max(state.scenario.whole(state.mover), 1)
+        return (max(worth.values()) - worth[said]) * TEN / _whole(state)
+
+
+def worths_against(partner: Partner, rules: Rules, prior: str) -> Worths | None:
+    """What acts are worth against ``partner``; None where that is not known."""
+    try:
+        return Worths(partner, rules, prior)
+    except ValueError:
+        return None
+
+
+def _whole(state: State) -> int:
+    """What the pool is worth to the seat to move, at least 1."""
+    return max(state.scenario.whole(state.mover), 1)
