@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
-from statistics import mean, median
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist, mean, median
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +14,13 @@ import numpy as np
 from dond_marl.batch import Table
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
+from dond_marl.yardsticks.metrics import Estimate
 from partners.llm.cache import CachedClient
 from partners.llm.client import Ask, Client, Reply
-from partners.llm.partner import LLMPartner, Result
+from partners.llm.partner import LLMPartner, LocalLLMPartner, Result
+from partners.llm.prompt import by_value
 from partners.llm.remote.client import RemoteClient
-from partners.llm.reply import LegalReply, legal_rows
+from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
 from partners.scripted.time_based import Boulware
 
 
@@ -59,8 +63,7 @@ def try_positions(partner: LLMPartner, number: int) -> Iterator[Tried]:
     """Ask about one position after another. Raises what the client raises."""
     client = client_of(partner)
     for turns in positions(number):
-        (prompt,), (legal,) = partner.template.render(turns, partner.history_cap), legal_rows(turns)
-        ask = Ask(prompt, legal)
+        ask = _ask(partner, turns)
         before = client.latest if isinstance(client, RemoteClient) else None
         began = time.monotonic()
         (reply,) = client.complete([ask])
@@ -69,6 +72,76 @@ def try_positions(partner: LLMPartner, number: int) -> Iterator[Tried]:
         latest = None if latest is before else latest  # nothing was sent
         status = None if latest is None else latest.status
         yield Tried(turns, reply, partner.read(ask, reply), seconds if latest is None else latest.seconds, status)
+
+
+class Pace(NamedTuple):
+    """What a model on this machine takes, in CPU seconds of this process on one thread."""
+
+    load_s: float  # reading the weights
+    alone_s: float  # a decision, asked one at a time
+    together_s: float  # a decision, in batches
+    memory_mb: float  # the most that the process had taken by then (2^20 bytes), Python and its libraries included
+
+
+class FreeWords(NamedTuple):
+    """What a model writes where nothing holds it to the legal acts, read as a service's replies are."""
+
+    strict: Estimate  # share of legal acts among the replies, with Wilson's interval
+    lenient: Estimate
+    refused: dict[str, int]  # replies that are not legal to the strict reader, by why
+    examples: tuple[str, ...]  # the first replies
+
+
+def pace(partner: LocalLLMPartner, number: int) -> Pace:
+    """Load the model, then ask about ``number`` positions, an eighth of them one at a time; none is asked twice."""
+    import resource  # of POSIX alone
+
+    local, began = partner.local, time.process_time()
+    local.ready()
+    loaded = time.process_time() - began
+    asks = list(dict.fromkeys(_ask(partner, turns) for turns in positions(number)))
+    local.complete(asks[:2])  # reads what all prompts begin with
+    alone, rest = asks[2 : 2 + max(number // 8, 1)], asks[2 + max(number // 8, 1) :]
+    began = time.process_time()
+    for ask in alone:
+        local.complete([ask])
+    between = time.process_time()
+    local.complete(rest)
+    ended = time.process_time()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Pace(loaded, (between - began) / len(alone), (ended - between) / max(len(rest), 1), peak)
+
+
+def free_words(partner: LocalLLMPartner, number: int) -> FreeWords:
+    """Let the model write what it likes about ``number`` positions. Raises :class:`SetupError`."""
+    asks = [_ask(partner, turns) for turns in positions(number)]
+    replies = partner.local.freely(asks)
+
+    def read(reading: Reading) -> list[LegalReply | Reason]:
+        return [
+            read_reply(reply.text, ask.legal, finished=reply.finished, reading=reading)
+            for ask, reply in zip(asks, replies, strict=True)
+        ]
+
+    strict, lenient = read("strict"), read("lenient")
+    legal, more = (share_of([isinstance(result, LegalReply) for result in results]) for results in (strict, lenient))
+    refused = Counter(str(result) for result in strict if isinstance(result, Reason))
+    return FreeWords(legal, more, dict(refused), tuple(reply.text for reply in replies[:3]))
+
+
+def share_of(happened: Sequence[bool], confidence: float = 0.95) -> Estimate:
+    """The share of independent trials in which something happened, with Wilson's interval (Wilson 1927)."""
+    n = len(happened)
+    share, quantile = sum(happened) / n, NormalDist().inv_cdf(0.5 + confidence / 2)
+    least = quantile**2 / n
+    center, margin = share + least / 2, math.sqrt(least * (share * (1 - share) + least / 4))
+    return Estimate(share, n, max((center - margin) / (1 + least), 0.0), min((center + margin) / (1 + least), 1.0))
+
+
+def _ask(partner: LLMPartner, turns: Turns) -> Ask:
+    told = by_value(turns)[0] if partner.sorted_items else turns
+    (prompt,), (legal,) = partner.template.render(told, partner.history_cap), legal_rows(told)
+    return Ask(prompt, legal)
 
 
 def summary(tried: list[Tried]) -> Summary:

@@ -1,10 +1,12 @@
 r"""Ask a language model about a few positions, and show its raw replies, how they are read, and what they cost.
 
 A server is also asked which forms of structured output it supports and which rate limits it has. With --config,
-estimate how many requests a league would make and how long they would take at this model's speed.
+estimate how many requests a league would make and how long they would take at this model's speed. With --free, a model
+on this machine writes what it likes: how much of that is a legal act.
 
 examples:
   dond llm-check "llm(provider=hf)"              # the project's own small model
+  dond llm-check "llm(provider=hf, model=smollm2, prompt=brief)" --free 200 --json m.json
   dond llm-check "llm(provider=groq)" --prompts 5 --config configs/league_llm.yaml
   dond llm-check "llm(provider=openai, base_url='http://127.0.0.1:8000/v1', \
       model=NAME)"
@@ -14,6 +16,7 @@ examples:
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 import warnings
@@ -25,8 +28,9 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
-from league.cli.shell import RUN_ERROR, Command, config_option, say, whole
-from league.evaluation.model_check import Summary, Tried, client_of, summary, try_positions
+from dond_marl.records.files import write_whole
+from league.cli.shell import FILE, RUN_ERROR, Command, config_option, say, whole
+from league.evaluation.model_check import Summary, Tried, client_of, free_words, pace, summary, try_positions
 from league.settings.read import Config, load_config
 from partners.llm.client import Failure
 from partners.llm.partner import LLMPartner, LocalLLMPartner
@@ -42,11 +46,17 @@ SHOWN = 2000  # characters of a raw reply
 
 @click.command("llm-check", cls=Command, help=__doc__, interrupted="nothing was written")
 @click.argument("spec", metavar="OCCUPANT")
-@click.option("--prompts", type=whole(1, 100), default=1, metavar="N", help="positions to ask about (1)")
+@click.option("--prompts", type=whole(1, 1000), default=1, metavar="N", help="positions to ask about (1)")
+@click.option(
+    "--free", type=whole(1, 10_000), metavar="N", help="of a local model: N replies that nothing holds, and its pace"
+)
+@click.option("--json", "json_path", type=FILE, metavar="FILE", help="with --free: write what was measured")
 @config_option("league_llm.yaml", help="a league whose cost is estimated")
-def command(spec: str, prompts: int, config_path: Path | None) -> int:
+def command(spec: str, prompts: int, free: int | None, json_path: Path | None, config_path: Path | None) -> int:
     """Check a language model; the exit code is 1 where no reply was a legal act."""
     partner = seat_occupant(spec)
+    if free is not None:
+        return _free(spec, partner, free, json_path)
     if not isinstance(partner, LLMPartner):
         raise InputError(
             f"{spec} is no language model: give one, such as llm or llm(provider=groq); see dond catalogue"
@@ -55,6 +65,36 @@ def command(spec: str, prompts: int, config_path: Path | None) -> int:
     client = client_of(partner)
     with closing(client) if isinstance(client, RemoteClient) else nullcontext():
         return _checked(spec, partner, client, prompts, config, config_path)
+
+
+def _free(spec: str, partner: object, number: int, json_path: Path | None) -> int:
+    """Measure a local model's pace, and what it writes where nothing holds it."""
+    if not isinstance(partner, LocalLLMPartner):
+        raise InputError(f"--free is for a model on this machine, such as llm(provider=hf); got {spec}")
+    import torch
+
+    torch.set_num_threads(1)
+    took = pace(partner, number)
+    said = free_words(partner, number)
+    for shown in said.examples:
+        say(f"  reply: {shown!a}")
+    for reader, share in (("strict", said.strict), ("lenient", said.lenient)):
+        say(
+            f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}] of {share.n:,} replies that nothing holds are legal "
+            f"acts to the {reader} reader"
+        )
+    refused = ", ".join(f"{why} {times:,}" for why, times in sorted(said.refused.items()))
+    say(f"refused: {refused or 'none'}")
+    say(
+        f"one thread: {took.load_s:.1f} CPU s to load, {took.alone_s:.2f} a decision alone, {took.together_s:.2f} in "
+        f"batches of {partner.local.settings.batch}; at most {took.memory_mb:,.0f} MB"
+    )
+    if json_path is not None:
+        shares = {"strict": said.strict._asdict(), "lenient": said.lenient._asdict()}
+        free = {**shares, "refused": said.refused, "examples": said.examples}
+        found = {"member": spec, "positions": number, "free": free, "pace": took._asdict()}
+        write_whole(json_path, json.dumps(found, indent=1) + "\n")
+    return 0
 
 
 def _checked(

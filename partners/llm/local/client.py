@@ -133,6 +133,17 @@ class LocalClient:
         self._known.update(list(replies.items())[: self.settings.remembered])
         return answers
 
+    def freely(self, asks: Sequence[Ask]) -> list[Reply]:
+        """What the model writes to each ask where nothing holds it (:mod:`free`). Raises :class:`SetupError`."""
+        from partners.llm.local.free import MOST_TOKENS, written
+
+        read, prompts, _ = self._posed(asks)
+        replies = [Reply()] * len(asks)
+        for batch in self._batches(read, prompts, [MOST_TOKENS] * len(asks)):
+            for row, reply in zip(batch.rows, written(read, prompts, batch), strict=True):
+                replies[row] = reply
+        return replies
+
     def scores(self, asks: Sequence[Ask]) -> list[Doubles]:
         """The exact probability of every legal action, in the order of :meth:`Legal.actions`, for each ask.
 
@@ -149,7 +160,7 @@ class LocalClient:
             for probs, (line, _) in zip(scores, self._chosen(read, prompts, lines, [0] * len(asks)), strict=True):
                 probs[line] = 1.0
             return scores
-        for batch in self._batches(read, prompts, lines, scored=True):
+        for batch in self._batches(read, prompts, [max(of.lengths) for of in lines], scored=True):
             rest, longest = batch.rest(prompts), max(max(lines[row].lengths) for row in batch.rows)
             most = batch.plan.most_lines(len(rest), max(map(len, rest)), longest)
             scored = score(
@@ -180,7 +191,7 @@ class LocalClient:
 
         line, probability = np.zeros(len(prompts), dtype=np.int64), np.zeros(len(prompts))
         uniforms = (np.array(samples) * _GOLDEN + 0.5) % 1.0
-        for batch in self._batches(read, prompts, lines):
+        for batch in self._batches(read, prompts, [max(of.lengths) for of in lines]):
             rows = batch.rows
             line[rows], probability[rows] = choose(
                 read.model, batch.rest(prompts), [lines[row].tree for row in rows],
@@ -203,14 +214,13 @@ class LocalClient:
         return read, prompts, lines
 
     def _batches(
-        self, read: LocalModel, prompts: list[list[int]], lines: list[Lines], *, scored: bool = False
+        self, read: LocalModel, prompts: list[list[int]], longest: list[int], *, scored: bool = False
     ) -> list[Batch]:
-        """The prompts in batches that fit the memory. Raises :class:`SetupError`."""
+        """The prompts in batches that fit the memory, with answers so long. Raises :class:`SetupError`."""
         from partners.llm.local.beginnings import Beginnings
 
         if self._beginnings is None:
             self._beginnings = Beginnings(read, self.openings, self.settings.memory_mb, self.tally)
-        longest = [max(of.lengths) for of in lines]
         return self._beginnings.batches(prompts, longest, self.settings.batch, scored=scored)
 
     def _legal(self, read: LocalModel, legal: Legal) -> Lines:

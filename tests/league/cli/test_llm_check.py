@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 
 import pytest
+import torch
 
 from dond_marl.errors import RunFailure
 from league.cli.models.llm_check import command
-from league.evaluation.model_check import positions
+from league.evaluation.model_check import positions, share_of
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.model import load_model
 from partners.llm.reply import legal_rows, reply_line
 from tests.command import dond, run_dond
 from tests.loopback import Page, Service, completion
+from tests.partners.llm.test_local import asks
 from tests.partners.llm.test_servers import json_mode, llama_cpp_python, plain
+from tests.tiny_models import CHAT, tiny_model
 
 RATES = {"x-ratelimit-remaining-requests": "1370", "x-ratelimit-reset-requests": "59m"}
 
@@ -136,3 +142,36 @@ def test_the_connection_is_closed_where_an_error_ends_the_check(monkeypatch, cap
         service.close()
     assert caught.value is not None and service.heard
     assert not [thread for thread in set(threading.enumerate()) - before if "language model" in thread.name]
+
+
+def test_what_a_local_model_writes_where_nothing_holds_it_is_read_by_both_readers(tmp_path, capfd):
+    """A model that knows nothing writes nothing legal; held to the legal lines it does nothing else."""
+    folder = tiny_model(tmp_path / "model", chat=CHAT)
+    spec = f"llm(provider=hf, model='{folder}', prompt=brief)"
+    assert dond("llm-check", spec, "--free", 6, "--json", tmp_path / "free.json") == 0
+    found = json.loads((tmp_path / "free.json").read_text())
+    assert found["member"] == spec and found["free"]["strict"]["n"] == found["free"]["lenient"]["n"] == 6
+    assert sum(found["free"]["refused"].values()) == 6 - round(6 * found["free"]["strict"]["mean"])
+    assert min(found["pace"].values()) > 0 and "% of 6 replies" not in capfd.readouterr().err
+    assert dond("llm-check", "llm(provider=groq)", "--free", 1) == 2
+
+
+def test_a_share_of_independent_trials_has_wilsons_interval():
+    """None of ten: the upper bound is z^2 / (10 + z^2) with z = 1.959964."""
+    none, half = share_of([False] * 10), share_of([True, False] * 5)
+    assert (none.mean, none.low, none.n) == (0, 0, 10) and none.high == pytest.approx(0.277533, abs=1e-6)
+    assert half.low == pytest.approx(0.236593, abs=1e-6) and half.high == pytest.approx(1 - 0.236593, abs=1e-6)
+
+
+def test_what_is_written_freely_is_what_transformers_generates(tmp_path):
+    read = load_model(str(tiny_model(tmp_path / "model", chat=CHAT)))
+    client = LocalClient(LocalSettings(str(tmp_path / "model")))
+    asked = asks(size=2)
+    for ask, reply in zip(asked, client.freely(asked), strict=True):
+        (prompt,) = read.prompts([ask.prompt])
+        made = read.model.generate(
+            torch.tensor([prompt]), max_new_tokens=96, do_sample=False, attention_mask=torch.ones(1, len(prompt)),
+            pad_token_id=0,
+        )[0, len(prompt) :].tolist()  # fmt: skip
+        assert reply.text == read.tokenizer.decode(made, skip_special_tokens=True)
+        assert reply.finished == (made[-1] == read.tokenizer.eos_token_id)
