@@ -13,14 +13,15 @@ from dond_marl import __version__
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.yardsticks.metrics import Estimate
-from league.experiments.field.frontier.ours import in_paper_space, playable, played
+from league.experiments.field.frontier.ours import in_paper_space, playable, played, played_unbound
 from league.experiments.field.frontier.public import Instance, PublicGame, PublicGameError, games, instances
 from league.experiments.field.frontier.scoring import Outcome, Summary, rescored, summary
 from league.ledger.origin import commit
 from league.tasks.values import machine
 
+EQUILIBRIUM = "equilibrium"
 ALL, FIT, PAPER = "all", "that fit", "of the paper's space"  # which of the instances
-MODEL, SELF, REPLY = "model", "with itself", "exact reply"  # whose games
+MODEL, SELF, UNBOUND, REPLY = "model", "with itself", "nothing binding", "exact reply"  # whose games
 DIGITS = 4
 
 Seat = tuple[str, str]  # a name, and the occupant of the catalogue that it stands for
@@ -61,6 +62,9 @@ def perform(
         yield from pair
     for name, spec in seats:
         yield _with_itself(name, spec, known, seed)
+    for name, spec in seats:
+        if EQUILIBRIUM not in spec:  # there is no table of one
+            yield _with_itself(name, spec, known, seed, bound=False)
     for name, spec in replies:
         yield _reply(name, spec, known, seed)
 
@@ -76,12 +80,19 @@ def _model(name: str, own: list[PublicGame], fit: Sequence[Instance]) -> list[Ro
     return rows
 
 
-def _with_itself(name: str, spec: str, known: Sequence[Instance], seed: int) -> Row:
-    label, some = (PAPER, in_paper_space(known)) if "equilibrium" in spec else (FIT, playable(known))
+def _with_itself(name: str, spec: str, known: Sequence[Instance], seed: int, bound: bool = True) -> Row:
+    label, some = (PAPER, in_paper_space(known)) if EQUILIBRIUM in spec else (FIT, playable(known))
+    play = played if bound else played_unbound
     both, outcomes = _both_orders(some), list[Outcome]()
     for replicate, order in enumerate(both):
-        outcomes += played((seat_occupant(spec), seat_occupant(spec)), order, seed=seed, replicate=replicate)
-    return Row(name, SELF, label, len(some), summary([*both[0], *both[1]], outcomes))
+        outcomes += play((seat_occupant(spec), seat_occupant(spec)), order, seed=seed, replicate=replicate)
+    return Row(
+        name if bound else f"{name}, {UNBOUND}",
+        SELF if bound else UNBOUND,
+        label,
+        len(some),
+        summary([*both[0], *both[1]], outcomes),
+    )
 
 
 def _reply(name: str, spec: str, known: Sequence[Instance], seed: int) -> Row:

@@ -5,6 +5,9 @@ and the other proposes next; after the tenth message both do. What a side propos
 else the last claim that it made; a side that did neither, or refused for good, proposes nothing that stands, so there
 is no deal. So an agreed deal is paid as in our game; after END or the tenth message a deal stands if the last claims
 fit, where ours asks that they add up to exactly the pool.
+
+That supposes that ours keep their word. Where nothing binds, by the rule ``secret_claims`` of our game, they talk for
+five turns each and then claim in secret, agreed or not; claims are a deal if they add up to exactly the pool.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from league.experiments.field.frontier.public import Counts, Instance
 from league.experiments.field.frontier.scoring import Outcome, outcome
 
 RULES = Rules(max_turns=10)  # five messages to a side; DISAGREE ends the game
+UNBOUND = Rules(max_turns=12, secret_claims=True)  # five messages to a side, then a claim of each
 PRIOR = "lewis"
 assert LEWIS_MAX_COUNT <= MAX_COUNT
 
@@ -48,6 +52,18 @@ def played(
     """
     games = rollout(occupants, _scenarios(instances), RULES, seed=seed, index=(replicate,), prior=PRIOR)
     return [outcome(table, proposals(games, row)) for row, table in enumerate(instances)]
+
+
+def played_unbound(
+    occupants: tuple[Partner, Partner], instances: Sequence[Instance], *, seed: int, replicate: int
+) -> list[Outcome]:
+    """The same where what is said binds nobody."""
+    games = rollout(occupants, _scenarios(instances), UNBOUND, seed=seed, index=(replicate,), prior=PRIOR)
+    found = []
+    for row, table in enumerate(instances):
+        first, second = (tuple(share) for share in games.allocation[row].tolist())
+        found.append(outcome(table, (first, second) if games.deal[row] else (None, None)))
+    return found
 
 
 def proposals(games: Games, row: int) -> tuple[Counts | None, Counts | None]:

@@ -88,6 +88,7 @@ def how(rows: Sequence[Row]) -> str:
     points = "of who speaks first and of the other" + (", of a reply its own and its partner's" if replies else "")
     return (
         f"Models play each table once, with themselves; {fit} tables have three types of at most four items, and ours "
-        f"play each of those in both orders of speaking, one game each. Points are {points}. Intervals are of 95 %: "
+        "play each of those in both orders of speaking, one game each; nothing binding: whoever agreed may still "
+        f"claim otherwise. Points are {points}. Intervals are of 95 %: "
         "Wilson's of shares of games and of deals, Student's of means, games taken as independent."
     )

@@ -13,7 +13,7 @@ from dond_marl.game import Act, Action, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import pack
 from dond_marl.seats import decide
-from league.experiments.field.frontier.ours import in_paper_space, playable, played, proposals
+from league.experiments.field.frontier.ours import in_paper_space, playable, played, played_unbound, proposals
 from league.experiments.field.frontier.public import Instance, PublicGameError, games, instances
 from league.experiments.field.frontier.scoring import outcome, rescored, summary, wilson
 from tests.command import in_process
@@ -99,6 +99,15 @@ def test_what_is_proposed_is_what_was_accepted_or_else_claimed():
     assert ended(first, second, Action(Act.DISAGREE)) == (None, (0, 1, 0))
 
 
+def test_where_nothing_binds_who_agreed_may_claim_otherwise():
+    pair = seat_occupant("expert(greedy=True)"), seat_occupant("expert(greedy=True)")
+    bound, free = (play(pair, [RIVALS], seed=0, replicate=0) for play in (played, played_unbound))
+    assert bound[0].deal and bound[0].points[0] > 0
+    assert [each.deal for each in free] == [each.welfare > 0 for each in free]
+    easy = played_unbound((seat_occupant("heuristic"), seat_occupant("heuristic")), [TABLE], seed=0, replicate=0)
+    assert easy[0].deal and easy[0].points == (10, 6)
+
+
 @pytest.mark.parametrize(
     ("file", "text"), [("instances_semi_en.json", "[]"), ("instances_semi_en.json", '{"experiments": []}')]
 )
@@ -121,6 +130,7 @@ def test_the_command_writes_a_line_for_every_model_and_occupant_and_draws_them(f
         ("some-model", "all", 3),
         ("some-model", "that fit", 2),
         ("heuristic", "that fit", 4),
+        ("heuristic, nothing binding", "that fit", 4),
         ("the exact reply to heuristic", "of the paper's space", 2),
     ]
     assert "some-model" in done.stdout and (folder / "frontier.svg").read_text().startswith("<svg")
