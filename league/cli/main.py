@@ -45,8 +45,16 @@ EXPERIMENTS = (
     "kaggle",
     "anac",
     "published",
+    "bargaining",
 )
-FIELD = ("frontier", "words", "kaggle", "anac", "published")  # experiments whose commands lie in league/cli/field
+FIELD = (
+    "frontier",
+    "words",
+    "kaggle",
+    "anac",
+    "published",
+    "bargaining",
+)  # experiments whose commands lie in league/cli/field
 MODELS = ("post-training", "objectives")  # and in league/cli/models
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),

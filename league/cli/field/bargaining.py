@@ -1,0 +1,45 @@
+"""Set OpenSpiel's tree search and our occupants at one table: in its bargaining, and in this game as one of its games.
+
+Needs OpenSpiel (pip install -e '.[examples]'). Pairs that are done are kept in output-dir; the same command continues.
+
+examples:
+  dond experiment bargaining --player nash_seeker --player expert
+  dond experiment bargaining --player "expert(kind=supervised,greedy=False)" --simulations 100 --instances 10
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markdown import Markdown
+
+from dond_marl.occupants import check_spec
+from dond_marl.records.files import write_whole
+from league.bench.results import check_writable
+from league.cli.shell import FILE, Command, console_for_people, say, whole
+
+PLAYERS = ("nash_seeker", "expert(greedy=False)")
+RESULTS = "results.jsonl"
+
+
+@click.command(cls=Command, help=__doc__, interrupted="pairs that are done are kept, and the same command goes on")
+@click.option("--player", "players", multiple=True, metavar="WHO", help=f"may be repeated ({', '.join(PLAYERS)})")
+@click.option("--simulations", type=whole(2, 100_000), default=1000, metavar="N", help="of its tree search (1000)")
+@click.option("--instances", type=whole(2, 392), default=50, metavar="N", help="of each game, the first ones (50)")
+@click.option("--output-dir", type=FILE, default=Path("runs/bargaining"), metavar="FOLDER", help="(runs/bargaining)")
+@click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output-dir)")
+def command(players: tuple[str, ...], simulations: int, instances: int, output_dir: Path, results: Path | None) -> None:
+    """Play, print and keep."""
+    from league.experiments.field.bargaining import lines, markdown, perform
+
+    path = results or output_dir / RESULTS
+    check_writable(path)
+    specs = players or PLAYERS
+    for spec in specs:
+        check_spec(spec)
+    text = lines(perform(specs, simulations, instances, output_dir / "pairs", say), simulations)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
+    console_for_people().print(Markdown(markdown(text)))
+    say(f"written: {path}")

@@ -1,0 +1,238 @@
+"""OpenSpiel's players and ours at one table: in its ``bargaining``, and in this game as one of its games.
+
+OpenSpiel's side is information-set Monte Carlo tree search (Cowling et al. 2012) with random playouts, as its example
+``nego_nbs_example.py`` sets it, chance, and the *full-information oracle* of that example: player 0 sees both values
+and offers the split with the largest product, which player 1 takes. Ours are occupants of the catalogue. Who searches
+is given the same budget: simulated games a decision. Everybody plays everybody in both seats on the same instances.
+Needs the package ``open_spiel``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import seat_occupant
+from dond_marl.randomness import generator
+from dond_marl.seats import Partner
+from dond_marl.yardsticks.metrics import Estimate, mean_of
+from league.display.figures import with_ends
+from league.experiments.kept import place, read, write
+
+OURS, THEIRS = "deal_or_no_dialog", "bargaining"
+GAMES = (THEIRS, OURS)
+CHANCE, ORACLE, SEARCH = "uniform", "full_information", "is_mcts"
+EXPLORATION = 10.0  # of its tree search, as in the example
+LARGEST_SEED = 2**31 - 1
+CONFIDENCE = 0.95
+DIGITS = 4
+
+
+class Says(Protocol):
+    """Somebody at one table: the number of an act for a state of OpenSpiel."""
+
+    def __call__(self, state: Any) -> int: ...
+
+
+class Row(NamedTuple):
+    """One player against another on the first instances, in both seats of the first."""
+
+    game: str
+    who: str
+    against: str
+    games: int
+    points: list[float]  # own, one entry per game
+    left: list[float]
+
+    @property
+    def deals(self) -> float:
+        """Share of games in which somebody got something."""
+        return float(np.mean(np.array(self.points) + self.left > 0))
+
+    @property
+    def nash(self) -> float:
+        """The product of both mean points, which the example prints."""
+        return float(np.mean(self.points) * np.mean(self.left))
+
+
+def perform(
+    specs: Sequence[str], simulations: int, instances: int, folder: Path, report: Callable[[str], None]
+) -> list[Row]:
+    """Everybody of OpenSpiel's side and of ``specs`` against everybody, in both games; kept in ``folder``.
+
+    The first ``instances`` of each game are played. ``simulations``: of its tree search, games a decision. Raises :class:`InputError` without OpenSpiel.
+    """
+    names = [CHANCE, SEARCH, *specs]
+    ours = {spec: seat_occupant(spec) for spec in specs}
+    rows = []
+    for game in GAMES:
+        pairs = [(ORACLE, ORACLE)] if game == THEIRS else []
+        pairs += [(who, against) for number, who in enumerate(names) for against in names[number:]]
+        for who, against in pairs:
+            path = place(folder, {"pair": [game, who, against], "simulations": simulations, "instances": instances})
+            kept = read(path)
+            row = Row(**kept) if kept is not None else _played(game, who, against, ours, simulations, instances)
+            if kept is None:
+                write(path, row._asdict())
+            rows.append(row)
+            report(f"{game}: {who} {np.mean(row.points):.2f}, {against} {np.mean(row.left):.2f}, {row.deals:.0%} deals")
+    return rows
+
+
+def _played(game: str, who: str, against: str, ours: dict[str, Partner], simulations: int, instances: int) -> Row:
+    try:
+        table = _Table(game, ours, simulations)
+    except ImportError as error:
+        raise InputError(f"OpenSpiel is needed: pip install open_spiel ({error})") from None
+    points: list[float] = []
+    left: list[float] = []
+    orders = ((who, against),) if who == against else ((who, against), (against, who))
+    for instance in range(instances):
+        for order in orders:
+            returns = table.play(instance, order)
+            first = order.index(who)
+            points.append(returns[first])
+            left.append(returns[1 - first])
+    return Row(game, who, against, len(points), points, left)
+
+
+class _Table:
+    """One of the two games, and whoever plays it."""
+
+    def __init__(self, game: str, ours: dict[str, Partner], simulations: int) -> None:
+        import pyspiel
+
+        from dond_marl.envs.openspiel import game as own
+
+        self._spiel, self._own, self._kind, self._ours, self._simulations = pyspiel, own, game, ours, simulations
+        self._game = pyspiel.load_game(THEIRS if game == THEIRS else f"{own.NAME}(split=paper_test,disagree=rejects)")
+
+    def play(self, instance: int, players: tuple[str, str]) -> list[float]:
+        """The returns of one game; its chance is a function of the instance and the seats."""
+        state = self._game.new_initial_state()
+        state.apply_action(instance)
+        says = [self._says(name, instance, seat) for seat, name in enumerate(players)]
+        while not state.is_terminal():
+            state.apply_action(says[state.current_player()](state))
+        return list(state.returns())
+
+    def _says(self, name: str, instance: int, seat: int) -> Says:
+        seed = int(generator(0, f"bargaining {self._kind}", instance, seat).integers(LARGEST_SEED))
+        if name == CHANCE:
+            draw = np.random.RandomState(seed)
+            return lambda state: int(draw.choice(state.legal_actions()))
+        if name == ORACLE:
+            return self._largest_product
+        if name == SEARCH:
+            step: Says = self._search(seed).step
+            return step
+        return partial(self._occupant, self._ours[name], seed)
+
+    def _search(self, seed: int) -> Any:
+        spiel = self._spiel
+        if self._kind == THEIRS:
+            evaluator = spiel.RandomRolloutEvaluator(1, seed)
+            final = spiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+            return spiel.ISMCTSBot(seed, evaluator, EXPLORATION, self._simulations, -1, final, False, False)
+        from open_spiel.python.algorithms import ismcts, mcts  # its C++ search does not take games of Python
+
+        draw = np.random.RandomState(seed)
+        bot = ismcts.ISMCTSBot(
+            game=self._game, uct_c=EXPLORATION, max_simulations=self._simulations,
+            evaluator=mcts.RandomRolloutEvaluator(1, draw), random_state=draw,
+        )  # fmt: skip
+        bot.set_resampler(partial(_resampled, self._own, draw))
+        return bot
+
+    def _occupant(self, partner: Partner, seed: int, state: Any) -> int:
+        if self._kind == OURS:
+            return self._own.answer(partner, state, seed=seed)
+        from dond_marl.envs.openspiel.instances import load_instances
+        from dond_marl.envs.openspiel.seat import OFFERS, say
+
+        instance, *said = state.history()
+        scenario = _instances(load_instances).scenario(instance)
+        return say(
+            partner, scenario.counts, scenario.utilities[len(said) % 2], [OFFERS[act] for act in said], seed=seed
+        )
+
+    def _largest_product(self, state: Any) -> int:
+        if state.current_player() == 1:
+            return int(state.agree_action())
+        products = []
+        for act in state.legal_actions():
+            after = state.child(act)
+            after.apply_action(after.agree_action())
+            products.append(np.prod(after.returns()))
+        return int(state.legal_actions()[int(np.argmax(products))])
+
+
+_KNOWN: list[Any] = []
+
+
+def _instances(load: Callable[..., Any]) -> Any:
+    """All of OpenSpiel's instances, read once."""
+    if not _KNOWN:
+        _KNOWN.append(load(max_count=5).scenarios)
+    return _KNOWN[0]
+
+
+def _resampled(own: Any, draw: np.random.RandomState, state: Any, player: int) -> Any:
+    """A state with another scenario in which ``player`` sees and has heard the same; all are equally likely."""
+    table = state.table
+    every = own._scenarios(state.split)
+    same = (every.counts == np.array(table.scenario.counts)).all(axis=1)
+    same &= (every.utilities[:, player] == np.array(table.scenario.utilities[player])).all(axis=1)
+    other = state.get_game().new_initial_state()
+    other.apply_action(int(draw.choice(np.flatnonzero(same))))
+    for act in state.history()[1:]:
+        other.apply_action(act)
+    return other
+
+
+def lines(rows: Sequence[Row], simulations: int) -> str:
+    """What was found as lines of JSON: how, then a pair a line."""
+    about = {"simulations": simulations, "prior": "lewis", "confidence": CONFIDENCE}
+    return "".join(json.dumps(row) + "\n" for row in (about, *(_plain(row) for row in rows)))
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    points, left = _means(row)
+    return {
+        **{key: getattr(row, key) for key in ("game", "who", "against", "games")},
+        "points": [round(value, DIGITS) for value in (points.mean, points.low, points.high)],
+        "left": [round(value, DIGITS) for value in (left.mean, left.low, left.high)],
+        "deals": round(row.deals, DIGITS),
+        "nash": round(row.nash, DIGITS),
+    }
+
+
+def _means(row: Row) -> tuple[Estimate, Estimate]:
+    return mean_of(row.points, CONFIDENCE), mean_of(row.left, CONFIDENCE)
+
+
+def markdown(text: str) -> str:
+    """The lines of a results file as a table for each game."""
+    about, *rows = [json.loads(line) for line in text.splitlines()]
+    parts = [
+        f"Tree search is given {about['simulations']:,} simulated games a decision. Points of ten a game, no deal "
+        "being 0, with 95 % intervals over games; both seats; the product is of both means, as OpenSpiel's example prints it."
+    ]
+    for game in dict.fromkeys(row["game"] for row in rows):
+        parts += [f"`{game}`:", "\n".join(_table([row for row in rows if row["game"] == game]))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield "| who | against | games | points | the other's | deals | product |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in rows:
+        own, left = (with_ends(Estimate(ends[0], row["games"], *ends[1:])) for ends in (row["points"], row["left"]))
+        cells = (f"`{row['who']}`", f"`{row['against']}`", f"{row['games']:,}", own, left)
+        yield f"| {' | '.join(cells)} | {row['deals']:.1%} | {row['nash']:.2f} |"
