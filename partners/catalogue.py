@@ -15,19 +15,25 @@ from partners.network.saved import checkpoint, expert
 from partners.rosters import TRAIN, roster
 from partners.scripted.adaptive import AspirationAdaptation, Punisher, Zeuthen
 from partners.scripted.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
-from partners.scripted.bounded import LevelK, QuantalResponse
 from partners.scripted.chance import MixedThresholds, Nice, Random, Sniper
+from partners.scripted.erring.bounded import LevelK, QuantalResponse
+from partners.scripted.erring.trembling import Trembling
 from partners.scripted.heuristic import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
 from partners.scripted.personas import Personas
 from partners.scripted.preferences import InequityAverse, SocialValue
 from partners.scripted.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
 from partners.scripted.rollouts import Rollouts
+from partners.scripted.talking.believing import Listener
+from partners.scripted.talking.honest import Announcer
+from partners.scripted.talking.lying import Liar
 from partners.scripted.time_based import Bluffer, Boulware, Conceder, Linear
 from partners.scripted.tradeoffs import FrequencyModel, Similarity
-from partners.scripted.trembling import Trembling
 
-# Whose play is learned, solved, searched for or another's.
-UNSCRIPTED = ("best_response", "checkpoint", "equilibrium", "expert", "human", "llm", "mixture", "rollouts")
+# Whose play is learned, solved, searched for or another's, and who talks: no families that rosters are drawn from.
+UNSCRIPTED = (
+    *("announcer", "best_response", "checkpoint", "equilibrium", "expert", "human", "liar", "listener", "llm"),
+    *("mixture", "rollouts"),
+)
 
 
 def scripted() -> list[str]:
@@ -49,6 +55,7 @@ def mixture(of: Sequence[Spec | Partner] | str, weights: Sequence[float] | None 
 
 
 PARTNERS: dict[str, Factory] = {
+    "announcer": Announcer,
     "aspiration_adaptation": AspirationAdaptation,
     "best_response": BestResponse,
     "bluffer": Bluffer,
@@ -65,7 +72,9 @@ PARTNERS: dict[str, Factory] = {
     "hybrid": Hybrid,
     "inequity_averse": InequityAverse,
     "level_k": LevelK,
+    "liar": Liar,
     "linear": Linear,
+    "listener": Listener,
     "llm": llm,
     "micro": Micro,
     "mixed_thresholds": MixedThresholds,

@@ -1,0 +1,1 @@
+"""Partners that err: who reasons only so far, and whose hand trembles."""

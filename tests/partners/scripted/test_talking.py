@@ -1,0 +1,113 @@
+"""Partners that tell, lie about and believe values: what they say, what is read, and what a listener makes of it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dond_marl.conformance import check_partner
+from dond_marl.game import Act, Rules, Scenario
+from dond_marl.occupants import seat_occupant
+from dond_marl.records.record import from_json, records, replay, to_line
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source, pack
+from partners.scripted.talking.believing import Listener, claim_against
+from partners.scripted.talking.grammar import claimed, said
+from partners.scripted.talking.lying import best_claim
+
+TALK = Rules(message_length=200)
+SCENARIOS = open_source("lewis", split="test").table.rows(slice(0, None, 20))
+VARIANTS = [
+    (Rules(6, message_length=200), False),
+    (Rules(6, message_length=200, secret_claims=True), False),
+    (Rules(3), True),
+]
+
+
+def played(first, second, rules=TALK):
+    return rollout((seat_occupant(first), seat_occupant(second)), SCENARIOS, rules, seed=0, prior="lewis")
+
+
+def test_what_is_said_is_read_back_and_anything_else_claims_nothing():
+    for values in itertools.product((0, 3, 10), repeat=3):
+        assert claimed(said(values)) == values
+    assert claimed("they are worth: Books 4; hats = 1, and balls 2") == (4, 1, 2)
+    for nothing in ("", "book 4, hat 1, ball 2", "my values are high", "My values: book 4, hat 1.",
+                    "My values: book 40, hat 1, ball 2", "My values: hat 1, book 4, ball 2"):  # fmt: skip
+        assert claimed(nothing) is None, nothing
+
+
+@pytest.mark.parametrize("spec", ["announcer", "liar", "listener(trust=0.5)", "announcer(of=listener)"])
+def test_they_keep_the_rules_of_partners_with_and_without_talk(spec):
+    check_partner(seat_occupant(spec), games=6, sources=("lewis",), variants=VARIANTS)
+
+
+def test_an_announcer_tells_the_truth_and_a_liar_what_pays_and_their_acts_are_the_others():
+    silent = played("heuristic", "tough")
+    for name in ("announcer", "liar"):
+        games = played(name, "tough")
+        assert (games.act == silent.act).all() and (games.oA == silent.oA).all()
+        first = [claimed(message) for message in games.messages[:, 0]]
+        mine = [tuple(values) for values in SCENARIOS.utilities[:, 0].tolist()]
+        assert (first == mine) == (name == "announcer")
+        assert not any(games.messages[:, 1])  # tough says nothing
+
+
+def test_without_messages_they_say_nothing_and_in_short_ones_no_half_sentence():
+    assert played("announcer", "liar", Rules()).messages is None
+    games = played("announcer", "heuristic", Rules(message_length=10))
+    assert games.messages is None or not any(games.messages.ravel())
+
+
+def test_a_listener_claims_what_the_told_values_grant():
+    """The pool is 1 book, 2 hats, 2 balls; told (4, 1, 2), of which 0.55 is 5.5: the book and a ball are enough."""
+    counts, mine = np.array([1, 2, 2], dtype=np.int8), np.array([0, 4, 1], dtype=np.int8)
+    claim, worth = claim_against(counts, mine, np.array([[4, 1, 2]], dtype=np.int8), np.ones(1))
+    assert claim == (0, 2, 1) and worth == 9.0
+    games = rollout(
+        (seat_occupant("announcer(of=pushover)"), Listener()),
+        pack([Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))]), TALK, seed=0, prior="lewis",
+    )  # fmt: skip
+    assert games.messages[0, 0] == "My values: book 4, hat 1, ball 2."
+    assert games.act[0, 1] in (Act.AGREE, Act.PROPOSE)
+
+
+def test_what_is_claimed_changes_a_listener_as_far_as_it_trusts():
+    """Liar and announcer act alike, so all that differs is their word."""
+    for trust, differ in ((1.0, True), (0.0, False)):
+        honest, lying = (played(f"{who}(of=tough)", f"listener(trust={trust})") for who in ("announcer", "liar"))
+        assert (not (honest.oA == lying.oA).all()) == differ
+
+
+def test_truth_to_one_who_believes_makes_deals_and_lies_to_one_who_believes_pay_the_liar():
+    silent, honest, lying = (played(who, "listener") for who in ("heuristic", "announcer", "liar"))
+    assert honest.deal.mean() > silent.deal.mean()
+    assert lying.scores[:, 0].mean() > honest.scores[:, 0].mean()
+    assert best_claim((1, 1, 3), (0, 1, 3), "lewis") == (3, 1, 2)  # more of the pool is granted to it so
+
+
+def test_a_game_with_talk_is_recorded_and_replays():
+    for rules in (TALK, Rules(6, message_length=200, secret_claims=True)):
+        games = played("announcer(of=listener)", "liar(of=heuristic)", rules)
+        for record in records(games, ("announcer", "liar"))[:20]:
+            assert from_json(to_line(record)) == record
+            assert replay(record).messages == record.messages
+
+
+def test_nothing_but_the_text_reaches_the_other_seat():
+    """With one text, turns of the listener are the same bytes whatever the speaker values."""
+    from dond_marl.batch import Table
+    from dond_marl.seats import decide
+
+    seen = []
+    for scenarios in (SCENARIOS, SCENARIOS._replace(utilities=np.stack(
+        [10 - SCENARIOS.utilities[:, 0], SCENARIOS.utilities[:, 1]], axis=1))):  # fmt: skip
+        table = Table(scenarios, TALK, prior="lewis")
+        text = np.full(scenarios.size, "My values: book 1, hat 1, ball 1.", dtype=object)
+        table.step(decide(np.zeros(scenarios.size), scenarios.counts)._replace(messages=text))
+        turns = table.turns()
+        fields = [field.tobytes() for field in turns if isinstance(field, np.ndarray)]
+        seen.append((fields, turns.history.act.tobytes(), turns.history.oA.tobytes(), turns.history.messages.tolist()))
+    assert seen[0] == seen[1]
