@@ -10,8 +10,11 @@ PIP    := $(BIN)/python -m pip install --progress-bar off --disable-pip-version-
 # Of what pip says: each large file that it fetches, and that all are there. What fails stays a failure.
 SHELL  := bash
 .SHELLFLAGS := -o pipefail -c
-BRIEFLY := | awk '/(Downloading|Using cached) .*[0-9][0-9].*MB\)/ { print "            " $$1 " " $$2 " " $$3 " " $$4 " " $$5; fflush() } \
-                  /^Installing collected/ { print "            unpacking all of them"; fflush() }'
+FETCHED := (Downloading|cached) ([^-]+)-.*\((([3-9]|[0-9][0-9]+)(\.[0-9]+)? MB)\)
+BRIEFLY := | while read -r line; do fetched='$(FETCHED)'; \
+           [[ $$line == Collecting* ]] && (( ++n % 25 == 0 )) && echo "            $$n packages looked up"; \
+           [[ $$line =~ $$fetched ]] && echo "            fetching $${BASH_REMATCH[2]}, $${BASH_REMATCH[3]}"; \
+           [[ $$line == Installing* ]] && echo '            unpacking'; :; done
 # Ctrl-C is how a person stops these; make calls it no error.
 STOPPABLE := trap : INT;
 OR_STOPPED := || { code=$$?; [ $$code -eq 130 ] || exit $$code; }

@@ -122,8 +122,8 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
     every = f"all {number:,}" if benchmark["every_scenario"] else f"{number:,}"
     notes = [
         f"{_partners(benchmark)}, roster {benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, "
-        f"{benchmark['max_turns']} turns; networks play their likeliest act; where chance is left each game is played "
-        f"{_replicates(arms)}.",
+        f"{benchmark['max_turns']} turns; networks play their likeliest act; a game in which somebody acts at random "
+        f"is played {_replicates(arms)}.",
         f"Points of ten and shares of the reference on: {benchmark['headline']}. Intervals are "
         f"{benchmark['confidence']:.0%}: over seeds where there are several, else "
         + ("of the noise of the games alone" if benchmark["every_scenario"] else "over orbits of scenarios")
@@ -150,7 +150,7 @@ def _told(own: Row) -> list[str]:
 
 
 def _replicates(arms: Sequence[Arm]) -> str:
-    """How often each game was played where chance is left, which results may differ in."""
+    """How often a game was played in which somebody acts at random, which results may differ in."""
     times = sorted({row["benchmark"]["replicates"] for arm in arms for row in arm.rows})
     return "once" if times == [1] else f"{' or '.join(map(str, times))} times"
 

@@ -68,22 +68,35 @@ def command() -> None:
 
 @command.command(RUN, cls=Command, interrupted="nothing is added to the results file")
 @click.argument("who", required=False)
-@click.option("--against", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="OCCUPANT",
+    help="its partners: an occupant, or a roster (train, dev, test); may be repeated",
+)
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of WHO: a league's folder")
 @click.option("--member", metavar="NAME", help="with --run: a member or snapshot of it (its main member)")
-@click.option("--name", "--arm", metavar="TEXT", help="in the leaderboard (WHO)")
-@click.option("--seed", type=SEED, metavar="N", help="of its training; results of one name are seeds of one arm")
-@click.option("--acts", type=whole(0, 2**63 - 1), metavar="N", help="environment acts of its whole training")
+@click.option("--name", "--arm", metavar="TEXT", help="what it is called in the leaderboard (WHO)")
+@click.option(
+    "--seed", type=SEED, metavar="N", help="the seed it was trained with; rows of one name are seeds of one arm"
+)
+@click.option("--acts", type=whole(0, 2**63 - 1), metavar="N", help="acts, of both seats, in its whole training")
 @click.option("--declare", metavar="TEXT", help="whom it met, if there is no record of it; shown with the result")
-@click.option("--beyond", is_flag=True, help="pools and counts that the rosters' game does not have")
+@click.option("--beyond", is_flag=True, help="on pools that no roster and no training uses")
 @click.option(
     "--sample", type=whole(2, MOST), metavar="N", help="N scenarios only, for occupants that cost something to ask"
 )
 @click.option(
-    "--replicates", type=whole(2, 1000), default=REPLICATES, metavar="N", help=f"where chance is left ({REPLICATES})"
+    "--replicates",
+    type=whole(2, 1000),
+    default=REPLICATES,
+    metavar="N",
+    help=f"how often a game is played in which somebody acts at random ({REPLICATES})",
 )
 @click.option("--workers", type=whole(1, 64), default=1, metavar="N", help="processes (1)")
-@click.option("--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"to add the line to ({DEFAULT})")
+@click.option(
+    "--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"the file that the line is added to ({DEFAULT})"
+)
 @click.pass_context
 def run(
     context: click.Context,

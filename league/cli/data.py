@@ -51,7 +51,7 @@ def fetch(data_dir: Path, url: str) -> None:
 
 @command.command(cls=Command, run_errors=(DataError, LabelError))
 @click.option(
-    "--data-dir", type=FILE, metavar="FOLDER", help="of the published files (none: the figures in the package)"
+    "--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (none: the figures in the package)"
 )
 @click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="annotate only this")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
@@ -97,7 +97,7 @@ def transcripts() -> None:
 
 
 @transcripts.command(cls=Command)
-@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="only this file")
 @out_option
 def dialogues(data_dir: Path | None, splits: tuple[str, ...], out: Path) -> None:

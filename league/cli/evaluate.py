@@ -76,7 +76,9 @@ OF_PAIRS = (
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
-@click.option("--member", metavar="OCCUPANT", help="whom to measure: name or name(parameter=value)")
+@click.option(
+    "--member", metavar="OCCUPANT", help="whom to measure: a name of dond catalogue, or name(parameter=value)"
+)
 @click.option("--against", metavar="OCCUPANT", help="its partner, in all games")
 @click.option(
     "--run", type=FILE, metavar="FOLDER", help="instead: a league's folder, or a folder of leagues for the newest"
@@ -94,7 +96,7 @@ OF_PAIRS = (
     help="part of it; lewis: train, test (kept apart), paper_test (the paper's own 392), all; uniform: near (5 to 7 "
     "items), beyond (fewer or more); dialogues: train, val, test (test)",
 )
-@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--sample", type=whole(1, MOST), metavar="N", help="play N of its scenarios (all; 1000 of uniform)")
 @click.option(
     "--max-turns", type=MAX_TURNS, metavar="N", help="most acts of both seats together (10; of a run: its own)"
@@ -105,8 +107,8 @@ OF_PAIRS = (
     help="whether DISAGREE ends or only rejects (ends; of a run: its own)",
 )
 @click.option("--seed", type=SEED, metavar="N", help="random seed (0; of a run: derived from its own)")
-@click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="of intervals (0.95)")
-@click.option("--probe", is_flag=True, help="also exploitability, safety, value of information, equilibrium")
+@click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="how sure the intervals are (0.95)")
+@click.option("--probe", is_flag=True, help="also what could be gained: by answering better, or by knowing more")
 @click.option("--details", is_flag=True, help="also print every figure, and people's and theory's beside them")
 @click.option("--diagnose", is_flag=True, help="also what each act loses, demands, tokens, a second copy's luck")
 @click.option("--beliefs", is_flag=True, help="also ask a language model what its partner wants (more requests)")

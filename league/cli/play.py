@@ -54,7 +54,12 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--partner", default=DEFAULT, metavar="OCCUPANT", help=f"name or name(parameter=value) ({DEFAULT})")
+@click.option(
+    "--partner",
+    default=DEFAULT,
+    metavar="OCCUPANT",
+    help=f"a name of dond catalogue, or name(parameter=value) ({DEFAULT})",
+)
 @click.option(
     "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"
 )
@@ -71,7 +76,7 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
     help="part of it; lewis: train, test (kept apart), paper_test (the paper's own 392), all; uniform: near (5 to 7 "
     "items), beyond (fewer or more); dialogues: train, val, test (train)",
 )
-@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--seed", type=SEED, metavar="N", help="random seed (a new one every time; it is shown)")
 @click.option("--games", type=whole(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
 @click.option("--max-turns", type=MAX_TURNS, default=10, metavar="N", help="most acts of both seats together (10)")

@@ -53,7 +53,7 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
     metavar="X",
     help="weight of the KL penalty; may be repeated (training.kl)",
 )
-@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--json", "json_path", type=WritableFile(), metavar="FILE", help="also write the figures to a file")
 @click.option("--seeds", type=whole(1, 1000), default=1, metavar="N", help="of each training: 1 to N (1)")
 @click.option("--against", multiple=True, metavar="OCCUPANT", help="opponents; may be repeated (the roster dev)")

@@ -35,7 +35,7 @@ PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds i
 @click.option("--run", type=FILE, metavar="FOLDER", help="a league to follow, running or over")
 @click.option("--runs", type=FILE, default=RUNS, metavar="FOLDER", help="the folder that holds your leagues (runs)")
 @click.option("--record", type=FILE, default=RECORDS, metavar="FILE", help=f"your games are added here ({RECORDS})")
-@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
 @click.option("--host", default=HOST, metavar="ADDRESS", help=f"to be reached at ({HOST}: from this machine alone)")
 @click.option("--key", "keyed", is_flag=True, help="require the key in the printed address, on this machine too")

@@ -1,6 +1,8 @@
 """Write a model, or a league's transcripts, as a folder for the Hugging Face hub; with --to, upload it.
 
-Without --to nothing leaves this machine. An upload takes its token from HF_TOKEN, or from `hf auth login`.
+MODEL is a checkpoint's .json, or the folder of a training for its newest one. RUN is a league's folder, or a folder of
+leagues for the newest. Without --to nothing leaves this machine. An upload takes its token from HF_TOKEN, or from `hf
+auth login`.
 
 examples:
   dond push runs/ppo_fast --dry-run                   # the newest checkpoint: push/model, to look at
@@ -26,8 +28,8 @@ NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 @click.command(cls=Command, help=__doc__, interrupted="what is not whole is not there", run_errors=(CheckpointError,))
 @click.argument("what", metavar="MODEL|RUN")
-@click.option("--transcripts", is_flag=True, help="a league's games, as a data set")
-@click.option("--out", type=FILE, metavar="FOLDER", help="where it is written (push/model or push/transcripts)")
+@click.option("--transcripts", is_flag=True, help="of RUN: its games, as a data set")
+@click.option("--out", type=FILE, metavar="FOLDER", help="the folder to write (push/model or push/transcripts)")
 @click.option("--sample", type=whole(1, 100_000), metavar="N", help="score a model on N held-out scenarios (all)")
 @click.option("--dry-run", is_flag=True, help="write the folder, upload nothing")
 @click.option("--to", metavar="NAME", help="OWNER/REPOSITORY on the hub: upload it there")

@@ -60,8 +60,8 @@ def test_notes_say_how_often_games_were_played_and_where_intervals_come_from(row
     more = measure(of_spec("nice", "more"), against(["heuristic"]), replicates=3)
     some = measure(of_spec("nice", "some"), against(["heuristic"]), sample=60)
     (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
-    assert "each game is played 2 or 3 times" in whole.notes[0] and "noise of the games" in whole.notes[1]
-    assert "each game is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
+    assert "acts at random is played 2 or 3 times" in whole.notes[0] and "noise of the games" in whole.notes[1]
+    assert "acts at random is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
 
 
 def test_every_section_of_a_leaderboard_has_a_key_of_its_own_without_spaces(rows):

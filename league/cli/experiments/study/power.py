@@ -27,19 +27,37 @@ ICC = (0.0, 0.1, 0.3)
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--difference", type=POSITIVE, default=0.3, metavar="X", help="points of ten, to be found (0.3)")
-@click.option("--games", type=whole(1, 100), default=5, metavar="N", help="of a participant in each condition (5)")
 @click.option(
-    "--icc", type=SHARE, multiple=True, metavar="X", help="correlation of a participant's games (0, 0.1, 0.3)"
+    "--difference", type=POSITIVE, default=0.3, metavar="X", help="the difference to be found, in points of ten (0.3)"
 )
-@click.option("--power", type=INSIDE, default=0.8, metavar="P", help="chance to find it (0.8)")
-@click.option("--confidence", type=INSIDE, default=0.95, metavar="P", help="of the two-sided test (0.95)")
 @click.option(
-    "--design", type=click.Choice(("between", "within")), default="between", help="as in the settings (between)"
+    "--games", type=whole(1, 100), default=5, metavar="N", help="games of a participant in each condition (5)"
 )
-@click.option("--sd", type=POSITIVE, metavar="X", help="of one game's points (people's in the published dialogues)")
 @click.option(
-    "--data-dir", type=FILE, metavar="FOLDER", help="of the published files (none: the counts in the package)"
+    "--icc",
+    type=SHARE,
+    multiple=True,
+    metavar="X",
+    help="how alike a participant's games are, a correlation (0, 0.1, 0.3)",
+)
+@click.option("--power", type=INSIDE, default=0.8, metavar="P", help="the chance to find the difference (0.8)")
+@click.option(
+    "--confidence", type=INSIDE, default=0.95, metavar="P", help="how sure the two-sided test is to be (0.95)"
+)
+@click.option(
+    "--design",
+    type=click.Choice(("between", "within")),
+    default="between",
+    help="whether each person meets one condition or all (between)",
+)
+@click.option(
+    "--sd",
+    type=POSITIVE,
+    metavar="X",
+    help="standard deviation of one game's points (that of people in the published dialogues)",
+)
+@click.option(
+    "--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (none: the counts in the package)"
 )
 @click.option("--seed", type=SEED, default=0, metavar="N", help="of the simulation (0)")
 def command(
