@@ -26,6 +26,7 @@ from league.display.figures import with_half
 from league.experiments.kept import place, read, write
 from league.ledger.origin import commit
 from league.tasks.values import machine
+from partners.provenance import identity
 
 CONFIDENCE = 0.95
 TURNS = 10
@@ -182,7 +183,8 @@ def lines(pairs: Sequence[Pair], players: Sequence[Who]) -> str:
     code = {"version": __version__, **commit(), **json.loads(machine())}
     at = datetime.now(UTC).isoformat("T", "seconds")
     arena_ = {"kaggle-environments": version("kaggle-environments"), "open_spiel": version("open_spiel")}
-    head = {"players": dict(players), "arena": arena_, "code": code, "at": at}
+    known = {name: RANDOM if spec == RANDOM else identity(spec) for name, spec in players}
+    head = {"players": known, "arena": arena_, "code": code, "at": at}
     return "".join(json.dumps(line) + "\n" for line in (head, *map(_plain, pairs)))
 
 
