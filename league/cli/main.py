@@ -47,14 +47,8 @@ EXPERIMENTS = (
     "published",
     "bargaining",
 )
-FIELD = (
-    "frontier",
-    "words",
-    "kaggle",
-    "anac",
-    "published",
-    "bargaining",
-)  # experiments whose commands lie in league/cli/field
+# Experiments whose commands lie in league/cli/field.
+FIELD = ("frontier", "words", "kaggle", "anac", "published", "bargaining")
 MODELS = ("post-training", "objectives")  # and in league/cli/models
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),

@@ -4,7 +4,8 @@ OpenSpiel's side is information-set Monte Carlo tree search (Cowling et al. 2012
 ``nego_nbs_example.py`` sets it, chance, and the *full-information oracle* of that example: player 0 sees both values
 and offers the split with the largest product, which player 1 takes. Ours are occupants of the catalogue. Who searches
 is given the same budget: simulated games a decision. Everybody plays everybody in both seats on the same instances.
-Needs the package ``open_spiel``.
+All games are a function of their instance and seats but those of OpenSpiel's search in C++ (in ``bargaining``), which
+plays otherwise whenever it is asked, whatever its seed. Needs the package ``open_spiel``.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def perform(
 ) -> list[Row]:
     """Everybody of OpenSpiel's side and of ``specs`` against everybody, in both games; kept in ``folder``.
 
-    The first ``instances`` of each game are played. ``simulations``: of its tree search, games a decision. Raises :class:`InputError` without OpenSpiel.
+    The first ``instances`` of each game are played. ``simulations``: of its tree search, games a decision.
+    Raises :class:`InputError` without OpenSpiel.
     """
     names = [CHANCE, SEARCH, *specs]
     ours = {spec: seat_occupant(spec) for spec in specs}
@@ -222,7 +224,8 @@ def markdown(text: str) -> str:
     about, *rows = [json.loads(line) for line in text.splitlines()]
     parts = [
         f"Tree search is given {about['simulations']:,} simulated games a decision. Points of ten a game, no deal "
-        "being 0, with 95 % intervals over games; both seats; the product is of both means, as OpenSpiel's example prints it."
+        "being 0, with 95 % intervals over games; both seats; the product is of both means, as OpenSpiel's example "
+        "prints it."
     ]
     for game in dict.fromkeys(row["game"] for row in rows):
         parts += [f"`{game}`:", "\n".join(_table([row for row in rows if row["game"] == game]))]
