@@ -7,6 +7,7 @@ or GGUF alone, which cannot hold code. A chat template is a program too, in a sa
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -160,7 +161,8 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
     from peft import PeftModel
 
     try:
-        merged = PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
+        with without_renamed():
+            merged = PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  # what the library says of an adapter of another model is of every kind
@@ -192,6 +194,14 @@ def _same(one: Sequence[int], other: Sequence[int]) -> int:
 def _reason(error: Exception) -> str:
     """The first 300 characters of a library's message, on one line."""
     return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+@contextmanager
+def without_renamed() -> Iterator[None]:
+    """Without what peft calls that transformers will rename."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 @contextmanager

@@ -33,13 +33,13 @@ class GamesSection(Section):
         description="share of the games with each partner in each seat, those that paid the player most",
     )
     examples: int = Field(default=480, ge=1, le=10**6, description="acts out of the games that are kept")
-    max_turns: int = Field(default=10, ge=2, le=100)
+    max_turns: int = Field(default=10, ge=2, le=100, description="acts of both seats together")
 
 
 class AdapterSection(Section):
     """What is trained of the model: matrices of low rank beside its own (LoRA: Hu et al. 2021, arXiv 2106.09685)."""
 
-    rank: int = Field(default=16, ge=1, le=1024)
+    rank: int = Field(default=16, ge=1, le=1024, description="of each matrix")
     alpha: float = Field(default=32.0, gt=0, le=4096, description="over rank: by what the matrices are multiplied")
     layers: int | None = Field(default=15, ge=1, le=1000, description="the last so many; left out: all of them")
 
@@ -48,8 +48,8 @@ class CloningSection(Section):
     """Filtered behaviour cloning: the likelihood of the reply's tokens alone."""
 
     batch: int = Field(default=8, ge=1, le=1024, description="examples per step, packed behind their common beginning")
-    epochs: int = Field(default=1, ge=1, le=1000)
-    lr: float = Field(default=1e-3, gt=0, le=1)
+    epochs: int = Field(default=1, ge=1, le=1000, description="how often each example is seen")
+    lr: float = Field(default=1e-3, gt=0, le=1, description="of AdamW; it falls along a cosine")
     warm: int = Field(default=5, ge=0, le=10**5, description="steps until lr is reached")
 
 
@@ -67,7 +67,7 @@ class GradientSection(Section):
     partners: tuple[Occupant, ...] = Field(
         default=("linear", "heuristic", "zeuthen"), strict=False, min_length=1, description="a list of occupants"
     )
-    lr: float = Field(default=3e-4, gt=0, le=1)
+    lr: float = Field(default=3e-4, gt=0, le=1, description="of AdamW")
 
 
 class HeldOutSection(Section):

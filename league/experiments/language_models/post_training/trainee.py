@@ -16,7 +16,7 @@ from torch import Tensor
 
 from league.experiments.language_models.post_training.settings import AdapterSection, PostTrainingConfig
 from partners.llm.local.legal_lines import stem
-from partners.llm.local.model import LocalModel, load_model
+from partners.llm.local.model import LocalModel, load_model, without_renamed
 from partners.llm.reply import Legal
 
 if TYPE_CHECKING:
@@ -87,11 +87,12 @@ def trainee(config: PostTrainingConfig, begun: Path | None = None, *, anew: bool
 
     read = load_model(config.model, device=config.device, dtype=config.dtype)
     if begun is None:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), without_renamed():
             torch.manual_seed(config.seed)
             model = get_peft_model(read.model, _lora(config.adapter, read.model))
     else:
-        model = PeftModel.from_pretrained(read.model, str(begun), is_trainable=True)
+        with without_renamed():
+            model = PeftModel.from_pretrained(read.model, str(begun), is_trainable=True)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=0.0, weight_decay=0.0)
     if begun is not None and not anew:
