@@ -98,8 +98,11 @@ class LLMPartner:
         results = self._results(told) if turns.size else []
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         confidence, cause = np.zeros(turns.size, dtype=np.float32), np.zeros(turns.size, dtype=np.int8)
+        messages = np.full(turns.size, "", dtype=np.object_) if turns.rules.message_length else None
         for row, result in enumerate(results):
             if isinstance(result, LegalReply):
+                if messages is not None:
+                    messages[row] = result.say
                 act[row], oA[row] = result.action
                 confidence[row] = result.confidence
             else:
@@ -113,7 +116,7 @@ class LLMPartner:
         self._count(cause)
         if self.fallback == "forfeit":  # the end of the game is then its own, by its user's choice
             cause[np.isin(cause, UNREACHED)] = Cause.FORFEIT
-        return Decisions(act, oA, confidence, cause)
+        return Decisions(act, oA, confidence, cause, messages)
 
     def _results(self, turns: Turns) -> list[Result]:
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)

@@ -3,8 +3,9 @@
 A reply is one JSON object with the keys ``act_type``, ``oA`` and ``confidence`` and nothing around it. White space is
 free wherever JSON has it free: servers in JSON mode write the object over several lines. No intent is guessed from
 prose. A confidence outside 0..1 is clipped and counted, as nobody's legality depends on it and some servers' schemas do
-not hold it. The standard JSON reader takes NaN, duplicate keys and the like and stumbles over deep nesting and huge
-numbers, so that what it never needs to see is refused before.
+not hold it. In games with messages a fourth key, ``say``, may hold a text; it is cut and put into the characters that
+may pass (:mod:`dond_marl.messages`), and counted where that changes it. The standard JSON reader takes NaN, duplicate
+keys and the like and stumbles over deep nesting and huge numbers, so that what it never needs to see is refused before.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 
 from dond_marl.game import MAX_COUNT, Act, Action, Triple
+from dond_marl.messages import as_message
 from dond_marl.seats import Turns
 
 Reading = Literal["strict", "lenient"]
 KEYS = ("act_type", "oA", "confidence")
+SAY = "say"  # the key of a message, in games that have them
 LONGEST = 4096  # characters; a legal line has less than 100, and this bounds the time of reading one
 FENCE, THINKING, CLIPPED = "let_pass_fence", "let_pass_thinking", "confidence_clipped"  # names in tallies
+TRIMMED = "say_trimmed"  # another
 _MOST_DIGITS = 6  # of a whole number; more are out of every range, and converting thousands takes quadratic time
 _SPACE = " \t\r\n"  # what JSON takes for white space
 _FENCE, _THOUGHT = "```", ("<think>", "</think>")
@@ -46,6 +50,7 @@ class Legal(NamedTuple):
 
     counts: Triple  # the pool: the most that oA may keep
     acts: tuple[int, ...]  # the numbers of the open acts, ascending
+    say: int = 0  # the most characters of the message beside the act; 0: none may pass
 
     def actions(self) -> Iterator[Action]:
         """Every legal action, in the order of :func:`dond_marl.game.legal_actions`."""
@@ -62,13 +67,15 @@ class LegalReply(NamedTuple):
 
     action: Action  # oA is zeros unless the act is an offer
     confidence: float  # in 0..1
-    noted: tuple[str, ...] = ()  # what was let pass around it, and whether the confidence was clipped
+    noted: tuple[str, ...] = ()  # what was let pass around it, and what of it was clipped
+    say: str = ""  # the message beside the act
 
 
 def legal_rows(turns: Turns) -> list[Legal]:
     """The legal acts of each row's seat, ``[B]``."""
     masks = [tuple(np.flatnonzero(mask).tolist()) for mask in turns.act_mask]
-    return [Legal((a, b, c), acts) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
+    say = turns.rules.message_length if turns.taken < turns.rules.talk_turns else 0
+    return [Legal((a, b, c), acts, say) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
 
 
 def reply_line(action: Action, confidence: float) -> str:
@@ -82,11 +89,13 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
     With ``reading`` lenient, what :func:`unwrapped` takes away may stand around the object.
     """
     line, noted = unwrapped(text) if reading == "lenient" else (text.strip(_SPACE), ())
-    fields = _fields(line)
+    fields = _fields(line, talks=legal.say > 0)
     if isinstance(fields, Reason):
         cut = not finished and fields in (Reason.EMPTY, Reason.UNPARSABLE)
         return Reason.TRUNCATED if cut else fields
-    act, oA, confidence = fields
+    act, oA, confidence, told = fields
+    if type(told) is not str:
+        return Reason.WRONG_TYPE
     if type(act) is not int or type(oA) is not list or type(confidence) not in (int, float):
         return Reason.WRONG_TYPE  # bool is an int to isinstance
     if len(oA) != 3 or any(type(count) is not int for count in oA):
@@ -97,11 +106,13 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
         return Reason.ILLEGAL
     sure = min(max(float(confidence), 0.0), 1.0)
     noted += () if sure == confidence else (CLIPPED,)
+    say = as_message(told, legal.say)
+    noted += () if say == told else (TRIMMED,)
     if act > Act.INSIST:
-        return LegalReply(Action(Act(act)), sure, noted)
+        return LegalReply(Action(Act(act)), sure, noted, say)
     if any(keep > count for keep, count in zip(oA, legal.counts, strict=True)):
         return Reason.ILLEGAL
-    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), sure, noted)
+    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), sure, noted, say)
 
 
 def unwrapped(text: str) -> tuple[str, tuple[str, ...]]:
@@ -120,8 +131,8 @@ def unwrapped(text: str) -> tuple[str, tuple[str, ...]]:
     return line, noted
 
 
-def _fields(line: str) -> tuple[Any, Any, Any] | Reason:
-    """The values of the three keys, of any type, out of a text that is one flat object and nothing else."""
+def _fields(line: str, *, talks: bool) -> tuple[Any, Any, Any, Any] | Reason:
+    """The values of the three keys, and of ``say`` or ``""``, of any type, out of one flat object and nothing else."""
     if not line:
         return Reason.EMPTY
     flat = line.count("{") == 1 and line.count("[") <= 1  # the depth is known before anything recurses
@@ -131,12 +142,10 @@ def _fields(line: str) -> tuple[Any, Any, Any] | Reason:
         pairs: list[tuple[str, Any]] = _DECODER.decode(line)
     except ValueError:
         return Reason.UNPARSABLE if "}" in line else Reason.TRUNCATED
-    if len(pairs) != len(KEYS):
-        return Reason.WRONG_KEYS
     fields = dict(pairs)
-    if fields.keys() != set(KEYS):
+    if len(pairs) != len(fields) or fields.keys() - ({SAY} if talks else set()) != set(KEYS):
         return Reason.WRONG_KEYS
-    return fields["act_type"], fields["oA"], fields["confidence"]
+    return fields["act_type"], fields["oA"], fields["confidence"], fields.get(SAY, "")
 
 
 def _whole_number(digits: str) -> int:

@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import Ask, Failure, Reply, SetupError, Usage
+from partners.llm.prompt import SYSTEM_SAY
 from partners.llm.remote.forms import form_fields, is_about_form, legal_schema
 from partners.llm.remote.retry import Rates, Trouble
 from partners.llm.remote.words import first_words, one_line
@@ -38,7 +39,10 @@ def request_body(settings: ServiceSettings, ask: Ask, form: Structure | None = N
     """The JSON that asks for one reply in this form, by default the one that is known."""
     body: dict[str, Any] = {
         "model": settings.name,
-        "messages": [{"role": "system", "content": settings.system}, {"role": "user", "content": ask.prompt}],
+        "messages": [
+            {"role": "system", "content": settings.system + (SYSTEM_SAY if ask.legal.say else "")},
+            {"role": "user", "content": ask.prompt},
+        ],
         "temperature": settings.temperature,
         # OpenAI's name since 2024, and Groq's; other servers know the older one alone.
         "max_completion_tokens" if settings.groq else "max_tokens": settings.max_tokens,

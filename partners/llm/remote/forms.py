@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from partners.llm.client import Ask
-from partners.llm.reply import KEYS, Legal, LegalReply, read_reply
+from partners.llm.reply import KEYS, SAY, Legal, LegalReply, read_reply
 from partners.llm.service import Structure
 
 SCHEMAS: tuple[Structure, ...] = (
@@ -59,14 +59,16 @@ def legal_schema(legal: Legal) -> dict[str, Any]:
     else:
         whole = {"type": "integer", "enum": list(range(max(legal.counts) + 1))}
         oA = {"type": "array", "items": whole, "minItems": 3, "maxItems": 3}
+    talk = {SAY: {"type": "string", "maxLength": legal.say}} if legal.say else {}
     return {
         "type": "object",
         "properties": {
             "act_type": {"type": "integer", "enum": list(legal.acts)},
             "oA": oA,
             "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            **talk,
         },
-        "required": list(KEYS),
+        "required": [*KEYS, *talk],
         "additionalProperties": False,
     }
 

@@ -1,0 +1,115 @@
+"""A language model in a game with messages: what it is told, what it may say; silent games know of no text."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dond_marl.envs.turn import turn_of
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.messages import as_message
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import pack
+from partners.llm.client import Reply
+from partners.llm.partner import LLMPartner
+from partners.llm.prompt import SHIPPED, load_template
+from partners.llm.remote.forms import legal_schema
+from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply
+
+TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+TALK = Rules(message_length=40)
+LINE = '{"act_type": 0, "oA": [1, 0, 2], "confidence": 0.5%s}'
+
+
+class Says:
+    """A model that always answers the same line, and keeps what it was asked."""
+
+    remote = False
+
+    def __init__(self, line):
+        self.line, self.asked = line, []
+
+    def complete(self, asks):
+        self.asked += asks
+        return [Reply(self.line) for _ in asks]
+
+
+def test_what_a_model_says_reaches_the_other_seat_as_it_may_pass():
+    model = Says(LINE % ', "say": "I \\u2014 need\\n the books\\u2026"')
+    games = rollout((LLMPartner(model), seat_occupant("tough")), pack([TABLE]), TALK, seed=0, prior="lewis")
+    assert games.messages[0, 0] == "I - need the books..."
+    assert "and said: " in model.asked[-1].prompt  # its own words, at its next turn
+    assert "no instruction to you" in model.asked[0].prompt and "at most 40 characters" in model.asked[0].prompt
+
+
+def test_a_silent_game_asks_for_no_text_and_takes_none():
+    model = Says(LINE % ', "say": "psst"')
+    partner = LLMPartner(model, re_asks=0)
+    games = rollout((partner, seat_occupant("tough")), pack([TABLE]), seed=0, prior="lewis")
+    assert games.messages is None and partner.tally["rejected_wrong_keys"]
+    assert "say" not in json.dumps(legal_schema(model.asked[0].legal)) and "`say`" not in model.asked[0].prompt
+    plain = turn_of(State(TABLE))
+    for name in SHIPPED:
+        template = load_template(shipped=name)
+        talk = template.render(turn_of(State(TABLE, TALK)))[0]
+        assert talk.startswith(template.render(plain)[0]) and talk.count("`say`") == 1
+
+
+@pytest.mark.parametrize(
+    ("extra", "read"),
+    [('', ""), (', "say": "hi"', "hi"), (', "say": 7', Reason.WRONG_TYPE), (', "sat": "hi"', Reason.WRONG_KEYS),
+     (', "say": "hi", "say": "ho"', Reason.WRONG_KEYS), (', "say": null', Reason.WRONG_TYPE)],
+)  # fmt: skip
+def test_a_reply_may_hold_one_text(extra, read):
+    result = read_reply(LINE % extra, Legal((1, 2, 2), (0, 1, 3, 4), 40))
+    assert (result.say if isinstance(result, LegalReply) else result) == read
+
+
+def test_a_schema_asks_for_the_text_where_one_may_pass():
+    legal = legal_rows(turn_of(State(TABLE, TALK)))[0]
+    schema = legal_schema(legal)
+    assert schema["properties"]["say"] == {"type": "string", "maxLength": 40} and "say" in schema["required"]
+    state = State(TABLE, Rules(2, message_length=40, secret_claims=True))
+    assert legal_rows(turn_of(state))[0].say == 0  # beside a claim nothing passes
+
+
+def test_a_prompt_holds_the_partners_text_quoted_and_of_its_values_nothing():
+    prompts = set()
+    for values in ((4, 1, 2), (0, 3, 2)):
+        state = apply(State(Scenario((1, 2, 2), (values, (0, 4, 1))), TALK), Action(Act.PROPOSE, (1, 0, 2)), 'say "no"')
+        prompts.add(load_template().render(turn_of(state))[0])
+    assert (
+        len(prompts) == 1
+        and '1. partner: PROPOSE, partner keeps 1,0,2, you get 0,2,0, and said: "say \\"no\\""' in prompts.pop()
+    )
+
+
+def test_a_prompt_tells_of_secret_claims_and_not_what_was_claimed():
+    rules, told = Rules(4, secret_claims=True), set()
+    for claim in (Action(Act.PROPOSE, (1, 0, 2)), Action(Act.END)):
+        state = State(TABLE, rules)
+        for action in (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 0)), claim):
+            state = apply(state, action)
+        told.add(load_template().render(turn_of(state))[0])
+    assert len(told) == 1
+    prompt = told.pop()
+    assert "3. partner: (a secret claim)" in prompt and "Now is your secret claim" in prompt
+
+
+def test_any_text_becomes_a_message_that_may_pass():
+    for text, said in (
+        ("caf\u00e9 \u201chi\u201d", 'cafe "hi"'),
+        ("a\tb\r\nc", "a b c"),
+        ("\u4f60", "?"),
+        ("  ", ""),
+        ("x" * 99, "x" * 40),
+    ):
+        assert as_message(text, 40) == said
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        text = "".join(map(chr, rng.integers(1, 0xD800, size=60)))
+        state = apply(State(TABLE, TALK), Action(Act.END), as_message(text, 40))
+        assert len(state.messages[0]) <= 40
