@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dond_marl.yardsticks.metrics import Estimate
 from league.display.figures import with_half
@@ -25,12 +25,12 @@ def diagnosis_section(found: Diagnosis) -> Section:
     return Section("diagnosis", "Diagnosis", tuple(_notes(found)), tuple(blocks))
 
 
-def _table(caption: str, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
-    return Table(caption, heads, tuple(Row(label, cells) for label, *cells in rows), label="", kind="plain")  # type: ignore[arg-type]
+def _table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    return Table(caption, heads, tuple(Row(label, tuple(cells)) for label, *cells in rows), label="")
 
 
 def _in_all(found: Diagnosis) -> list[tuple[str, ...]]:
-    rows = [("own points of ten, a game", with_half(found.points))]
+    rows: list[tuple[str, ...]] = [("own points of ten, a game", with_half(found.points))]
     if found.lost is not None:
         rows += [("lost by its acts, a game", with_half(found.lost))]
         rows += [("of the exact best response", f"{found.share:.1%}")]

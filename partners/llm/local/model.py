@@ -148,7 +148,7 @@ def load_model(
         more = "" if folder.is_dir() or download else " (it is looked for on this machine alone: see download)"
         raise SetupError(f"the model {source} cannot be used{more}: {_reason(error)}") from None
     if adapter is not None:
-        model = with_adapter(model, adapter)
+        model = with_adapter(model, adapter)  # type: ignore[assignment]  # with a wider type
     model.eval()  # type: ignore[no-untyped-call]
     return LocalModel(model, tokenizer, source)
 

@@ -32,7 +32,7 @@ def draw(path: Path, learners: Sequence[Bar], models: Sequence[Bar]) -> None:
     of_first = [bar for bar in models if bar.who == models[0].who]
     sides = ((learners, "learners, paid for"), (of_first, "a language model, told to aim at"))
     for axes, (bars, title) in zip(panels, sides, strict=True):
-        open_axes(axes)
+        open_axes(axes, title)
         for side, (measure, colour) in zip((-0.5, 0.5), COLOURS.items(), strict=True):
             means = [bar.means[measure] for bar in bars]
             heights = [mean.mean for mean in means]
@@ -43,7 +43,6 @@ def draw(path: Path, learners: Sequence[Bar], models: Sequence[Bar]) -> None:
             places = [place + side * _WIDTH for place in range(len(bars))]
             axes.bar(places, heights, _WIDTH, color=colour, label=measure, yerr=errors, capsize=3, ecolor=INK)
         axes.set_xticks(range(len(bars)), [bar.objective for bar in bars], color=INK)
-        axes.set_title(title, color=INK, fontsize=10)
         axes.set_ylim(0, 1.05)
     panels[0].set_ylabel("share, 0 to 1", color=INK)
     picture.suptitle("What one aims at, and what that does to deals", color=INK, fontsize=11, x=0.07, ha="left")

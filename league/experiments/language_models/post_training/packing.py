@@ -39,7 +39,9 @@ def packed(prompts: Sequence[Sequence[int]], lines: Sequence[Sequence[Sequence[i
     shared = min(_common(prompts), min(map(len, prompts)))
     tokens, parents = list(prompts[0][:shared]), list(range(-1, shared - 1))
     of_lines: list[int] = []
-    line, node, prompt_of = [], [], []
+    line: list[int] = []
+    node: list[int] = []
+    prompt_of: list[int] = []
 
     def put(token: int, parent: int) -> int:
         tokens.append(token)
@@ -115,6 +117,6 @@ def line_log_probs(model: PreTrainedModel, pack: Pack) -> Tensor:
 
 def _common(texts: Sequence[Sequence[int]]) -> int:
     """How many tokens all texts have in common at their beginnings; at most all but one of the shortest."""
-    first, last = min(texts), max(texts)
+    first, last = min(map(list, texts)), max(map(list, texts))
     both = min(map(len, texts)) - 1
     return next((place for place in range(both) if first[place] != last[place]), both)

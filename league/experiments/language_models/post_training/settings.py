@@ -40,7 +40,7 @@ class AdapterSection(Section):
     """What is trained of the model: matrices of low rank beside its own (LoRA: Hu et al. 2021, arXiv 2106.09685)."""
 
     rank: int = Field(default=16, ge=1, le=1024, description="of each matrix")
-    alpha: float = Field(default=32.0, gt=0, le=4096, description="over rank: by what the matrices are multiplied")
+    alpha: int = Field(default=32, ge=1, le=4096, description="over rank: by what the matrices are multiplied")
     layers: int | None = Field(default=15, ge=1, le=1000, description="the last so many; left out: all of them")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -89,7 +89,7 @@ def trainee(config: PostTrainingConfig, begun: Path | None = None, *, anew: bool
     if begun is None:
         with torch.random.fork_rng(devices=[]), without_renamed():
             torch.manual_seed(config.seed)
-            model = get_peft_model(read.model, _lora(config.adapter, read.model))
+            model: Any = get_peft_model(read.model, _lora(config.adapter, read.model))
     else:
         with without_renamed():
             model = PeftModel.from_pretrained(read.model, str(begun), is_trainable=True)
@@ -106,7 +106,7 @@ def _lora(section: AdapterSection, model: PreTrainedModel) -> LoraConfig:
 
     layers = int(model.config.get_text_config().num_hidden_layers)
     some = None if section.layers is None else list(range(max(0, layers - section.layers), layers))
-    head = model.get_output_embeddings()
+    head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
     linear = {name for name, part in model.named_modules() if isinstance(part, torch.nn.Linear) and part is not head}
     return LoraConfig(
         r=section.rank,
