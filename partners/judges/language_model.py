@@ -24,6 +24,7 @@ from partners.judges.yes_no_model import YesNoClient
 from partners.llm.budget import Cost, Limits
 from partners.llm.cache import CachedClient, Mode
 from partners.llm.client import Ask, Client, Failure, Reply, read_all
+from partners.llm.local.model import Dtype
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, Reading, unwrapped
 from partners.llm.service import ServiceSettings
@@ -177,14 +178,16 @@ def llm_judge(
     cache_mode: Mode = "off",
     batch: int = 8,
     device: str = "cpu",
+    dtype: Dtype = "auto",
 ) -> JudgeReward:
     """Ten points where a language model says that the learner negotiated in ``style``.
 
     ``examples`` (1..20) worked episodes are in the prompt, chosen by ``seed``. ``provider``: ``groq``, with the key in
     ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol at ``base_url``, with a key in
-    ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder ``model``, read on ``device`` in
-    batches of ``batch`` questions. The rest is as for the occupant ``llm``; a limit that is reached leaves episodes
-    unjudged. Nothing is opened, read or sent before the first episode is judged. Raises ``ValueError``.
+    ``$key_env`` if it needs one; ``hf`` for the Hugging Face model ``model`` (a folder, a GGUF file or a name that
+    ``llm`` takes), read on ``device`` in ``dtype`` and in batches of ``batch`` questions. The rest is as for the
+    occupant ``llm``; a limit that is reached leaves episodes unjudged. Nothing is opened, read or sent before the first
+    episode is judged. Raises ``ValueError``.
     """
     judged_style = style_named("style", style)
     check_whole_number("examples", examples, 1, 20)
@@ -203,7 +206,7 @@ def llm_judge(
         raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
     if provider == "hf" and service.limits != Limits():
         raise ValueError("limits of what may be spent are for services; a model of provider hf costs time alone")
-    local = YesNoClient("-" if model is None else model, SYSTEM, batch=batch, device=device)
+    local = YesNoClient("-" if model is None else model, SYSTEM, batch=batch, device=device, dtype=dtype)
 
     def client() -> Client:
         return service.cached(local if service.local else RemoteClient(service))

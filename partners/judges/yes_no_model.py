@@ -16,28 +16,35 @@ import numpy as np
 from dond_marl.errors import shown
 from dond_marl.seats import Doubles
 from partners.llm.client import Ask, Reply, SetupError, Usage
+from partners.llm.local.model import DTYPES, Dtype
 from partners.parameters import check_whole_number
 
 if TYPE_CHECKING:
     from partners.llm.local.model import LocalModel
+    from partners.llm.local.reading import Reading
 
 _WORDS = ("Yes", "No")
+_WORTH_KEEPING = 32  # tokens: a shorter beginning is read again with each prompt
 
 
 class YesNoClient:
     """Answers ``Yes`` or ``No`` by the model in the folder ``model``; a client as :mod:`partners.llm.client` has it.
 
-    ``system``: put before the prompt where the model has a chat template. ``batch``: prompts read at once. ``tally``
-    counts ``replies`` and ``prompt_tokens``. Raises ``ValueError``.
+    ``system``: put before the prompt where the model has a chat template. ``batch``: prompts read at once. ``dtype``:
+    as of :class:`partners.llm.local.client.LocalSettings`. What all prompts of a call begin with is read once.
+    ``tally`` counts ``replies``, ``prompt_tokens`` and ``read_tokens``, those that went through the model. Raises
+    ``ValueError``.
     """
 
     remote = False
 
-    def __init__(self, model: str, system: str, *, batch: int = 8, device: str = "cpu") -> None:
+    def __init__(self, model: str, system: str, *, batch: int = 8, device: str = "cpu", dtype: Dtype = "auto") -> None:
         if not isinstance(model, str) or not model.strip():
             raise ValueError(f"model must be the path of a model's folder; got {shown(model)}")
         check_whole_number("batch", batch, 1, 100_000)
-        self.model, self.system, self.batch, self.device = model, system, batch, device
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {shown(dtype)}")
+        self.model, self.system, self.batch, self.device, self.dtype = model, system, batch, device, dtype
         self.tally: Counter[str] = Counter()
 
     @cached_property
@@ -46,16 +53,18 @@ class YesNoClient:
         from partners.llm.local.model import fingerprint
 
         model = fingerprint(Path(self.model).expanduser())
-        return {"model": model, "system": self.system, "answers": list(_WORDS)}
+        told = {"model": model, "system": self.system, "answers": list(_WORDS)}
+        return told if self.dtype == "auto" else {**told, "dtype": self.dtype}
 
     def complete(self, asks: Sequence[Ask]) -> list[Reply]:
         """``Yes`` or ``No`` to each prompt, with its probability. Raises :class:`SetupError`."""
         prompts = [self._tokens(ask.prompt) for ask in asks]
         likely = np.zeros(len(asks))
+        begun = self._beginning(prompts)
         order = sorted(range(len(asks)), key=lambda row: len(prompts[row]))
         for start in range(0, len(order), self.batch):
             rows = order[start : start + self.batch]
-            likely[rows] = self._yes([prompts[row] for row in rows])
+            likely[rows] = self._yes([prompts[row] for row in rows], begun)
         self.tally.update(replies=len(asks), prompt_tokens=sum(map(len, prompts)))
         return [
             Reply(f"{_WORDS[0] if yes > 0.5 else _WORDS[1]}. ({max(yes, 1 - yes):.4f})", usage=Usage(len(prompt), 1))
@@ -66,7 +75,7 @@ class YesNoClient:
     def _read(self) -> LocalModel:
         from partners.llm.local.model import load_model
 
-        return load_model(self.model, device=self.device)
+        return load_model(self.model, device=self.device, dtype=self.dtype)
 
     @cached_property
     def _answers(self) -> tuple[list[int], int, int]:
@@ -90,12 +99,30 @@ class YesNoClient:
             )
         return tokens
 
-    def _yes(self, prompts: Sequence[list[int]]) -> Doubles:
+    def _beginning(self, prompts: Sequence[list[int]]) -> tuple[int, Reading | None]:
+        """How many tokens all prompts begin with, and what the model made of them; 0 where it is not worth keeping."""
+        from partners.llm.local.reading import Reading, allows_gaps, shares
+
+        first, last = min(prompts, default=[]), max(prompts, default=[])  # what these two share, all share
+        same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
+        model = self._read.model
+        if same < _WORTH_KEEPING or not shares(model) or not allows_gaps(model, max(map(len, prompts))):
+            return 0, None
+        begun = Reading(model)
+        begun.go_on([first[:same]])
+        self.tally["read_tokens"] += begun.tokens
+        return same, begun
+
+    def _yes(self, prompts: Sequence[list[int]], beginning: tuple[int, Reading | None]) -> Doubles:
         """The probability of yes against no after each prompt, ``[B]``."""
         import torch
 
         from partners.llm.local.reading import Reading
 
         _, yes, no = self._answers
-        logits = Reading(self._read.model).go_on(prompts)[:, [yes, no]]
+        same, begun = beginning
+        reading = Reading(self._read.model) if begun is None else begun.fork()
+        rest = [prompt[same:] for prompt in prompts]
+        logits = reading.go_on(rest, None if begun is None else [0] * len(rest))[:, [yes, no]]
+        self.tally["read_tokens"] += reading.tokens
         return torch.softmax(logits.double(), dim=1)[:, 0].cpu().numpy()

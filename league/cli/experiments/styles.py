@@ -1,8 +1,12 @@
-r"""Compare three ways to teach a negotiating style: the style itself as reward, a judge's labels, a reward model.
+r"""Compare ways to teach a negotiating style: the style itself as reward, a language model's labels, a reward model.
+
+Repeats Kwon et al. 2023: three labelled episodes with explanations, temperature 0, yes or no. Without a language model
+as judge a vote of rules stands beside the reward model, a baseline.
 
 examples:
   dond experiment styles                 # the judge without a language model; minutes
-  dond experiment styles --judges-only --set comparison.examples=10
+  dond experiment styles --judges-only --set comparison.episodes=20 --json judges.json \
+      --set comparison.judge="llm_judge(provider=hf, model=smollm2, dtype=bfloat16)"
   dond experiment styles --set comparison.styles=[stubborn] \
       --set training.num_train_steps=400000
   GROQ_API_KEY=... dond experiment styles --judges-only \
@@ -24,10 +28,10 @@ from dond_marl.occupants import parse_spec
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
 from league.backends.pool import in_processes
-from league.cli.shell import Command, config_option, console_for_people, say, set_option, whole
+from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.experiments.styles.agreement import Agreement, agreement
 from league.experiments.styles.report import NAMES, Judged, figures, print_judged, print_rows, rows_of
-from league.experiments.styles.settings import SOURCES, Source, StylesConfig
+from league.experiments.styles.settings import Source, StylesConfig
 from league.experiments.styles.trials import Trial, TrialResult, reward_in, run
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run
 from league.settings.read import dump, load_config
@@ -48,7 +52,10 @@ MOST_WORKERS = 64
 @set_option
 @click.option("--workers", type=whole(1, MOST_WORKERS), metavar="N", help="learners trained in parallel (one per core)")
 @click.option("--judges-only", is_flag=True, help="only compare the judges' labels; train nothing")
-def command(config_path: Path, overrides: tuple[str, ...], workers: int | None, judges_only: bool) -> None:
+@click.option("--json", "json_path", type=FILE, metavar="FILE", help="with --judges-only: write what was compared")
+def command(
+    config_path: Path, overrides: tuple[str, ...], workers: int | None, judges_only: bool, json_path: Path | None
+) -> None:
     """Compare and report."""
     config = load_config(config_path, overrides, StylesConfig)
     config = config.model_copy(update={"env": config.env.seated()})
@@ -57,6 +64,9 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int | None, 
     began = time.perf_counter()
     judged = list(_judged(config))
     print_judged(console_for_people(), config, judged)
+    if judges_only and json_path is not None:
+        document = figures(config, [], judged, partner, time.perf_counter() - began)
+        write_whole(json_path, json.dumps(document, indent=1) + "\n")
     if not judges_only:
         _learn(config, judged, partner, _workers(workers, config), began)
 
@@ -87,7 +97,7 @@ def trials_of(config: StylesConfig) -> list[Trial]:
     """Every learner of a comparison."""
     styles = [Style(style) for style in config.comparison.styles]
     kinds: list[tuple[Source, Style | None]] = [("own", None)]
-    kinds += [(source, style) for source in SOURCES[1:] for style in styles]
+    kinds += [(source, style) for source in config.comparison.sources if source != "own" for style in styles]
     return [
         Trial(config, source, style, number) for source, style in kinds for number in range(config.comparison.seeds)
     ]
@@ -99,7 +109,7 @@ def _judged(config: StylesConfig) -> Iterator[Judged]:
     games = played(settings.seed, settings.episodes, "test")
     for style in map(Style, settings.styles):
         truth = shows(style, games)[:, 0]
-        for source in SOURCES[2:]:
+        for source in config.comparison.sources[2:]:
             agreed, requests, tokens, usd, seconds = Agreement(), 0, 0, 0.0, 0.0
             for number in range(settings.seeds):
                 reward = reward_in(Trial(config, source, style, number))

@@ -24,13 +24,15 @@ CONFIDENCE = 0.95
 NAMES: dict[Source, str] = {
     "own": "own points",
     "true": "the style itself",
-    "judge": "judge",
+    "judge": "language model",
     "supervised": "reward model",
+    "rules": "vote of rules (baseline)",
 }
 LOCAL = (
-    "The judge here is no language model: it keeps those rules of a menu that fit the labelled episodes, and the menu "
-    "was written by people who knew the definitions. It shows what a judge with good notions makes of a few episodes, "
-    'not what a language model would. Name one with --set comparison.judge="llm_judge(model=...)".'
+    "The vote of rules is a baseline of ours, and no language model: it keeps those rules of a menu that fit the "
+    "labelled episodes, and the menu was written by people who knew the definitions. It shows what a judge with good "
+    "notions makes of a few episodes, not what a language model would. Name one with "
+    '--set comparison.judge="llm_judge(model=...)".'
 )
 
 
@@ -118,7 +120,7 @@ def print_judged(console: Console, config: StylesConfig, judged: Sequence[Judged
 def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], partner: str) -> None:
     """The paper's columns, and what a style costs in points."""
     headings = ["style", "paid by", "in the style", "seeds", "labels right", "kappa", "right, held-out"]
-    headings += ["own points", "joint", "deals", "turns"]
+    headings += ["advantage", "diversity", "deals", "Pareto", "own points", "joint", "turns"]
     table = _table(f"learners in held-out play against {partner}", headings)
     for row in rows:
         table.add_row(
@@ -129,9 +131,12 @@ def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], part
             "-" if row.practiced is None else spelled(row.practiced.accuracy, "share"),
             "-" if row.practiced is None else spelled(row.practiced.kappa),
             "-" if row.labelled is None else spelled(row.labelled.accuracy, "share"),
+            with_half(row.played["advantage"]),
+            with_half(row.played["diversity"]),
+            with_half(row.played["deals"], "share"),
+            with_half(row.played["pareto"], "share"),
             with_half(row.played["points"]),
             with_half(row.played["joint"]),
-            with_half(row.played["deals"], "share"),
             f"{row.played['turns'].mean:.1f}",
             end_section=row.source == SOURCES[-1],
         )
@@ -143,11 +148,12 @@ def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], part
         "in the style: share of games, by the definition that the learners paid by the style itself have; ± is a 95 % "
         f"interval over scenarios, seeds the least and the most of {config.comparison.seeds} learners. labels right: "
         "what a learner was paid while it practiced, against the definition; held-out: the same in the games of this "
-        "table. Points are of ten per game, of learners that were paid for something else, except in the first row of "
+        "table. advantage: own points less the partner's; diversity: different splits that it offers in a game; "
+        "Pareto: games with a deal that no split betters for one side without harm to the other. Points are of ten per "
+        "game, of learners that were paid for something else, except in the first row of "
         "a style.",
     )
-    if config.comparison.judge.startswith("local_judge"):
-        line(console, LOCAL)
+    line(console, LOCAL)
 
 
 def _means(rows: Sequence[Row]) -> Iterable[str]:

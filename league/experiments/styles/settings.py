@@ -13,10 +13,12 @@ from league.settings.yaml import shown
 from partners.judges.styles import Style
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 
-# Who is compared, in this order: a learner of own points, of the style itself, of a judge's word, of a reward model's.
-Source = Literal["own", "true", "judge", "supervised"]
+# Who is compared, in this order: a learner of own points, of the style itself, of a language model's word, of a reward
+# model's (the paper's baseline), and of a vote of rules (ours).
+Source = Literal["own", "true", "judge", "supervised", "rules"]
 SOURCES: tuple[Source, ...] = get_args(Source)
-JUDGES = ("local_judge", "llm_judge")
+RULES_JUDGE = "local_judge"
+JUDGES = (RULES_JUDGE, "llm_judge")
 
 
 def _styles(value: object) -> object:
@@ -54,12 +56,18 @@ class ComparisonConfig(Section):
 
     styles: Annotated[tuple[str, ...], BeforeValidator(_styles)] = tuple(map(str, Style))
     judge: Annotated[str, AfterValidator(_judge)] = Field(
-        default="local_judge", description="a judge, such as local_judge"
+        default=RULES_JUDGE, description="a language model as judge, llm_judge(...); local_judge: none, the rules alone"
     )
     examples: int = Field(default=3, ge=2, le=20, description="labelled episodes")
     seeds: int = Field(default=3, ge=1, le=100, description="learners of each kind")
     seed: int = Field(default=0, ge=0, lt=2**31 - 1000)
     episodes: int = Field(default=392, ge=10, le=100_000, description="on which a judge is compared")
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Whose rewards are compared; without a language model the vote of rules is the only judge."""
+        of_rules = parse_spec(self.judge)[0] == RULES_JUDGE
+        return tuple(source for source in SOURCES if source != "judge" or not of_rules)
 
 
 class StyleTraining(Hyperparameters):

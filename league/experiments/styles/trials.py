@@ -19,21 +19,24 @@ from dond_marl.batch import Games
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
+from dond_marl.yardsticks.efficiency import efficiency_of
 from dond_marl.yardsticks.metrics import GROUPS, TEN, by_group, points_of_ten, scenario_groups
 from league.evaluation.matches import heldout_terms
 from league.experiments.styles.agreement import Agreement, agreement
-from league.experiments.styles.settings import Source, StylesConfig, judge_of
+from league.experiments.styles.settings import RULES_JUDGE, Source, StylesConfig, judge_of
 from partners.judges.episodes import worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import RewardModel
-from partners.judges.styles import Style, StyleReward, shows
+from partners.judges.styles import Style, StyleReward, offers_of, shows
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice
 from partners.learning.rewards import Own, Reward, for_seat, reward_of
 from partners.network.network import copy_of
 from partners.network.partner import NetworkPartner
 
-FIGURES = ("points", "joint", "deals", "turns", *map(str, Style))  # of held-out play, per game
+# Of held-out play, per game. The paper's columns are advantage (own points less the partner's), diversity (different
+# splits that it offers), deals and pareto (games whose deal is Pareto-optimal); the definitions are ours.
+FIGURES = ("points", "joint", "deals", "turns", "advantage", "diversity", "pareto", *map(str, Style))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +141,9 @@ def reward_in(trial: Trial) -> Reward:
     if trial.source == "true":
         return StyleReward(str(trial.style))
     seed = comparison.seed + trial.number
-    if trial.source == "judge":
-        return reward_of(judge_of(comparison.judge, trial.style, comparison.examples, seed))
+    if trial.source in ("judge", "rules"):
+        judge = comparison.judge if trial.source == "judge" else RULES_JUDGE
+        return reward_of(judge_of(judge, trial.style, comparison.examples, seed))
     return JudgeReward(RewardModel(trial.style, worked_episodes(trial.style, comparison.examples, seed), seed))
 
 
@@ -154,6 +158,8 @@ def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) ->
     for seat, games in enumerate(terms.games((member, member), partner, index=(0,))):
         earned = points_of_ten(games.scores, table.wholes)
         figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
+        figures += [earned[:, seat] - earned[:, 1 - seat], offers_of(games).different[:, seat]]
+        figures += [efficiency_of(games).pareto]
         sums[:, seat], games_of_group = by_group(
             np.stack([*figures, *(shows(style, games)[:, seat] for style in Style)]), groups
         )

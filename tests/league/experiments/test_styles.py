@@ -181,7 +181,11 @@ def test_a_trial_is_a_function_of_its_settings_and_says_how_true_its_reward_was(
         assert result.decisions >= 100
     own = run(Trial(config, "own", None, 0))
     assert own.practiced is own.labelled is None
-    assert set(FIGURES) == {"points", "joint", "deals", "turns", *map(str, Style)}
+    assert set(FIGURES) == {"points", "joint", "deals", "turns", "advantage", "diversity", "pareto", *map(str, Style)}
+    played = own.played
+    both = played.mean("points") + (played.mean("points") - played.mean("advantage"))
+    assert both == pytest.approx(played.mean("joint")) and 0 <= played.mean("pareto") <= played.mean("deals")
+    assert played.mean("diversity") <= 2, "a seat has two of the four turns"
     assert own.played.mean("joint") >= own.played.mean("points") >= 0
 
 
@@ -242,18 +246,18 @@ def test_the_command_compares_writes_and_keeps_the_learners(tmp_path, capsys):
     assert command(tmp_path) == 0
     out = capsys.readouterr().out
     assert "who labels held-out episodes" in out and "learners in held-out play against tough" in out
-    assert "The judge here is no language model" in out
+    assert "The vote of rules is a baseline of ours, and no language model" in out
     assert len(re.findall(r"^\d/7 ", out, re.M)) == 7
     (run_folder,) = (tmp_path / "runs").iterdir()
     written = json.loads((run_folder / "figures.json").read_text())
     assert [(row["style"], row["reward"]) for row in written["learners"]] == [
-        (style, source) for style in ("push_over", "stubborn") for source in ("own", "true", "judge", "supervised")
+        (style, source) for style in ("push_over", "stubborn") for source in ("own", "true", "supervised", "rules")
     ]
     assert all(0 <= row["rate"]["mean"] <= 1 and row["rate"]["n"] == 2 * 1977 for row in written["learners"])
     assert written["learners"][1]["labels_in_practice"]["accuracy"] == 1
     assert [row["labels"]["unjudged"] for row in written["judges"]] == [0] * 4
-    kept = run_folder / "checkpoints" / "stubborn_judge_0.json"
-    assert json.loads(kept.read_text())["reward"] == "judge: stubborn"
+    kept = run_folder / "checkpoints" / "stubborn_rules_0.json"
+    assert json.loads(kept.read_text())["reward"] == "rules: stubborn"
     assert seat_occupant(f"checkpoint(path='{kept}')").traits.learned
     assert load_config(run_folder / "config.yaml", (), StylesConfig) == tiny(tmp_path)
 
@@ -278,7 +282,7 @@ def test_a_language_model_is_compared_with_its_cost(tmp_path, capsys, model):
     overrides = (f'comparison.judge="{spec}"', "comparison.styles=[stubborn]")
     assert command(tmp_path, *overrides, judges_only=True) == 0
     out = capsys.readouterr().out
-    line = next(line for line in out.splitlines() if "stubborn" in line and "judge" in line)
+    line = next(line for line in out.splitlines() if "stubborn" in line and "language model" in line)
     assert "100.0%" in line and "1.00" in line, "accuracy and kappa"
     asked = len(model.heard)
     assert f" {asked} " in line and f" {502 * asked:,} " in line

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from dond_marl.yardsticks.metrics import points_of_ten
 from partners.judges.episodes import descriptions, played
@@ -18,6 +19,8 @@ from partners.judges.yes_no_model import YesNoClient
 from partners.learning.rewards import reward_of
 from partners.llm.client import Ask, Client, SetupError
 from partners.llm.reply import Legal
+from tests.tiny_models import CHAT as LLAMA_CHAT
+from tests.tiny_models import tiny_model
 
 torch.set_num_threads(1)
 LEGAL = Legal((0, 0, 0), ())
@@ -136,3 +139,21 @@ def test_a_missing_or_too_small_model_is_told_in_one_line(tmp_path):
     small = llm_judge("stubborn", provider="hf", model=str(make(tmp_path / "small", positions=64)))
     with pytest.raises(SetupError, match="reads at most 64 tokens, and a judge's question takes"):
         small.judge.verdicts(games, 0)
+
+
+def test_what_all_questions_begin_with_is_read_once_and_changes_no_answer(tmp_path):
+    """A Llama with byte-pair tokens, a chat template and weights in bfloat16, as people have on their disks."""
+    folder = tiny_model(tmp_path / "model", chat=LLAMA_CHAT)
+    kept = {name: value.bfloat16() for name, value in load_file(folder / "model.safetensors").items()}
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    together, alone = (YesNoClient(str(folder), "system", batch=4, dtype="float32") for _ in range(2))
+    asked = asks(9)
+    replies = together.complete(asked)
+    for one, other in zip(replies, [alone.complete([ask])[0] for ask in asked], strict=True):
+        sure = [float(re.search(r"\((.*)\)", reply.text)[1]) for reply in (one, other)]
+        assert sure[0] == pytest.approx(sure[1], abs=2e-4)
+    assert together.tally["prompt_tokens"] == alone.tally["prompt_tokens"] == alone.tally["read_tokens"]
+    assert together.tally["read_tokens"] < 0.5 * together.tally["prompt_tokens"]
+    assert together.identity != YesNoClient(str(folder), "system").identity
+    with pytest.raises(ValueError, match="dtype must be one of auto, float32"):
+        YesNoClient(str(folder), "system", dtype="int8")
