@@ -9,6 +9,7 @@ from typing import NamedTuple
 from nicegui import background_tasks, ui
 
 from dond_marl.records.record import GameRecord
+from league.display.counted import points
 from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html
 from league.web.occupants import expert
@@ -64,8 +65,8 @@ def closing(
             return
         if score is not None and not best.is_deleted:
             best.say(
-                f"In your place the best response to {name} gets {score} in this game. It knows how {name} answers, "
-                f"but not what it values. What it could expect beforehand is in the analysis, act by act."
+                f"In your place the best response to {name} gets {points(score)} in this game. It knows how {name} "
+                f"answers, but not what it values. What it could expect beforehand is in the analysis, act by act."
             )
 
     background_tasks.create(compare(), name="the best response")

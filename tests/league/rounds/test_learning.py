@@ -79,7 +79,8 @@ def uninterrupted(tmp_path_factory) -> tuple[str, dict[str, bytes]]:
 
 
 @pytest.mark.parametrize(
-    "where", ["in a blob", pytest.param("before the ledger", marks=pytest.mark.slow), "in the ledger"]
+    "where",
+    [*(pytest.param(where, marks=pytest.mark.slow) for where in ("in a blob", "before the ledger")), "in the ledger"],
 )
 def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, where, uninterrupted):
     script = tmp_path / "kill.py"
