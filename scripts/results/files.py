@@ -58,6 +58,16 @@ MADE_BY = {
         "--results docs/results/frontier.jsonl"
     ),
     "words.jsonl": "dond experiment words --data-dir data --results docs/results/words.jsonl",
+    "published.jsonl": "dond experiment published --set data_dir=data --results docs/results/published.jsonl",
+    "published_weaker.jsonl": (
+        "dond experiment published --config configs/published_weaker.yaml --set data_dir=data "
+        "--results docs/results/published_weaker.jsonl"
+    ),
+    "bargaining.jsonl": (
+        "dond experiment bargaining --player nash_seeker --player 'expert(greedy=False)' --player "
+        "'expert(kind=supervised,greedy=False)' --player \"rollouts(model='expert(kind=supervised,greedy=False)', "
+        'simulations=7)" --simulations 300 --results docs/results/bargaining.jsonl'
+    ),
     "kaggle.jsonl": "dond experiment kaggle --main CHECKPOINT --results docs/results/kaggle.jsonl",
     "speed.json": (
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"

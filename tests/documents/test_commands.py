@@ -139,6 +139,15 @@ HOW = {
     "dond experiment short-games --workers 2": How(
         by="tests/league/experiments/test_short_games.py::test_the_command_learns_measures_and_goes_on_where_it_was"
     ),
+    "dond experiment published --set data_dir=data": How(
+        by="tests/league/experiments/field/test_published.py::"
+        "test_one_command_makes_and_plays_everybody_and_goes_on_where_it_was"
+    ),
+    "dond published": How(),
+    "dond experiment bargaining": How(
+        by="tests/league/experiments/field/test_bargaining.py::"
+        "test_everybody_meets_everybody_in_both_games_and_what_is_kept_is_not_played_again"
+    ),
     "dond experiment styles": How(
         by="tests/league/experiments/test_styles.py::test_the_command_compares_writes_and_keeps_the_learners"
     ),
