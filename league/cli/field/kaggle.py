@@ -1,11 +1,13 @@
 """Play occupants of ours against each other in Kaggle's game arena, seats exchanged on every table.
 
 It needs kaggle-environments, in an environment of its own: it pins other versions than this project. What is played is
-kept in output-dir; the same command continues with the rest.
+kept in output-dir; the same command continues with the rest. --prompts plays nothing: it writes the arena's prompts,
+with our acts and our reply in them, as files for llm(prompt_path=...).
 
 examples:
   dond experiment kaggle
   dond experiment kaggle --seat heuristic --seat random --tables 20 --results arena.jsonl
+  dond experiment kaggle --prompts arena_prompts
 """
 
 from __future__ import annotations
@@ -33,8 +35,19 @@ STOPPED = "pairs that are done are kept, and the same command goes on with the r
 @click.option("--tables", type=whole(2, 100_000), default=100, metavar="N", help="two games of each pair on each (100)")
 @click.option("--output-dir", type=FILE, default=Path("runs/kaggle"), metavar="FOLDER", help="(runs/kaggle)")
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output-dir)")
-def command(seats: tuple[str, ...], main: Path | None, tables: int, output_dir: Path, results: Path | None) -> None:
-    """Play, print and keep."""
+@click.option("--prompts", type=FILE, metavar="FOLDER", help="write the arena's prompts there instead of playing")
+def command(
+    seats: tuple[str, ...],
+    main: Path | None,
+    tables: int,
+    output_dir: Path,
+    results: Path | None,
+    prompts: Path | None,
+) -> None:
+    """Play, print and keep; or write the prompts."""
+    if prompts is not None:
+        _write_prompts(prompts.expanduser())
+        return
     from league.experiments.field.kaggle import RANDOM, lines, markdown, perform
 
     path = results or output_dir.expanduser() / "results.jsonl"
@@ -51,3 +64,13 @@ def command(seats: tuple[str, ...], main: Path | None, tables: int, output_dir: 
     console_for_people().print(Markdown(markdown(pairs)))
     say(f"{tables} tables, two games each with seats exchanged; 95% intervals over tables; has more: than the other")
     say(f"written: {path}")
+
+
+def _write_prompts(folder: Path) -> None:
+    from league.experiments.field import arena_prompts
+
+    found = arena_prompts.prompts()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, template in found.items():
+        write_whole(folder / f"{name}.txt", template.text)
+    say(f"written: {', '.join(f'{name}.txt' for name in found)} in {folder}; seat one as llm(prompt_path=...)")
