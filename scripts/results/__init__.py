@@ -1,1 +1,1 @@
-"""The figures of README.md and docs/RESULTS.md, CROWD.md, EQUILIBRIA.md and FIELD.md, from docs/results."""
+"""The figures of README.md and docs/RESULTS.md, CROWD.md, EQUILIBRIA.md, FIELD.md and OBJECTIVES.md, from docs/results."""

@@ -1,4 +1,5 @@
-"""Write the figures of README.md and of docs/RESULTS.md, CROWD.md, EQUILIBRIA.md and FIELD.md from docs/results.
+"""Write the figures of README.md and of docs/RESULTS.md, CROWD.md, EQUILIBRIA.md, FIELD.md and
+OBJECTIVES.md from docs/results.
 
 A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
 docs/headline.svg, the README's figure, and docs/frontier.svg are drawn from the same files.
@@ -26,7 +27,7 @@ from scripts.results.tables import SHORT, TABLES, block
 
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md")),
+    *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md", "OBJECTIVES.md")),
 )
 DRAWINGS: dict[Path, Callable[[], str]] = {PICTURE: picture, DRAWN: frontier_figure}
 BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)

@@ -53,6 +53,10 @@ MADE_BY = {
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "spite.jsonl": "dond experiment spite --turns 4 --iterations 40 --results docs/results/spite.jsonl",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
+    "post_training.jsonl": "dond experiment post-training --results docs/results/post_training.jsonl",
+    "objectives.jsonl": (
+        "dond experiment objectives --results docs/results/objectives.jsonl --plot docs/objectives.png"
+    ),
     "frontier.jsonl": (
         "dond experiment frontier --instances FOLDER --transcripts FOLDER --main CHECKPOINT "
         "--results docs/results/frontier.jsonl"

@@ -17,6 +17,7 @@ from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows, taught_
 from scripts.results.field import FIELD
 from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
+from scripts.results.language_models import LANGUAGE_MODELS
 from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share, short
 
 HEADING = re.compile(r"^(##+ )", re.MULTILINE)  # of a section that stands in one of the page's own
@@ -272,6 +273,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "beside": (equilibria.FILE, beside_table),
     "spite": (equilibria.SPITE, spite_table),
     **FIELD,
+    **LANGUAGE_MODELS,
 }
 
 SHORT: dict[str, Callable[[Path], str]] = {"headline": headline_table, "short": short_table}  # from many files

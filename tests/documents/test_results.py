@@ -22,7 +22,7 @@ from scripts.results.rows import number, short
 from scripts.results.tables import NOTHING, SHORT, TABLES, block
 from tests.command import dond
 
-README, RESULTS, _, EQUILIBRIA, FIELD = PAGES
+README, RESULTS, _, EQUILIBRIA, FIELD, *_ = PAGES
 FIGURE = re.compile(r"\d")
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
