@@ -13,6 +13,7 @@ import numpy as np
 
 from dond_marl.errors import shown
 from dond_marl.game import Act, Action, IllegalAct, Scenario, State, Triple, apply, rule_against
+from dond_marl.messages import as_message
 from dond_marl.seats import Decisions, Traits, Turns, decide
 
 
@@ -56,7 +57,10 @@ class Interface(Protocol):
     """How a person is asked."""
 
     def ask(self, view: View) -> Action:
-        """The person's act, a legal one. An exception counts as a failure of the person's seat."""
+        """The person's act, a legal one. An exception counts as a failure of the person's seat.
+
+        In games with messages an interface that also has ``message(view) -> str`` is then asked for the text beside it.
+        """
         ...
 
 
@@ -75,13 +79,18 @@ class Human:
 
     def act(self, turns: Turns) -> Decisions:
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
+        length = turns.rules.message_length if turns.taken < turns.rules.talk_turns else 0
+        asked = getattr(self.interface, "message", None) if length else None
+        messages = None if asked is None else np.full(turns.size, "", dtype=np.object_)
         for row, view in enumerate(views(turns)):
             action = self.interface.ask(view)
             rule = view.rule_against(action)  # here, while its numbers are still whole: int8 would fold large ones
             if rule is not None:
                 raise IllegalAct(f"the person's interface let an illegal act pass: {rule}")
             act[row], oA[row] = action
-        return decide(act, oA)
+            if messages is not None and asked is not None:
+                messages[row] = as_message(asked(view), length)
+        return decide(act, oA)._replace(messages=messages)
 
 
 def human(interface: str) -> Human:
@@ -103,10 +112,11 @@ def human(interface: str) -> Human:
 def views(turns: Turns) -> Iterator[View]:
     """Every row of ``turns`` as a person sees it."""
     acts, offers = turns.history.act.tolist(), turns.history.oA.tolist()
+    said = turns.history.messages.tolist()
     columns = turns.counts.tolist(), turns.my_utilities.tolist(), turns.partner_utilities.tolist()
     for row, (counts, mine, theirs) in enumerate(zip(*columns, strict=True)):
         utilities = (tuple(mine), tuple(theirs)) if turns.seat == 0 else (tuple(theirs), tuple(mine))
         state = State(Scenario(tuple(counts), utilities), turns.rules)
-        for act, oA in zip(acts[row], offers[row], strict=True):
-            state = apply(state, Action(Act(act), tuple(oA)))
+        for act, oA, message in zip(acts[row], offers[row], said[row], strict=True):
+            state = apply(state, Action(Act(act), tuple(oA)), message)
         yield View(state, any(theirs), row + 1, turns.size)

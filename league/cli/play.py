@@ -4,6 +4,7 @@ Each game is recorded as soon as it is over, so you lose no finished game if you
 
 examples:
   dond play --partner expert
+  dond play --partner announcer --messages    # each act with a line of text
   dond play --partner "boulware(exponent=2)" --seat 0 --games 3 --max-turns 6
   dond play --partner heuristic --scenarios self_play --data-dir FOLDER \
       --disagree rejects
@@ -24,7 +25,7 @@ import click
 from rich.console import Console
 
 from dond_marl.errors import InputError
-from dond_marl.game import SEATS, Rules, Triple, as_seat, rest
+from dond_marl.game import MESSAGE_LENGTH, SEATS, Rules, Triple, as_seat, rest
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line, with_words
 from dond_marl.scenarios.sources import SOURCES, open_source, pack
@@ -86,6 +87,7 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
     default="ends",
     help="whether DISAGREE ends or only rejects (ends)",
 )
+@click.option("--messages", is_flag=True, help=f"a message may stand beside each act, {MESSAGE_LENGTH} characters")
 @click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
 @click.option("--no-color", is_flag=True, help="plain text without colours")
 def command(
@@ -98,6 +100,7 @@ def command(
     games: int,
     max_turns: int,
     disagree: Literal["ends", "rejects"],
+    messages: bool,
     record: Path | None,
     no_color: bool,
 ) -> None:
@@ -105,7 +108,7 @@ def command(
     _forgive_foreign_characters()
     source = open_source(scenarios, split=split, data_dir=data_dir)
     occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
-    rules = Rules(max_turns, disagree)
+    rules = Rules(max_turns, disagree, MESSAGE_LENGTH if messages else 0)
     check_game([occupant], rules, source)
     seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
     own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)

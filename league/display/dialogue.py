@@ -16,6 +16,7 @@ class Step(NamedTuple):
     state: State
     action: Action | None
     words: str | None = None  # what a person typed for the act, where they did
+    message: str = ""  # what was said beside it
 
     @property
     def number(self) -> int:
@@ -30,9 +31,10 @@ def steps(record: GameRecord) -> tuple[Step, ...]:
     """
     state, acts = State(record.scenario, record.rules), []
     for turn, action in enumerate(record.actions):
-        acts.append(Step(state, action, record.words[turn] if record.words else None))
+        message = record.messages[turn] if record.messages else ""
+        acts.append(Step(state, action, record.words[turn] if record.words else None, message))
         if len(acts) < len(record.actions):
-            state = apply(state, action)
+            state = apply(state, action, message)
     return (*acts, Step(replay(record), None))
 
 

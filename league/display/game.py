@@ -61,6 +61,10 @@ class Terminal:
             self.say(_told(meant), "red") if isinstance(meant, Mistake) else self.say(help_line(view.state.rules))
             line = self._read(PROMPT)
 
+    def message(self, view: View) -> str:
+        """What the person says beside the act, ``""`` for nothing. Raises :class:`LeftTheTable`."""
+        return self._read(f"say beside it, up to {view.state.rules.message_length} characters> ")
+
     def say(self, text: str, style: str = "", *, wrap: bool = True) -> None:
         """Print a line without markup or control characters; without ``wrap`` only the terminal breaks it."""
         self._console.print(Text(inert(text), style=style), soft_wrap=not wrap)
@@ -128,6 +132,8 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
     for turn, action in list(enumerate(state.history))[since:]:
         mine = turn % 2 == seat
         words = in_english(action, state.scenario.counts, variant=turn, final=final)
+        if state.messages and state.messages[turn]:
+            words += f' "{state.messages[turn]}"'
         table.add_row(f"{turn + 1}.", Text(WHO[mine], "cyan" if mine else "magenta"), Text(words))
     return table
 

@@ -12,7 +12,7 @@ from dond_marl.game import Act, Action, Triple
 from league.display.game import warning
 from league.display.reading.phrases import Mistake, Question
 from league.display.reading.typed import LONGEST, Meant, Wish, understood
-from league.web.elements import Tag, button
+from league.web.elements import Tag, button, text_input
 from league.web.play.live_game import Hint
 from league.web.play.view import (
     action_of,
@@ -45,7 +45,7 @@ class Actions:
     """The person's controls.
 
     ``act`` is called with a legal act and the words that were typed for it, if any; ``lay`` with a split to put on the
-    table; ``leave`` when the person goes.
+    table; ``leave`` when the person goes. With ``message_length`` a text may be typed beside the act: ``message``.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Actions:
         act: Callable[[Action, str | None], None],
         lay: Callable[[Triple], None],
         leave: Callable[[], None],
+        message_length: int = 0,
     ) -> None:
         self._act, self._lay, self._leave = act, lay, leave
         self._view: View | None = None
@@ -67,6 +68,11 @@ class Actions:
             self._take = button("Put it on the table", self._take_hint, "button small")
         with Tag("div", classes="acts", role="group", aria_label="What you can say"):
             self._buttons = {act: self._button(act) for act in ORDER}
+        self.message = ""  # what is typed in the field for it
+        self._beside: Tag | None = None
+        if message_length:
+            told = "Said beside your act"
+            self._beside = text_input(told, "", self._heard, maxlength=message_length, placeholder="nothing")
         with Tag("form", classes="say") as form:
             label = Tag("label", "Say it in your own words", "hidden")
             self._line = Tag(
@@ -122,6 +128,17 @@ class Actions:
             note.say(detail)
             tag.classes(add="primary" if act is first else None, remove=None if act is first else "primary")
             tag.set(disabled=not legal)
+
+    def taken(self) -> str:
+        """What is to be said beside the act that is played now; the field is empty after it."""
+        message, self.message = self.message, ""
+        if self._beside is not None:
+            empty = f"const text = document.getElementById('{self._beside.html_id}'); if (text) text.value = ''"
+            ui.run_javascript(empty)
+        return message
+
+    def _heard(self, text: str) -> None:
+        self.message = text
 
     def press(self, act: Act) -> None:
         """Play ``act``, or say which rule forbids it; what may leave the person with nothing is asked for twice."""

@@ -82,15 +82,20 @@ class LiveGame:
         self.scenarios = sitting.source.block(sitting.seed, number, 1) if scenarios is None else scenarios
         self._hear = hear
         self._actions: queue.SimpleQueue[Action | None] = queue.SimpleQueue()
+        self._message = ""  # beside the act that was handed in last
         self._words: list[str | None] = []  # of the person's acts, where they were typed
         self._thread = threading.Thread(target=self._run, name=f"game {number}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def say(self, action: Action, words: str | None = None) -> None:
-        """Hand in the person's act, a legal one, after :class:`Asked`; ``words``: what they typed for it."""
+    def say(self, action: Action, words: str | None = None, message: str = "") -> None:
+        """Hand in the person's act, a legal one, after :class:`Asked`; ``words``: what they typed for it.
+
+        ``message``: what is said beside it, of any text; what may not pass of it does not.
+        """
         self._words.append(words)
+        self._message = message
         self._actions.put(action)
 
     def leave(self) -> None:
@@ -103,6 +108,10 @@ class LiveGame:
         if action is None:
             raise LeftTheTable
         return action
+
+    def message(self) -> str:
+        """What the person says beside the act that :meth:`ask` gave."""
+        return self._message
 
     def _run(self) -> None:
         try:
@@ -168,6 +177,9 @@ class Person:
 
     def ask(self, view: View) -> Action:
         return self._game.ask(view, self._hint)
+
+    def message(self, _: View) -> str:
+        return self._game.message()
 
 
 def whispered(features: Floats, counts: Triple) -> Hint | None:

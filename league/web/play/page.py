@@ -9,6 +9,7 @@ from dataclasses import replace
 from nicegui import background_tasks, context, ui
 
 from dond_marl.game import Act, Action, State, apply
+from dond_marl.messages import as_message
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
 from league.display.session import Sitting
@@ -128,7 +129,8 @@ class PlayPage:
                     self._board = Board(view, self._moved)
                 self._board.lay(first_split(view))
                 self._board.freeze(True)
-                self._actions = Actions(self._say, self._lay, self._leave_table)
+                length = sitting.rules.message_length
+                self._actions = Actions(self._say, self._lay, self._leave_table, length)
                 self._actions.preview(view, self._board.kept)
                 ui.run_javascript(f"scrollTo(0, 0); {ASK_BEFORE_LOSS}; startTour()")
                 keys = "Keys: 1 2 3 take a book, hat or ball, with Shift give one; T to type; letters as shown."
@@ -223,14 +225,15 @@ class PlayPage:
                 self._board.lay(action.oA)
             self._board.freeze(True)
         self._headline.say("They are thinking …")
-        state = apply(view.state, action)
+        message = as_message(self._actions.taken(), view.state.rules.message_length)
+        state = apply(view.state, action, message)
         if words:
             self._typed[len(view.state.history)] = words
         self._talk.show(state, self._talk.shown + 1, self._typed)
         self._talk.think(not state.over)
         self._show_time(state)
         self._take_focus()
-        game.say(action, words)
+        game.say(action, words, message)
 
     def _take_focus(self) -> None:
         """Give the game the focus: what had it, a button or the line, is done with, and its keys are heard again."""

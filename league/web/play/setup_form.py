@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from dond_marl.errors import shown
-from dond_marl.game import Rules
+from dond_marl.game import MESSAGE_LENGTH, Rules
 from league.display.session import Sitting
 from league.web.elements import Tag, select, text_input
 from league.web.occupants import (
@@ -35,6 +35,7 @@ HINT_WORDS = {
 }
 SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 DEAL = "Deal the items"
+MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}
 DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 
 
@@ -49,6 +50,7 @@ class Wish:
     hints: str = "none"
     disagree: str = "ends"
     max_turns: str = "10"
+    messages: str = "none"
     seed: str = ""
 
 
@@ -56,7 +58,9 @@ def sitting_of(wish: Wish, candidate: Candidate, book: Path, data_dir: Path | No
     """The sitting that was asked for. Raises one of :data:`league.web.occupants.MISTAKES`."""
     rules = rules_of(candidate)
     if rules is None:
-        rules = Rules(whole_number("acts", wish.max_turns, 1, 100), wish.disagree)  # type: ignore[arg-type]  # checked
+        length = MESSAGE_LENGTH if wish.messages == "text" else 0
+        turns = whole_number("acts", wish.max_turns, 1, 100)
+        rules = Rules(turns, wish.disagree, length)  # type: ignore[arg-type]  # checked
     # A person wants another game every time.
     seed = whole_number("seed", wish.seed, 0, 2**63 - 1) if wish.seed.strip() else secrets.randbits(31)
     partner, name = seat(candidate)
@@ -158,6 +162,7 @@ class SetupForm:
             Tag("summary", "Rules and chance")
             with Tag("div", classes="fields"):
                 select("Saying no", DISAGREE, wish.disagree, chosen("disagree"))
+                select("Messages beside acts", MESSAGES, wish.messages, chosen("messages"))
                 text_input("Acts in all", wish.max_turns, chosen("max_turns"), inputmode="numeric")
                 text_input("Seed", "", chosen("seed"), inputmode="numeric", placeholder="another one each time")
             Tag("p", "An act is one thing that either of you says: an offer, a yes, a no.", "quiet")

@@ -34,6 +34,8 @@ class Talk:
             with self._lines, Tag("li", classes="me" if line.mine else "they"):
                 Tag("span", "You" if line.mine else self._partner, "who")
                 Tag("p", line.text)
+                if line.message:
+                    Tag("p", f"“{line.message}”", "message")
                 if line.note:
                     Tag("small", line.note)
         self.shown += len(lines)

@@ -29,6 +29,7 @@ class Line(NamedTuple):
     mine: bool
     text: str  # the person's own words where they typed some
     note: str  # what it comes to for the person, and how the words were read
+    message: str = ""  # what was said beside the act
 
 
 class Choice(NamedTuple):
@@ -154,7 +155,7 @@ def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) 
         text = in_english(action, counts, variant=turn, final=final)
         if typed and turn in typed:
             text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
-        lines.append(Line(mine, text, note))
+        lines.append(Line(mine, text, note, state.messages[turn] if state.messages else ""))
     return tuple(lines)
 
 

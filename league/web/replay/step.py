@@ -30,6 +30,7 @@ def conversation(all_steps: Sequence[Step], now: int, names: tuple[str, str]) ->
             element("span", f"{step.number + 1}. {names[seat]}", class_="who"),
             element("p", step.words or said(step)),
             element("small", f"read as: {said(step)}") if step.words else None,
+            element("p", f"“{step.message}”", class_="message") if step.message else None,
             element("small", _comes_to(step)) if step.action.act_type.is_offer else None,
         )
         lines.append(element("li", *parts, class_=f"{SIDES[seat]}{' latest' if latest else ''}"))
