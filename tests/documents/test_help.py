@@ -38,6 +38,11 @@ def commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
 COMMANDS = [(), *commands(dond_group)]
 
 
+def _names(command: click.Command) -> list[str]:
+    """Of what is below a group; nothing is below a command."""
+    return command.list_commands(click.Context(command)) if isinstance(command, click.Group) else []
+
+
 def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that the words name, and the words that are left for it."""
     command: click.Command = dond_group
@@ -91,7 +96,8 @@ def test_the_examples_name_commands_options_and_files_that_there_are(names, caps
             words = ["dond", Path(words[1]).stem, *words[2:]]
         assert words[0] == "dond"
         used, left = resolved(words[1:])
-        assert used is command or names == () or used in getattr(command, "commands", {}).values()
+        below = [resolved([*names, name])[0] for name in _names(command)]
+        assert used is command or names == () or used in below
         assert {word for word in left if word.startswith("--")} <= options(used), words
 
 

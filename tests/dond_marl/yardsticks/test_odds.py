@@ -78,7 +78,7 @@ def by_brute_force(partner, table, seat, rules):
     def said(who, game):
         turn = turn_of(game)
         if who.traits.deterministic:
-            act, oA, _, _ = who.act(turn)
+            act, oA = who.act(turn)[:2]
             return [(Action(Act(int(act[0])), tuple(oA[0].tolist())), 1.0)]
         chances = who.probs(turn, 1)[0]
         pairs = [(action_at(number, 1), chances[number]) for number in np.flatnonzero(chances).tolist()]
