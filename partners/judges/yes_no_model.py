@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,11 +71,9 @@ class YesNoClient:
             for yes, prompt in zip(likely.tolist(), prompts, strict=True)
         ]
 
-    @cached_property
+    @property
     def _read(self) -> LocalModel:
-        from partners.llm.local.model import load_model
-
-        return load_model(self.model, device=self.device, dtype=self.dtype)
+        return _loaded(self.model, self.device, self.dtype)
 
     @cached_property
     def _answers(self) -> tuple[list[int], int, int]:
@@ -126,3 +124,10 @@ class YesNoClient:
         logits = reading.go_on(rest, None if begun is None else [0] * len(rest))[:, [yes, no]]
         self.tally["read_tokens"] += reading.tokens
         return torch.softmax(logits.double(), dim=1)[:, 0].cpu().numpy()
+
+
+@lru_cache(maxsize=1)  # judges of several styles and seeds ask one model
+def _loaded(model: str, device: str, dtype: Dtype) -> LocalModel:
+    from partners.llm.local.model import load_model
+
+    return load_model(model, device=device, dtype=dtype)
