@@ -24,7 +24,7 @@ RESULTS = "results.jsonl"
 
 
 @click.command(cls=Command, help=__doc__, interrupted="pairs that are done are kept, and the same command goes on")
-@click.option("--player", "players", multiple=True, metavar="WHO", help=f"may be repeated ({', '.join(PLAYERS)})")
+@click.option("--player", "players", multiple=True, metavar="OCCUPANT", help=f"may be repeated ({', '.join(PLAYERS)})")
 @click.option("--simulations", type=whole(2, 100_000), default=1000, metavar="N", help="of its tree search (1000)")
 @click.option("--instances", type=whole(2, 392), default=50, metavar="N", help="of each game, the first ones (50)")
 @click.option("--output-dir", type=FILE, default=Path("runs/bargaining"), metavar="FOLDER", help="(runs/bargaining)")
