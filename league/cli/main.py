@@ -40,6 +40,7 @@ EXPERIMENTS = (
     "post-training",
     "objectives",
     "spite",
+    "talk",
     "frontier",
     "words",
     "kaggle",

@@ -52,6 +52,7 @@ MADE_BY = {
     "double_oracle.jsonl": "dond experiment double-oracle --turns 4 --results docs/results/double_oracle.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "spite.jsonl": "dond experiment spite --turns 4 --iterations 40 --results docs/results/spite.jsonl",
+    "talk.jsonl": "dond experiment talk --results docs/results/talk.jsonl",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
     "post_training.jsonl": "dond experiment post-training --results docs/results/post_training.jsonl",
     "objectives.jsonl": (

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from league.bench.table import leaderboard
+from league.experiments import talk
 from league.experiments.hints.findings import markdown
 from league.experiments.short_games.experiment import parsed
 from league.experiments.short_games.findings import markdown as short_games
@@ -242,6 +243,12 @@ def beside_table(folder: Path) -> str:
     return "\n".join(_table(heads, equilibria.beside_rows(folder)))
 
 
+def talk_table(folder: Path) -> str:
+    """What messages are worth between partners that talk."""
+    text = (folder / "talk.jsonl").read_text(encoding="utf-8")
+    return talk.markdown(talk.parsed(text.splitlines()))
+
+
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
     "expert": ("expert.jsonl", bench_table("expert.jsonl")),
     "baselines": ("baselines.jsonl", bench_table("baselines.jsonl")),
@@ -267,6 +274,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "lost_by_turn": (recognition.FILE, recognition.LOST),
     "double_oracle": ("double_oracle.jsonl", oracle_table),
     "short_games": ("short_games.jsonl", short_games_table),
+    "talk": ("talk.jsonl", talk_table),
     "lengths": (equilibria.FILE, lengths_table),
     "refusing": (equilibria.FILE, refusing_table),
     "temperatures": (equilibria.FILE, temperatures_table),
