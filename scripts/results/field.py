@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from league.experiments.field import kaggle
+from league.experiments.field import bargaining, kaggle
 from league.experiments.field.frontier import experiment as frontier
 from league.experiments.field.frontier import shown as frontier_shown
+from league.experiments.field.published import players, reproduction, table
+from league.experiments.field.published.cells import published
+from league.experiments.field.published.results import parsed as published_results
 from league.experiments.field.words import experiment as words
 from league.experiments.field.words import shown as words_shown
 from scripts.results.files import FOLDER, ROOT, there
 
 FRONTIER, WORDS, KAGGLE = "frontier.jsonl", "words.jsonl", "kaggle.jsonl"
+PUBLISHED, WEAKER, BARGAINING = "published.jsonl", "published_weaker.jsonl", "bargaining.jsonl"
 DRAWN = ROOT / "docs" / "frontier.svg"
 
 
@@ -39,6 +43,27 @@ def kaggle_table(folder: Path) -> str:
     return f"{kaggle.markdown(pairs)}\n{note}"
 
 
+def published_table(folder: Path) -> str:
+    """What papers report, and ours beside it."""
+    files = [name for name in (PUBLISHED, WEAKER) if there(name, folder)]
+    return table.markdown(published(), [published_results(_lines(folder, name)) for name in files])
+
+
+def players_table(name: str) -> Callable[[Path], str]:
+    """What makes the players at the level of acts, all of them, and how near the learners come to the published row."""
+
+    def text(folder: Path) -> str:
+        found = published_results(_lines(folder, name))
+        return f"{players.markdown(found)}\n\n{reproduction.markdown(found)}"
+
+    return text
+
+
+def bargaining_table(folder: Path) -> str:
+    """OpenSpiel's players and ours."""
+    return bargaining.markdown((folder / BARGAINING).read_text(encoding="utf-8"))
+
+
 def _lines(folder: Path, name: str) -> list[str]:
     return (folder / name).read_text(encoding="utf-8").splitlines()
 
@@ -47,4 +72,8 @@ FIELD: dict[str, tuple[str, Callable[[Path], str]]] = {
     "frontier": (FRONTIER, frontier_table),
     "words": (WORDS, words_table),
     "kaggle": (KAGGLE, kaggle_table),
+    "published": (PUBLISHED, published_table),
+    "players": (PUBLISHED, players_table(PUBLISHED)),
+    "weaker_players": (WEAKER, players_table(WEAKER)),
+    "bargaining": (BARGAINING, bargaining_table),
 }

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from dond_marl.errors import InputError
+from league.experiments.field.published import reproduction
 from league.experiments.field.published.cells import FILE, published
 from league.experiments.field.published.cells import parsed as cells_of
 from league.experiments.field.published.learner import learned
@@ -75,6 +76,14 @@ def test_a_figure_of_ours_stands_beside_the_published_one_with_its_seeds_and_in_
 def test_people_and_who_was_not_measured():
     by_measure = {cell.measure: cell for cell in published().cells if cell.ours == "rollouts"}
     assert beside(by_measure["points"], found(7.0)) is None and beside(by_measure["points"], None) is None
+
+
+def test_how_near_a_learner_comes_to_the_published_row_and_when_it_passes_it():
+    near = reproduction.markdown(found(6.9, 7.1))  # and 4.0 of the other's: within 0.4 of 7.1 and of 4.2
+    assert "| `rl` | 2 | -0.10 (-1.37..1.17) | -0.20 (-0.20..-0.20) | yes |" in near
+    assert near.endswith("at or above 7.1 points: nobody.")
+    above = reproduction.markdown(found(8.0))
+    assert "| no |" in above and above.endswith("points: `rl` after 0 games.")
 
 
 def test_results_are_lines_that_are_read_again():
