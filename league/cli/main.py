@@ -60,7 +60,7 @@ COMMANDS = (
 ROOMS = {  # of commands that lie in a room beside the others
     **dict.fromkeys(("llm-check", "get-model", "serve"), "models."),
     **dict.fromkeys(("demo", "report", "web", "published"), "pages."),
-    **dict.fromkeys(("export", "push"), "sharing."),
+    **dict.fromkeys(("export", "push", "ship"), "sharing."),
     "study": "experiments.study.",
 }
 

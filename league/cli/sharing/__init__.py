@@ -1,1 +1,1 @@
-"""The commands that hand a run on: as tables, and as folders for a hub of models and data sets."""
+"""The commands that hand things on: runs as tables or as folders for a hub, files that the package ships."""
