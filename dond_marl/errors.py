@@ -34,6 +34,7 @@ EXTRAS = {  # which extra of the package brings a library, by the name that is i
     "markupsafe": "league",
     "matplotlib": "plot",
     "mlflow": "mlflow",
+    "negmas": "negmas",
     "nicegui": "ui",
     "pandas": "frames",
     "peft": "lora",

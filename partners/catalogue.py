@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dond_marl.envs.negmas.occupant import NegMASPartner
 from dond_marl.occupants import Factory, Spec
 from dond_marl.seats import Partner
 from partners.best_response import BestResponse
@@ -32,7 +33,7 @@ from partners.scripted.tradeoffs import FrequencyModel, Similarity
 # Whose play is learned, solved, searched for or another's, and who talks: no families that rosters are drawn from.
 UNSCRIPTED = (
     *("announcer", "best_response", "checkpoint", "equilibrium", "expert", "human", "liar", "listener", "llm"),
-    *("mixture", "rollouts"),
+    *("mixture", "negmas", "rollouts"),
 )
 
 
@@ -81,6 +82,7 @@ PARTNERS: dict[str, Factory] = {
     "mixture": mixture,
     "naive_tit_for_tat": NaiveTitForTat,
     "nash_seeker": NashSeeker,
+    "negmas": NegMASPartner,
     "nice": Nice,
     "nice_tit_for_tat": NiceTitForTat,
     "personas": Personas,

@@ -86,6 +86,8 @@ def test_the_ground_floor_stands_on_numpy_alone_outside_the_environments():
             allowed |= {"gymnasium", "pettingzoo"}
         if "openspiel" in path.parts:  # a face of the game that nothing imports but those who play in OpenSpiel
             allowed |= {"pyspiel"}
+        if "negmas" in path.parts:  # likewise in NegMAS
+            allowed |= {"negmas"}
         assert imports(path, top_level_only=True) <= allowed, path
         later = {"PIL"} if path.name == "drawing.py" else {"scipy"}  # only inside a function, or for types
         assert imports(path) <= allowed | later, path
@@ -185,7 +187,8 @@ def test_light_packages_load_no_heavy_library():
 
 
 def test_nothing_draws_from_a_global_generator_but_the_benchmarks_peer():
-    for path in (path for path in ALL if path.name != "cleanrl_ppo.py"):
+    others = {ROOT / "dond_marl/envs/negmas/worker.py"}  # gives negotiators of others, which draw from it, their own
+    for path in (path for path in ALL if path.name != "cleanrl_ppo.py" and path not in others):
         text = text_of(path)
         drawn = r"np\.random\.(?!Generator|SFC64|SeedSequence|default_rng|get_state|set_state)"
         assert not re.search(drawn, text), path

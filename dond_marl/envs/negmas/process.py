@@ -1,0 +1,194 @@
+"""The worker of this room, started with a Python of the user's choice and spoken to over pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from dond_marl.errors import InputError, RunFailure, shown
+
+WORKER = Path(__file__).with_name("worker.py")
+PATIENCE = 60.0  # times the limit of an act that one is waited for, by the clock; the worker ends it long before
+READY = 300.0  # seconds by the clock that are waited for at least, and for an agent to load: some load TensorFlow
+TAIL = 2000  # the last characters of what a worker wrote to standard error
+NEEDS = (
+    "give the dotted path of a negotiator's class, and the Python of an environment that has NegMAS and its package: "
+    "docs/FIELD.md"
+)
+Said = tuple[int, list[int], str]  # act, what its speaker would keep, and what went wrong, "" for nothing
+
+
+class Agent(NamedTuple):
+    """A negotiator of NegMAS: the dotted path of its class, and what it is made with, as JSON."""
+
+    path: str
+    parameters: str = "{}"
+
+
+class Died(RunFailure):
+    """The worker ended, or said nothing for too long."""
+
+
+class Worker:
+    """One process; it is started when it is first asked, and again after it died.
+
+    It ends with whoever holds it. One lock: two threads may hold the same worker.
+    """
+
+    def __init__(self, python: str) -> None:
+        self.python = python
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
+        self._rest = b""
+        self._lock = threading.Lock()
+
+    def load(self, agent: Agent) -> dict[str, str]:
+        """The versions of NegMAS and of the agent's package. Raises :class:`InputError` where it does not load."""
+        with self._lock:
+            try:
+                self._send({"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)})
+                answer = self._line(READY)
+            except Died as error:
+                raise InputError(f"{agent.path} cannot be loaded with {self.python}: {error}") from error
+        if "error" in answer:
+            raise InputError(f"{agent.path} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
+        versions: dict[str, str] = answer["versions"]
+        return versions
+
+    def agents(self, package: str) -> dict[str, str]:
+        """The modules of the negotiators of a package, by dotted path. Raises :class:`InputError`."""
+        with self._lock:
+            try:
+                self._send({"do": "agents", "package": package})
+                answer = self._line(READY)
+            except Died as error:
+                raise InputError(f"{package} cannot be loaded with {self.python}: {error}") from error
+        if "error" in answer:
+            raise InputError(f"{package} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
+        return dict(answer["agents"])
+
+    def cpu_seconds(self) -> float:
+        """The processor time of the worker so far, where the system tells it; 0 where it does not."""
+        if self._process is None:
+            return 0.0
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def act(self, agent: Agent, max_turns: int, limit: float, rows: Sequence[dict[str, Any]]) -> tuple[list[Said], int]:
+        """What the agent says in each row, and how many of the rows the worker died of.
+
+        ``rows`` as the worker takes them. A row that it died of is a forfeit; the rows after it are asked anew.
+        """
+        said: list[Said] = []
+        deaths = 0
+        asked = {"do": "act", "agent": agent.path, "parameters": json.loads(agent.parameters)}
+        with self._lock:
+            while len(said) < len(rows):
+                try:
+                    self._send({**asked, "max_turns": max_turns, "limit": limit, "rows": rows[len(said) :]})
+                    while len(said) < len(rows):
+                        act, kept, trouble = self._line(max(READY, PATIENCE * limit))
+                        said.append((act, kept, trouble))
+                except Died as error:
+                    said.append((4, [0, 0, 0], f"its process died: {error}"))
+                    deaths += 1
+        return said, deaths
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process is not None and self._log is not None:
+            _end(self._process, self._log)
+        self._process, self._log, self._rest = None, None, b""
+
+    def _send(self, request: dict[str, Any]) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            self.close()  # it was stopped between two requests
+        process = self._process or self._start()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        except OSError as error:
+            raise Died(self._last_words(f"it ended: {error}")) from error
+
+    def _line(self, seconds: float) -> Any:
+        """The next line of the worker. Raises :class:`Died` where none comes in ``seconds``."""
+        assert self._process is not None and self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        while b"\n" not in self._rest:
+            with selectors.DefaultSelector() as selector:
+                selector.register(pipe, selectors.EVENT_READ)
+                if not selector.select(seconds):
+                    raise Died(self._last_words(f"nothing came in {seconds:.0f} seconds"))
+            more = os.read(pipe, 2**16)
+            if not more:
+                code = self._process.wait()
+                raise Died(self._last_words(f"it ended with exit code {code}"))
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        log = self._log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
+        environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONHASHSEED": "0"}
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  # the Python that the user named, our own file
+                [self.python, str(WORKER)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+            )
+        except OSError as error:
+            log.close()
+            raise InputError(
+                f"{shown(self.python)} cannot be started: {error}; give with python= the Python of an environment"
+            ) from error
+        weakref.finalize(self, _end, self._process, log)
+        return self._process
+
+    def _last_words(self, why: str) -> str:
+        """``why`` with the last line of standard error; the process is ended."""
+        last = ""
+        if self._log is not None:
+            size = self._log.seek(0, os.SEEK_END)
+            self._log.seek(max(0, size - TAIL))
+            lines = self._log.read().decode(errors="replace").strip().splitlines()
+            last = f" ({lines[-1].strip()})" if lines else ""
+        self.close()
+        return why + last
+
+
+def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout, log):
+        if pipe is not None:
+            try:
+                pipe.close()
+            except OSError:  # what was not written is not missed
+                continue
+    process.wait()
+
+
+_WORKERS: weakref.WeakValueDictionary[str, Worker] = weakref.WeakValueDictionary()
+
+
+def worker_of(python: str | None) -> Worker:
+    """The worker of a Python, ``None`` for this one; who asks for the same one while it lives gets the same worker."""
+    python = python or sys.executable
+    found = _WORKERS.get(python)
+    if found is None:
+        found = _WORKERS[python] = Worker(python)
+    return found
