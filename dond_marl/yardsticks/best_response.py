@@ -296,17 +296,21 @@ def best_response_value(
 
 
 def exact_by_answers(partner: Partner, rules: Rules) -> bool:
-    """Whether the best response to ``partner`` can be computed exactly this way."""
+    """Whether the best response to ``partner`` can be computed exactly this way.
+
+    It says nothing beside its acts: where messages pass, one who remembers may be moved by them.
+    """
     traits = partner.traits
-    return traits.deterministic and (traits.memoryless or rules.max_turns <= SHORT)
+    short = rules.max_turns <= SHORT and not rules.message_length
+    return traits.deterministic and (traits.memoryless or short) and not rules.secret_claims
 
 
 def check_exact(partner: Partner, rules: Rules) -> None:
     """Raises ``ValueError`` where the best response to ``partner`` cannot be computed exactly this way."""
     if not exact_by_answers(partner, rules):
         raise ValueError(
-            f"an exact best response needs a deterministic partner that forgets (or games of at most {SHORT} turns); "
-            f"{partner!r} has {partner.traits}"
+            f"an exact best response needs a deterministic partner that forgets (or games of at most {SHORT} turns "
+            f"without messages), and acts that bind; {partner!r} has {partner.traits} under {rules}"
         )
 
 

@@ -20,7 +20,16 @@ from league.settings.layers import Complaint, Layer, command_line_layer, file_la
 from league.settings.learner import LearnerConfig
 from league.settings.meant import another_command, fields_at, meant, near
 from league.settings.rosters import LISTS, ZOO, met_too_early, repeated, written_out
-from league.settings.sections import BackendConfig, EnvConfig, LeagueConfig, LoggingConfig, MemberConfig, Section, wrong
+from league.settings.sections import (
+    UNBOUND,
+    BackendConfig,
+    EnvConfig,
+    LeagueConfig,
+    LoggingConfig,
+    MemberConfig,
+    Section,
+    wrong,
+)
 from league.settings.stages import StageConfig
 from league.settings.yaml import LEFT_OUT, Path, shown, write
 
@@ -75,6 +84,11 @@ class Config(Section):
         """Path and text of whatever keeps the league or a stage from being played."""
         if not self.members:
             yield ("members",), f"must be {Config.model_fields['members'].description}; got []"
+        if self.env.secret_claims:
+            yield ("env", "secret_claims"), UNBOUND
+        on_device = any(learner.plays_on_device for learner in self.learners)
+        if self.env.message_length and on_device:
+            yield ("env", "message_length"), "on a device no text passes: leave it out, or say rollouts: host"
         learners, known = [learner.name for learner in self.learners], {member.name for member in self.members}
         mains = [learner.name for learner in self.learners if learner.role == "main"]
         for place, learner in enumerate(self.learners):

@@ -94,6 +94,9 @@ class Section(BaseModel):
         return values
 
 
+UNBOUND = "it is played by environments and by rollout alone, nobody trains or is measured by it: leave it out"
+
+
 class EnvConfig(Section):
     """The game that is played; ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` always agree."""
 

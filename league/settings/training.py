@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dond_marl.occupants import OccupantNameError, check_spec
 from league.settings.hyperparameters import Hyperparameters
-from league.settings.sections import EnvConfig, Occupant, OtherTrackers, PathText, Section, wrong
+from league.settings.sections import UNBOUND, EnvConfig, Occupant, OtherTrackers, PathText, Section, wrong
 from partners.learning.rewards import OWN
 from partners.llm.service import GROQ_MODEL, Provider
 
@@ -127,6 +127,14 @@ class TrainConfig(Section):
         env = self.env.model_copy(update={"data_dir": None, "render_mode": None})
         logging = TrainLoggingConfig(save_every=self.logging.save_every)
         return self.model_copy(update={"env": env, "logging": logging})
+
+    @model_validator(mode="after")
+    def _acts_that_bind(self) -> TrainConfig:
+        if self.env.secret_claims:
+            raise wrong(UNBOUND, "env.secret_claims")
+        if self.env.message_length and self.training.plays_on_device:
+            raise wrong("on a device no text passes: leave it out, or say rollouts: host", "env.message_length")
+        return self
 
     @model_validator(mode="after")
     def _taught_by_the_best_reply(self) -> TrainConfig:

@@ -144,6 +144,8 @@ class DeviceTable:
         prior: str = "",
         reveal_partner_utilities: bool = False,
     ) -> None:
+        if rules.message_length or rules.secret_claims:
+            raise ValueError("a device passes no text and plays no secret claims: let the host play (rollouts: host)")
         size, length, device = len(counts), rules.max_turns, counts.device
         self.rules, self.prior, self._reveal = rules, prior, reveal_partner_utilities
         self._utilities = utilities
