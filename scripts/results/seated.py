@@ -1,0 +1,123 @@
+"""Tables of a pretrained language model in a seat: what it gets against whom, what it writes freely, and its pace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from scripts.results.files import document, there
+from scripts.results.rows import estimate, share
+from scripts.results.seated_files import BESIDE, FREE, GAMES, JUDGES
+
+
+def games_table(folder: Path) -> str:
+    """What it gets against each opponent, by seat."""
+    rows, asked = [], [0, 0]
+    for name, found in _there(GAMES, folder):
+        who = found["member"]
+        prompt = "short" if name == "language_model.json" else "brief, by value"
+        for key, seat in {"both seats": "both", "seat_0": r"seat\_0", "seat_1": r"seat\_1"}.items():
+            figures, best = found["figures"][who][key], found["shares_of_own_points"]["best response"][key]
+            points, left, deals = (figures[figure] for figure in ("points", "left", "deals"))
+            cells = [estimate(points, "points"), estimate(left, "points"), share(best), share(deals)]
+            rows.append([f"`{found['against']}`", prompt, seat, *cells, f"{points['n']:,}"])
+        answers = found["answers"][who]
+        asked = [asked[0] + answers["asked"], asked[1] + answers["answered"]]
+    heads = (
+        "against",
+        "prompt",
+        "seat",
+        "points of ten",
+        "the partner's",
+        "share of the best response",
+        "deals",
+        "games",
+    )
+    legal = f"Of {asked[0]:,} decisions it made {asked[1]:,} itself, all of them legal acts."
+    return f"{_table(heads, rows)}\n\n{legal}"
+
+
+def free_table(folder: Path) -> str:
+    """How much of what it writes freely would do."""
+    rows = []
+    for name, found in _there(FREE, folder):
+        free = found["free"]
+        shares = [_wilson(free[reader]) for reader in ("strict", "lenient")]
+        why = ", ".join(f"{reason.replace('_', ' ')} {times}" for reason, times in sorted(free["refused"].items()))
+        rows.append([FREE[name], *shares, why, f"{free['strict']['n']:,}"])
+    return _table(("prompt", "legal to the strict reader", "to the lenient one", "refused", "replies"), rows)
+
+
+def pace_table(folder: Path) -> str:
+    """What a decision takes, on both paths."""
+    rows = []
+    for name, found in _there(FREE, folder):
+        rows.append(["transformers, bfloat16, the legal lines as a tree", FREE[name], *_pace(found["pace"])])
+    if there(BESIDE, folder):
+        found = document(BESIDE, folder)
+        rows.append([f"llama.cpp (xllamacpp {found['version']}), Q4_1, a grammar", found["prompt"], *_pace(found)])
+    heads = (
+        "path",
+        "prompt",
+        "alone, CPU seconds",
+        "in batches",
+        "moves a CPU second",
+        "load, CPU seconds",
+        "memory, MB",
+    )
+    return _table(heads, rows)
+
+
+def judges_table(folder: Path) -> str:
+    """Who labels episodes like the definition."""
+    found = document(JUDGES, folder)
+    names = {"judge": "SmolLM2", "supervised": "reward model", "rules": "vote of rules (baseline)"}
+    rows = []
+    for row in found["judges"]:
+        labels = row["labels"]
+        kappa = "-" if labels["kappa"] is None else f"{labels['kappa']:.2f}"
+        counts = [str(labels[count]) for count in ("yes_yes", "yes_no", "no_yes", "no_no")]
+        rows.append([row["style"].replace("_", "-"), names[row["judge"]], f"{labels['accuracy']:.1%}",
+                     f"{labels['majority']:.1%}", kappa, *counts])  # fmt: skip
+    heads = ("style", "who", "accuracy", "one answer", "kappa", "yes right", "yes wrong", "no wrong", "no right")
+    comparison = found["settings"]["comparison"]
+    drawn = (
+        f"{comparison['seeds']} draws of {comparison['examples']} labelled episodes, {comparison['episodes']} held-out "
+        "episodes each."
+    )
+    return f"{_table(heads, rows)}\n\n{drawn}"
+
+
+SEATED: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "language_model": ("language_model.json", games_table),
+    "language_model_free": ("language_model_free_brief.json", free_table),
+    "language_model_pace": ("language_model_free_brief.json", pace_table),
+    "style_judges": (JUDGES, judges_table),
+}
+
+
+def _there(files: Mapping[str, Any], folder: Path) -> list[tuple[str, Any]]:
+    return [(name, document(name, folder)) for name in files if there(name, folder)]
+
+
+def _wilson(value: Mapping[str, Any]) -> str:
+    return f"{value['mean']:.1%} [{value['low']:.1%}, {value['high']:.1%}]"
+
+
+def _pace(found: Mapping[str, Any]) -> list[str]:
+    together = found.get("together_s")
+    each = min(found["alone_s"], together or found["alone_s"])
+    batches = "-" if together is None else f"{together:.2f}"
+    return [
+        f"{found['alone_s']:.2f}",
+        batches,
+        f"{1 / each:.1f}",
+        f"{found['load_s']:.1f}",
+        f"{found['memory_mb']:,.0f}",
+    ]
+
+
+def _table(heads: tuple[str, ...], rows: list[list[str]]) -> str:
+    lines = [list(heads), ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

