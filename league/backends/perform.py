@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from league.backends.contract import Tick, nothing
-from league.tasks.values import MatchTask, Place, Result, Task, play
+from league.tasks.match import play
+from league.tasks.values import MatchTask, Place, Result, Task
 
 
 def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:

@@ -14,7 +14,8 @@ from dond_marl.seats import Partner
 from league.ledger.ledger import Ledger
 from league.settings.read import Config
 from league.tasks.blobs import BlobError
-from league.tasks.values import Leg, Place, Seated, facts_of, match_index, open_source, seated
+from league.tasks.match import facts_of, match_index
+from league.tasks.values import Leg, Place, Seated, open_source, seated
 
 
 def orders(ledger: Ledger, number: int, *, failed: bool = False) -> Iterator[tuple[int, Leg]]:

@@ -21,8 +21,9 @@ from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
 from league.tasks.devices import where_practiced
+from league.tasks.match import play
 from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked
-from league.tasks.values import MatchTask, Member, Place, TrainTask, play
+from league.tasks.values import MatchTask, Member, Place, TrainTask
 
 WHOLE_MATCHES = 3  # played for the clock, spread over the first round
 

@@ -13,7 +13,8 @@ from league.settings.read import load_config
 from league.standings.history import History
 from league.standings.meta_game import Game, max_welfare_cce, nash_bargaining_cce
 from league.tasks.blobs import read_blob, read_content, write_blob
-from league.tasks.values import Leg, Member, Place, block_scenarios, play
+from league.tasks.match import play
+from league.tasks.values import Leg, Member, Place, block_scenarios
 from scripts.bench.league_path import DEFAULT
 from scripts.bench.report import Row, seconds
 

@@ -31,7 +31,9 @@ MAIN = "main"
 @click.option("--transcripts", type=FILE, required=True, metavar="FOLDER", help="with the models' games below it")
 @click.option("--experiment", default="semi_en", metavar="NAME", help="which of their experiments (semi_en)")
 @click.option("--seat", "seats", multiple=True, metavar="OCCUPANT", help="plays with itself; may be repeated")
-@click.option("--reply", "replies", multiple=True, metavar="OCCUPANT", help="gets the exact best reply; may be repeated")
+@click.option(
+    "--reply", "replies", multiple=True, metavar="OCCUPANT", help="gets the exact best reply; may be repeated"
+)
 @click.option(
     "--main", type=FILE, metavar="FILE", help="the .json of a checkpoint, as of dond league export, seated too"
 )

@@ -28,7 +28,9 @@ STOPPED = "pairs that are done are kept, and the same command goes on with the r
 
 
 @click.command(cls=Command, help=__doc__, interrupted=STOPPED)
-@click.option("--seat", "seats", multiple=True, metavar="OCCUPANT", help="an occupant, or random, the arena's own agent")
+@click.option(
+    "--seat", "seats", multiple=True, metavar="OCCUPANT", help="an occupant, or random, the arena's own agent"
+)
 @click.option(
     "--main", type=FILE, metavar="FILE", help="the .json of a checkpoint, as of dond league export, seated too"
 )

@@ -25,6 +25,7 @@ from league.settings.read import Config
 from league.settings.sections import MemberConfig
 from league.standings.history import History
 from league.tasks.blobs import SUFFIX, read_blob
+from league.tasks.match import play
 from league.tasks.practice import train
 from league.tasks.values import (
     FACTS,
@@ -39,7 +40,6 @@ from league.tasks.values import (
     TrainResult,
     TrainTask,
     block_scenarios,
-    play,
 )
 
 MATCHES = 24  # that are played for the clock, spread over the first round

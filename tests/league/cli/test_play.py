@@ -29,7 +29,8 @@ from league.display.reading.phrases import Mistake, Question
 from league.display.reading.typed import Meant, Wish, understood
 from league.display.session import RECORDS
 from league.settings.sections import EnvConfig
-from league.tasks.values import Block, MatchTask, Member, Place, Seated, play
+from league.tasks.match import play
+from league.tasks.values import Block, MatchTask, Member, Place, Seated
 from partners import catalogue as built_in
 from partners.human import Human, View, human, views
 from tests.command import HERE, PROGRAM, dond

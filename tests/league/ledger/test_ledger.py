@@ -20,7 +20,8 @@ from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import Config
 from league.settings.sections import EnvConfig, LeagueConfig
 from league.standings.history import History
-from league.tasks.values import Decision, Place, Round, block_scenarios, play
+from league.tasks.match import play
+from league.tasks.values import Decision, Place, Round, block_scenarios
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = Config(

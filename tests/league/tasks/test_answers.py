@@ -31,8 +31,9 @@ from league.standings.duplicate_rating import sessions
 from league.standings.history import History, history_of, points_of
 from league.standings.ladder import ladder_of
 from league.tasks.answers import CAUSES
+from league.tasks.match import play
 from league.tasks.practice import train
-from league.tasks.values import Leg, Member, Place, play
+from league.tasks.values import Leg, Member, Place
 from partners.learning.experience import LearningSeat
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork

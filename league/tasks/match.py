@@ -1,0 +1,70 @@
+"""A match, performed: both seat orders of two members over one block of scenarios, and the raw facts of its games."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.batch import Games
+from dond_marl.rollout import OccupantError, one_line, rollout
+from league.tasks.answers import Answers, causes_of, too_seldom
+from league.tasks.values import FACTS, Leg, MatchResult, MatchTask, Place, block_scenarios, open_source, seated
+
+
+def play(task: MatchTask, place: Place) -> MatchResult:
+    """Play a match. A member that raises or gives an answer that cannot be played fails the whole match."""
+    scenarios = block_scenarios(task.env, task.seed, task.block)
+    prior, legs = open_source(task.env).prior, []
+    for order, leg in enumerate(task.legs):
+        try:
+            games = rollout(
+                (seated(leg[0], place), seated(leg[1], place)),
+                scenarios,
+                task.env.rules(),
+                seed=task.seed,
+                index=match_index(task.round, [member.name for member in task.members], order),
+                prior=prior,
+                reveal_partner_utilities=task.env.reveal_partner_utilities,
+                illegal=task.env.illegal or "raise",
+            )
+        except OccupantError as error:
+            assert error.__cause__ is not None
+            return MatchResult(task, (), leg[error.seat].name, one_line(error.__cause__))
+        legs.append(Leg((leg[0].name, leg[1].name), facts_of(games), causes_of(games)))
+        silent = _silent(legs, len(task.legs) * task.block.size, task.unreached)
+        if silent is not None:  # nobody is asked for the rest
+            return MatchResult(task, tuple(legs), *silent)
+    return MatchResult(task, tuple(legs))
+
+
+def _silent(legs: Sequence[Leg], games: int, bound: float) -> tuple[str, str] | None:
+    """Who could not be reached in too many of a match's games, and in what words."""
+    lost = sum(int((~counted).sum()) for leg in legs if (counted := leg.counted) is not None)
+    if not lost:
+        return None
+    answers: dict[str, Answers] = {}
+    for leg in legs:
+        for name, own in zip(leg.seats, leg.answers, strict=True):
+            answers[name] = answers.get(name, Answers()) + own
+    return too_seldom(answers, lost, games, bound)
+
+
+def facts_of(games: Games) -> NDArray[np.void]:
+    """The raw facts of finished games, ``[N]`` of FACTS."""
+    facts = np.zeros(games.size, dtype=FACTS)
+    facts["scores"] = games.scores
+    facts["ending"] = games.ending
+    facts["deal"] = games.deal
+    facts["turns"] = games.turns
+    if games.cause.any():
+        for seat in (0, 1):
+            facts["fallbacks"][:, seat] = (games.cause[:, seat::2] > 0).sum(axis=1)
+    return facts
+
+
+def match_index(number: int, names: Sequence[str], order: int) -> tuple[int, ...]:
+    """The index of a match's noise: its round, who plays (not who else takes part) and the seat order."""
+    return number, *(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) for name in names), order
