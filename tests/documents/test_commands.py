@@ -29,6 +29,7 @@ BIN = ".venv/bin/"
 INSTALLED = "tests/house/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
 ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
 BENCH = "tests/league/bench/test_run.py"
+PACKED = "tests/partners/llm/test_packed.py::test_it_is_kept_from_a_wheel_and_then_sits_and_judges_by_its_name"
 STUDY = (
     "tests/league/experiments/study/test_rehearsal.py::"
     "test_129_participants_come_to_their_codes_and_their_games_are_those_that_are_known"
@@ -197,6 +198,8 @@ HOW = {
     ),
     "dond catalogue boulware llm": How(),
     'dond llm-check "llm(provider=hf)"': How(),
+    "dond get-model smollm2": How(by=PACKED),
+    'dond play --partner "llm(provider=hf, model=smollm2, prompt=brief, dtype=bfloat16)"': How(by=PACKED),
     "dond play --partner expert": How(typed="e\n"),
     "python -m build": How(
         by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script_in_3_megabytes"
