@@ -113,6 +113,7 @@ def _acts(ledger: ReadLedger, directory: RunDirectory, tell: Callable[[str], Non
                 "act": [Act(code).name for code in act.tolist()],
                 **items,
                 "cause": [Cause(code).name for code in games.cause[game, turn].tolist()],
+                "message": [None] * len(game) if games.messages is None else games.messages[game, turn].tolist(),
             }
 
 
@@ -225,6 +226,7 @@ TABLES: Mapping[str, Exported] = {
             Column("act", "text", f"one of {', '.join(Act.__members__)}"),
             *(Column(item, "integer", f"{item} that the speaker would keep; of offers alone") for item in ITEMS),
             Column("cause", "text", f"FREE, or why a fallback was played: {', '.join(list(Cause.__members__)[1:])}"),
+            Column("message", "text", "what was said beside it, in games with messages"),
         ),
         _acts,
     ),

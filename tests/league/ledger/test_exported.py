@@ -140,3 +140,21 @@ def test_acts_that_do_not_come_again_are_left_out_by_name(run, tmp_path):
     assert done.returncode == 0 and "tough" in done.stdout and "go otherwise when they are played again" in done.stdout
     members = {row["member"] for row in rows_of(other / "export", "acts")}
     assert members == {"heuristic", "=nice"}
+
+
+def test_what_is_said_in_a_league_with_messages_stands_beside_the_acts(tmp_path, files):
+    config = (
+        "env: {scenarios: lewis, split: train, message_length: 60}\n"
+        "league: {rounds: 1, block_size: 4, evaluate: false}\nmembers: [announcer, listener]\n"
+    )
+    (tmp_path / "league.yaml").write_text(config)
+    done = in_process("league", "--config", "league.yaml", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "runs" / "league" / "0001"
+    assert in_process("export", run, "--to", "jsonl", "--out", tmp_path).returncode == 0
+    acts = rows_of(tmp_path, "acts")
+    assert {act["member"] for act in acts} == {"announcer", "listener"}
+    for act in acts:
+        said = act["message"] or ""
+        assert said.startswith("My values: book ") if act["member"] == "announcer" else not said
+    assert all(act["message"] is None for act in rows_of(files, "acts"))  # of a league without messages
