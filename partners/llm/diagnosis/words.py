@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partners.llm.client import Ask, Reply, SetupError, Usage
+from partners.llm.client import Ask, Reply, Usage
 from partners.llm.local.client import LocalClient
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from partners.llm.local.reading import Reading
 
 _BATCH = 8
 _BEGUN = "The type is"  # what its answer begins with
@@ -18,7 +24,7 @@ _BEGUN = "The type is"  # what its answer begins with
 class WordsClient:
     """A :class:`partners.llm.client.Client` before ``local``'s model: one line of JSON, a probability for each word.
 
-    The words must begin with different tokens; else :class:`SetupError`.
+    What a word is written with is followed to its end, and the probabilities of the words are made to sum to 1.
     """
 
     remote = False
@@ -38,11 +44,7 @@ class WordsClient:
         from partners.llm.local.reading import Reading
 
         read = self.local.ready()
-        first = [tokens[0] for tokens in read.encode([f" {word}" for word in self.words])]
-        if len(set(first)) < len(first):
-            raise SetupError(
-                f"the model {read.source} writes some of {', '.join(self.words)} with the same first token"
-            )
+        words = read.encode([f" {word}" for word in self.words])
         texts = []
         for ask in asks:
             told = f"{self.system}\n\n{ask.prompt}"
@@ -51,10 +53,26 @@ class WordsClient:
         replies = []
         for start in range(0, len(asks), _BATCH):
             some = prompts[start : start + _BATCH]
-            logits = Reading(read.model).go_on(some)[:, first]
-            chances = torch.softmax(logits.double(), dim=1).cpu().numpy()
+            reading = Reading(read.model)
+            chances = torch.softmax(_log_probs(reading, reading.go_on(some), words), dim=1).cpu().numpy()
             for prompt, row in zip(some, chances, strict=True):
                 line = json.dumps(dict(zip(self.words, np.round(row, 6).tolist(), strict=True)))
                 replies.append(Reply(line, usage=Usage(len(prompt), 1)))
         self.tally.update(replies=len(asks), prompt_tokens=sum(map(len, prompts)))
         return replies
+
+
+def _log_probs(reading: Reading, logits: Tensor, words: Sequence[Sequence[int]]) -> Tensor:
+    """The log-probability of each word after what was read, ``[R, words]``; ``logits[R, V]``: of the next token."""
+    import torch
+
+    rows, totals = list(range(len(logits))), []
+    for tokens in words:
+        after, here = reading.fork(), logits
+        total = torch.zeros(len(logits), dtype=torch.float64, device=logits.device)
+        for place, token in enumerate(tokens):
+            total += here.double().log_softmax(dim=1)[:, token]
+            if place + 1 < len(tokens):
+                here = after.go_on([[token]] * len(rows), rows)
+        totals.append(total)
+    return torch.stack(totals, dim=1)

@@ -1,0 +1,153 @@
+"""A diagnosis: what acts lose is what a member earns less than the best response; order is told from luck."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from dond_marl.game import Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios.sources import open_source
+from league.display.diagnosis import diagnosis_section
+from league.evaluation.diagnosis import diagnose
+from league.evaluation.matches import Terms, score
+from partners.llm.client import Ask, Reply
+from partners.llm.diagnosis.beliefs import KINDS
+from partners.llm.diagnosis.words import WordsClient
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.partner import LLMPartner
+from partners.llm.serving.server import PolicyServer
+from tests.command import dond
+from tests.tiny_models import tiny_model
+
+TEST = open_source("lewis", split="test")
+ALL = open_source("lewis", split="all")
+
+
+@dataclass
+class Answers:
+    """A client whose model is a function of the prompt."""
+
+    of: Callable[[str], str]
+    remote: bool = False
+    tally: Counter[str] = field(default_factory=Counter)
+    identity: dict[str, object] = field(default_factory=dict)
+
+    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(self.of(ask.prompt)) for ask in asks]
+
+
+def some(number: int, seed: int = 0):
+    return TEST.block(seed, 0, number)
+
+
+def test_points_and_losses_are_the_best_responses_points():
+    """Over all scenarios of one pool, so that beliefs are right on average: exactly."""
+    pool = ALL.table.rows(np.flatnonzero((ALL.table.counts == (2, 3, 2)).all(axis=1)))
+    found = diagnose("linear", "heuristic", ALL, pool, Rules(6))
+    best = score(seat_occupant("best_response(to=heuristic)"), seat_occupant("heuristic"), Terms(ALL, pool, Rules(6)))
+    assert found.points.mean + found.lost.mean == pytest.approx(best.points.mean, abs=1e-6)
+    assert found.share == pytest.approx(found.points.mean / best.points.mean, abs=1e-6)
+    assert found.lost.mean > 0 and sum(number for number, _ in found.by_act.values()) > pool.size
+
+
+def test_the_best_response_loses_nothing_and_a_second_copy_of_it_earns_the_same():
+    found = diagnose("best_response(to=heuristic)", "heuristic", TEST, some(30))
+    assert found.lost.mean == pytest.approx(0, abs=1e-9)
+    assert (found.noise.mean, found.noise.low, found.noise.high) == (0, 0, 0)
+    assert diagnose("random", "heuristic", TEST, some(30)).noise.mean != 0
+
+
+def test_against_somebody_whose_answers_are_not_known_it_says_so():
+    found = diagnose("linear", "micro", TEST, some(10))
+    assert found.lost is None and "not known" in found.note
+    assert json.loads(json.dumps(found.document()))["share"] is None
+    assert "not known" in " ".join(diagnosis_section(found).notes)
+
+
+def told(answer: str):
+    """The diagnosis of a model that never agrees and believes what ``answer`` says."""
+
+    def reply(prompt: str) -> str:
+        if "Do not act now" in prompt:
+            return answer
+        return '{"act_type": 1, "oA": [1, 1, 1], "confidence": 0.5}'
+
+    return diagnose(LLMPartner(Answers(reply)), "heuristic", TEST, some(20), Rules(6), beliefs=True).believed
+
+
+def test_beliefs_are_scored_beside_the_exact_posterior_and_beside_who_has_heard_nothing():
+    even = told('{"books": 0.3333, "hats": 0.3333, "balls": 0.3334}')
+    assert even.answered == even.asked > 0
+    assert even.floor.mean < even.before.mean < even.brier.mean
+    sure = told('{"books": 1.0, "hats": 0.0, "balls": 0.0}')
+    assert sure.brier.mean > even.brier.mean
+    assert [each.number for each in sure.calibration] == [2 * sure.asked, 0, 0, 0, sure.asked]
+    assert sure.calibration[0].true + sure.calibration[-1].true < 1
+    unread = told("The hats, I think.")
+    assert (unread.answered, unread.asked) == (0, even.asked)
+
+
+def test_a_local_model_says_how_likely_it_finds_each_type(tmp_path):
+    """As likely as the whole word is after the question; a second batch-mate changes nothing."""
+    local = LocalClient(LocalSettings(str(tiny_model(tmp_path / "model"))))
+    client, asks = WordsClient(local, "You watch.", KINDS), [Ask("Pool 1,2,3.", None), Ask("Pool 4,1,1. Longer.", None)]
+    first, _ = (json.loads(reply.text) for reply in client.complete(asks))
+    assert first == pytest.approx(json.loads(client.complete(asks[:1])[0].text), abs=2e-6)
+    read, chances = local.ready(), []
+    (prompt,) = read.encode(["You watch.\n\nPool 1,2,3.The type is"])
+    for word in KINDS:
+        (tokens,) = read.encode([f" {word}"])
+        with torch.inference_mode():
+            logits = read.model(torch.tensor([[*prompt, *tokens]])).logits[0, len(prompt) - 1 : -1]
+        chances.append(float(logits.log_softmax(dim=1)[range(len(tokens)), tokens].sum().exp()))
+    assert list(first.values()) == pytest.approx([chance / sum(chances) for chance in chances], abs=1e-4)
+
+
+def test_the_command_prints_and_writes_it(tmp_path, capsys):
+    words = [
+        "--member",
+        "linear",
+        "--against",
+        "heuristic",
+        "--sample",
+        10,
+        "--diagnose",
+        "--json",
+        tmp_path / "e.json",
+    ]
+    assert dond("evaluate", *words) == 0
+    assert "of the exact best response" in capsys.readouterr().out
+    written = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))["diagnosis"]
+    assert written["games"] == 20 and written["lost"]["mean"] > 0
+
+
+RATES = (0.0, 0.08, 0.2, 0.4, 0.7, 1.0)  # of acts that are chance: the more, the worse
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_six_policies_of_known_order_are_ranked_in_that_order(seed):
+    """200 games each, asked by prompts and read by replies, as a language model is: Kendall's tau is 1."""
+    server = PolicyServer({})
+    try:
+        lost = []
+        for rate in RATES:
+            policy = seat_occupant(f"trembling(of=expert, rate={rate})") if rate else seat_occupant("expert")
+
+            def line(prompt: str, policy=policy) -> str:
+                return server.line(policy, prompt, seed)
+
+            found = diagnose(LLMPartner(Answers(line)), "heuristic", TEST, some(100, seed), seed=seed)
+            assert found.answers["legal"] == 1
+            lost.append(found.lost.mean)
+        assert all(better < worse for better, worse in pairwise(lost)), lost
+    finally:
+        server.server_close()
