@@ -145,6 +145,13 @@ def variant(turns: Turns) -> str:
     return "".join(f"\n{text}\n" for text in told)
 
 
+def told_variant(text: str) -> tuple[int, bool]:
+    """What :func:`variant` said in ``text``: the most characters of a message, 0 for none, and of secret claims."""
+    before, after = map(re.escape, _TALK.split("{length}"))
+    found = re.search(rf"{before}(\d{{1,4}}){after}", text)
+    return int(found[1]) if found else 0, _SUGGESTIONS in text
+
+
 def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, str]]:
     """The text of every variable, one dict per row."""
     check_whole_number("history_cap", history_cap, 0, 100)

@@ -78,9 +78,10 @@ def legal_rows(turns: Turns) -> list[Legal]:
     return [Legal((a, b, c), acts, say) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
 
 
-def reply_line(action: Action, confidence: float) -> str:
-    """``action`` as a one-line reply that :func:`read_reply` reads."""
-    return json.dumps(dict(zip(KEYS, (int(action.act_type), list(action.oA), confidence), strict=True)))
+def reply_line(action: Action, confidence: float, say: str = "") -> str:
+    """``action`` as a one-line reply that :func:`read_reply` reads, with the message beside it, if any."""
+    line = dict(zip(KEYS, (int(action.act_type), list(action.oA), confidence), strict=True))
+    return json.dumps({**line, SAY: say} if say else line)
 
 
 def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Reading = "strict") -> LegalReply | Reason:

@@ -18,6 +18,8 @@ from partners.llm.partner import LLMPartner
 from partners.llm.prompt import SHIPPED, load_template
 from partners.llm.remote.forms import legal_schema
 from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply
+from partners.llm.serving.reading import UnreadPrompt, read_prompt
+from partners.llm.serving.server import PolicyServer
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 TALK = Rules(message_length=40)
@@ -113,3 +115,19 @@ def test_any_text_becomes_a_message_that_may_pass():
         text = "".join(map(chr, rng.integers(1, 0xD800, size=60)))
         state = apply(State(TABLE, TALK), Action(Act.END), as_message(text, 40))
         assert len(state.messages[0]) <= 40
+
+
+def test_a_served_occupant_reads_the_talk_in_a_prompt_and_answers_with_its_own():
+    state = apply(State(TABLE, TALK), Action(Act.PROPOSE, (1, 0, 2)), 'say "no", \\ or yes')
+    prompt = load_template().render(turn_of(state))[0]
+    position = read_prompt(prompt)
+    assert position.state.messages == state.messages and position.state.rules == TALK
+    with PolicyServer({"announcer": seat_occupant("announcer"), "tough": seat_occupant("tough")}, port=0) as server:
+        line = server.line(server.occupants["announcer"], prompt)
+        assert read_reply(line, legal_rows(turn_of(state))[0]).say == "My values: book 0, hat 4, ball 1."
+        assert "say" not in server.line(server.occupants["tough"], prompt)
+        silent = load_template().render(turn_of(State(TABLE)))[0]
+        assert "say" not in server.line(server.occupants["announcer"], silent)
+    secret = load_template().render(turn_of(State(TABLE, Rules(4, secret_claims=True))))[0]
+    with pytest.raises(UnreadPrompt, match="secret claims"):
+        read_prompt(secret)

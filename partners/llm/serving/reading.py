@@ -1,18 +1,29 @@
 """A prompt read back: the negotiation that a template's text tells of, as its seat sees it.
 
 The reading is the template itself, turned into a pattern, so that the words stand in one place. What a prompt does not
-tell, the partner's values where they are hidden, is zeros, as the seat sees them.
+tell, the partner's values where they are hidden, is zeros, as the seat sees them. Messages are read back too, but for
+those with braces in them; games with secret claims are not.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dond_marl.errors import InputError, shown
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, rest
-from partners.llm.prompt import HIDDEN, NONE_YET, SHIPPED, VARIABLES, Template, disagree_rule, load_template
+from partners.llm.prompt import (
+    HIDDEN,
+    NONE_YET,
+    SHIPPED,
+    VARIABLES,
+    Template,
+    disagree_rule,
+    load_template,
+    told_variant,
+)
 
 _TRIPLE = r"\d{1,2}(?:,\d{1,2}){2}"
 _RULES = {disagree_rule(rules): rules.disagree for rules in (Rules(), Rules(disagree="rejects"))}
@@ -35,6 +46,7 @@ _NEEDED = ("counts_csv", "my_utils_csv", "max_turns", "disagree_rule", "history_
 _LINE = re.compile(
     rf"(?P<turn>\d{{1,3}})\. (?P<who>you|partner): (?P<act>{'|'.join(act.name for act in Act)})"
     rf"(?:, (?:you keep|partner keeps) (?P<keeps>{_TRIPLE}), (?:partner gets|you get) (?P<gets>{_TRIPLE}))?"
+    r'(?:, and said: (?P<said>"(?:[^"\\]|\\.)*"))?'
 )
 _NOTHING_YET = "(nothing yet)"
 
@@ -58,7 +70,7 @@ def read_prompt(text: str, templates: Sequence[Template] | None = None) -> Posit
     """
     for template in _shipped() if templates is None else templates:
         if found := list(_pattern(template).finditer(text)):
-            return _position(found[-1].groupdict())
+            return _position(found[-1].groupdict(), text[found[-1].end() :])
     raise UnreadPrompt(
         "no message holds a prompt of this game: the last of the user must be the text of configs/llm_prompt.txt or "
         f"configs/llm_prompt_short.txt, filled in for a position; got {shown(text)}"
@@ -86,15 +98,18 @@ def _pattern(template: Template) -> re.Pattern[str]:
     return re.compile(made)  # Python keeps the last few hundred
 
 
-def _position(said: dict[str, str]) -> Position:
+def _position(said: dict[str, str], after: str) -> Position:
+    length, secret = told_variant(after)
+    if secret:
+        raise UnreadPrompt("a game with secret claims is not read back: nobody is served in one")
     try:
-        rules = Rules(int(said["max_turns"]), _RULES[said["disagree_rule"]])
+        rules = Rules(int(said["max_turns"]), _RULES[said["disagree_rule"]], length)
         actions = _actions(said["history_str"], counts := _triple(said["counts_csv"]))
         hidden = said.get("p", HIDDEN) == HIDDEN
         mine, theirs = _triple(said["my_utils_csv"]), (0, 0, 0) if hidden else _triple(said["p"])
         state = State(Scenario(counts, (mine, theirs) if len(actions) % 2 == 0 else (theirs, mine)), rules)
-        for action in actions:
-            state = apply(state, action)
+        for action, message in actions:
+            state = apply(state, action, message)
     except (IllegalAct, ValueError) as error:
         raise UnreadPrompt(f"the prompt tells of no game: {error}") from None
     if state.over or said.get("turns", str(state.turns_remaining)) != str(state.turns_remaining):
@@ -102,7 +117,8 @@ def _position(said: dict[str, str]) -> Position:
     return Position(state, not hidden)
 
 
-def _actions(history: str, counts: Triple) -> list[Action]:
+def _actions(history: str, counts: Triple) -> list[tuple[Action, str]]:
+    """What was said, act by act, with the message beside it. Raises ``ValueError``."""
     if history == _NOTHING_YET:
         return []
     lines = history.split("\n")
@@ -116,7 +132,7 @@ def _actions(history: str, counts: Triple) -> list[Action]:
         fits = found["keeps"] is None or rest(counts, keeps) == _triple(found["gets"])
         if int(found["turn"]) != number + 1 or found["who"] != who or act.is_offer != bool(found["keeps"]) or not fits:
             raise ValueError(f"{shown(line)} cannot be act {number + 1} of {len(lines)}")
-        actions.append(Action(act, keeps))
+        actions.append((Action(act, keeps), json.loads(found["said"] or '""')))
     return actions
 
 

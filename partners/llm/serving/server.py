@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from dond_marl.envs.turn import only_action, turn_for
+from dond_marl.envs.turn import only_action, only_message, turn_for
 from dond_marl.errors import InputError, shown
 from dond_marl.game import as_integer
 from dond_marl.rollout import Noise, one_line
@@ -92,7 +92,8 @@ class PolicyServer(ThreadingHTTPServer):
         turn = turn_for(occupant, state, noise, prior=self.prior, reveal_partner_utilities=position.revealed)
         with self._one_at_a_time:  # a network's forward pass takes the machine's cores by itself
             decisions = occupant.act(turn)
-        return reply_line(only_action(decisions), round(float(decisions.confidence[0]), 6))
+        said = only_message(decisions, state)
+        return reply_line(only_action(decisions), round(float(decisions.confidence[0]), 6), said)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -30,8 +30,11 @@ def open_states(draw) -> State:
     return state
 
 
+WHOLE = [name for name in sorted(SHIPPED) if "{history_str}" in load_template(shipped=name).text]
+
+
 @settings(max_examples=60, deadline=None)
-@given(state=open_states(), shipped=st.sampled_from(sorted(SHIPPED)), revealed=st.booleans())
+@given(state=open_states(), shipped=st.sampled_from(WHOLE), revealed=st.booleans())
 def test_what_a_seat_sees_is_read_back_from_its_prompt(state, shipped, revealed):
     seen = turn_of(state, reveal_partner_utilities=revealed)
     text = load_template(shipped=shipped).render(seen)[0]
