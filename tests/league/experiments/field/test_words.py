@@ -17,8 +17,9 @@ from dond_marl.game import Act, Action, Rules, Scenario
 from dond_marl.rollout import Noise, rollout, see
 from dond_marl.scenarios.data import Dialogue
 from dond_marl.scenarios.sources import pack
+from dond_marl.scenarios.views import may_be_trained_on
 from dond_marl.seats import Cause, decide
-from league.experiments.field.words.corpus import END_OF_TURN, SELECTION, THEM, YOU, lines, vocabulary, worded
+from league.experiments.field.words.corpus import END_OF_TURN, SELECTION, THEM, YOU, lines, rows_of, vocabulary, worded
 from league.experiments.field.words.drawing import Voice
 from league.experiments.field.words.network import TalkNetwork
 from league.experiments.field.words.settings import LearningSection, SpeakingSection
@@ -119,6 +120,12 @@ def test_two_models_talk_in_words_until_somebody_ends_it(voice):
     assert [each.kept for each in talks.talks] == [(0, 0, 1), (1, 3, 0)]
     assert talks.reached.deal.all() and talks.reached.points.tolist() == [[10.0, 10.0]] * 2
     assert not talk((voice, voice), scenarios, seed=2, most=2).reached.deal.any()  # nobody ended it
+
+
+def test_talks_on_scenarios_that_nobody_trains_on_are_left_out(data_dir):
+    learned, everything = rows_of("train", data_dir, to_train_on=True), rows_of("train", data_dir)
+    tables = [Scenario(row.counts, (row.my_values, row.partner_values)) for row in learned]
+    assert len(everything) == 10_095 > len(learned) > 6_000 and may_be_trained_on(pack(tables)).all()
 
 
 def test_without_the_dialogues_the_command_says_where_they_go(tmp_path):
