@@ -7,12 +7,15 @@ import itertools
 import numpy as np
 import pytest
 
+from dond_marl.batch import Table
 from dond_marl.conformance import check_partner
+from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, records, replay, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.seats import decide
 from partners.scripted.talking.believing import Listener, claim_against
 from partners.scripted.talking.grammar import claimed, said
 from partners.scripted.talking.lying import best_claim
@@ -98,9 +101,6 @@ def test_a_game_with_talk_is_recorded_and_replays():
 
 def test_nothing_but_the_text_reaches_the_other_seat():
     """With one text, turns of the listener are the same bytes whatever the speaker values."""
-    from dond_marl.batch import Table
-    from dond_marl.seats import decide
-
     seen = []
     for scenarios in (SCENARIOS, SCENARIOS._replace(utilities=np.stack(
         [10 - SCENARIOS.utilities[:, 0], SCENARIOS.utilities[:, 1]], axis=1))):  # fmt: skip
@@ -111,3 +111,18 @@ def test_nothing_but_the_text_reaches_the_other_seat():
         fields = [field.tobytes() for field in turns if isinstance(field, np.ndarray)]
         seen.append((fields, turns.history.act.tobytes(), turns.history.oA.tobytes(), turns.history.messages.tolist()))
     assert seen[0] == seen[1]
+
+
+def test_text_is_in_no_feature_and_moves_no_partner_that_ignores_it():
+    """Two texts, one game: the features that learners read are the same bytes, and so are a scripted partner's acts."""
+    read, said = [], []
+    for text in ("", "My values: book 9, hat 0, ball 1."):
+        table = Table(SCENARIOS, TALK, prior="lewis")
+        message = np.full(SCENARIOS.size, text, dtype=object)
+        table.step(decide(np.zeros(SCENARIOS.size), SCENARIOS.counts)._replace(messages=message))
+        turns = table.turns()
+        layout = BaseLayout(max_count=4, max_turns=10)
+        read.append(encode(turns, layout).tobytes())
+        said.append([part.tobytes() for name in ("zeuthen", "nash_seeker", "concession_rule")
+                     for part in seat_occupant(name).act(turns)[:4]])  # fmt: skip
+    assert read[0] == read[1] and said[0] == said[1]
