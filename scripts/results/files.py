@@ -69,7 +69,7 @@ MADE_BY = {
     "bargaining.jsonl": (
         "dond experiment bargaining --player nash_seeker --player 'expert(greedy=False)' --player "
         "'expert(kind=supervised,greedy=False)' --player \"rollouts(model='expert(kind=supervised,greedy=False)', "
-        'simulations=7)" --simulations 300 --results docs/results/bargaining.jsonl'
+        'simulations=5)" --simulations 200 --instances 25 --results docs/results/bargaining.jsonl'
     ),
     "kaggle.jsonl": "dond experiment kaggle --main CHECKPOINT --results docs/results/kaggle.jsonl",
     "speed.json": (
@@ -82,6 +82,7 @@ NOTES = {  # what else belongs to it
         "of the default league, `dond league export --run FOLDER --member main --out CHECKPOINT`"
     ),
     "words.jsonl": "after `dond train --algo bc --config configs/bc_config.yaml`, for the one taught by people's acts",
+    "bargaining.jsonl": "with `open_spiel`; after `dond train --algo bc --config configs/bc_config.yaml`",
     "kaggle.jsonl": "with a Python that has `kaggle-environments`; main as in `frontier.jsonl`",
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
