@@ -41,7 +41,7 @@ DISTRIBUTION = {
     "yaml": "pyyaml",
 }
 # In no extra of ours: who plays there has it.
-ELSEWHERE = {"inspect_ai", "openenv", "pyspiel", "textarena", "verifiers"}
+ELSEWHERE = {"inspect_ai", "kaggle_environments", "open_spiel", "openenv", "pyspiel", "textarena", "verifiers"}
 OURS = 2  # distributions of our own choice beside the ecosystem's three
 LIGHT = (
     "play",
