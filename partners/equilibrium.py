@@ -81,6 +81,8 @@ class EquilibriumPartner:
 
 def table_for(rules: Rules, temperature: float = SMALL) -> Equilibrium:
     """The table of games under ``rules``; raises :class:`~dond_marl.errors.InputError` where there is none."""
+    if rules.secret_claims:
+        raise InputError("an equilibrium is of games whose acts bind; none is known with secret claims: leave them out")
     return Equilibrium.load(rules.max_turns, temperature, rules.disagree)
 
 
@@ -109,7 +111,7 @@ def _parts(occupant: object) -> Iterator[object]:
 
 def is_known(rules: Rules, scenarios: Scenarios) -> bool:
     """Whether a table knows games under ``rules`` over all of ``scenarios``."""
-    return rules.max_turns in TEMPERATURES and _knows(table_for(rules), scenarios)
+    return rules.max_turns in TEMPERATURES and not rules.secret_claims and _knows(table_for(rules), scenarios)
 
 
 def _knows(table: Equilibrium, scenarios: Scenarios) -> bool:

@@ -13,9 +13,10 @@ from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, records, replay, to_line
-from dond_marl.rollout import rollout
+from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
+from partners.catalogue import scripted
 from partners.scripted.talking.believing import Listener, claim_against
 from partners.scripted.talking.grammar import claimed, said
 from partners.scripted.talking.lying import best_claim
@@ -126,3 +127,18 @@ def test_text_is_in_no_feature_and_moves_no_partner_that_ignores_it():
         said.append([part.tobytes() for name in ("zeuthen", "nash_seeker", "concession_rule")
                      for part in seat_occupant(name).act(turns)[:4]])  # fmt: skip
     assert read[0] == read[1] and said[0] == said[1]
+
+
+UNBOUND = [(Rules(turns, message_length=50, secret_claims=True), turns == 5) for turns in (2, 3, 5, 6)]
+
+
+@pytest.mark.parametrize(
+    "name", ["micro", "zeuthen", *(pytest.param(name, marks=pytest.mark.slow) for name in (*scripted(), "expert"))]
+)
+def test_everybody_keeps_the_rules_of_talk_before_secret_claims(name):
+    check_partner(seat_occupant(name), games=6, sources=("lewis",), variants=UNBOUND)
+
+
+def test_an_equilibrium_says_that_it_knows_no_secret_claims():
+    with pytest.raises(OccupantError, match="secret claims"):
+        played("equilibrium", "tough", Rules(2, secret_claims=True))
