@@ -42,7 +42,7 @@ def test_the_shipped_prompt_has_the_line_that_says_what_to_reply_and_uses_every_
 
 def test_the_short_prompt_has_every_fact_in_less_than_half_the_words():
     state = played((Act.PROPOSE, (1, 2, 0)), (Act.INSIST, (0, 1, 3)))
-    full, short = (load_template(shipped=name).render(turn_of(state))[0] for name in SHIPPED)
+    full, short, brief = (load_template(shipped=name).render(turn_of(state))[0] for name in SHIPPED)
     template = load_template(shipped="short")
     assert set(re.findall(r"\{(\w+)\}", template.text)) == set(VARIABLES)
     for fact in told(state).values():
@@ -51,6 +51,7 @@ def test_the_short_prompt_has_every_fact_in_less_than_half_the_words():
         assert f"{int(act)} {act.name}:" in template.text
     assert len(template.text) < 950 < 2100 < len(load_template().text)
     assert len(short) < len(full) / 2
+    assert len(brief) < len(short) / 2 + 50  # for models that are trained on it: no history, no format
     (example,) = re.findall(r'\{"act_type.*\}', template.text)
     assert isinstance(read_reply(example, Legal((1, 1, 1), (0,))), LegalReply)
 
@@ -59,7 +60,7 @@ def test_a_shipped_prompt_is_named_or_given_and_not_both(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, path in SHIPPED.items():
         assert load_template(path) == load_template(shipped=name)
-    with pytest.raises(PromptError, match="prompt must be one of full, short, without a prompt_path"):
+    with pytest.raises(PromptError, match="prompt must be one of full, short, brief, without a prompt_path"):
         load_template(shipped="tiny")
     with pytest.raises(PromptError, match=r"got 'short' and the path 'mine\.txt'"):
         load_template("mine.txt", "short")
@@ -69,8 +70,8 @@ def test_a_shipped_prompt_is_named_or_given_and_not_both(tmp_path, monkeypatch):
 @pytest.mark.parametrize("shipped", SHIPPED)
 def test_the_shipped_prompts_say_what_is_scored_and_set_nobody_against_the_partner(shipped):
     text = load_template(shipped=shipped).text.lower()
-    assert "your own points only" in text
-    assert "without a deal you both get 0 points" in text
+    assert re.search(r"your own points (only|alone)", text)
+    assert "without a deal you both get 0" in text
     assert not re.search(r"beat|win|defeat|opponent|more than (the|your) partner", text)
 
 
@@ -157,7 +158,7 @@ def test_the_other_seats_values_change_no_byte_of_the_prompt_unless_they_are_rev
         for turn in range(8):
             one, other = (template.render(table.turns()) for table in tables)
             if turn % 2 == seat:
-                assert (one == other) is not reveal
+                assert (one == other) is not (reveal and "{p}" in template.text)  # the brief prompt never shows them
             said = decide(rng.choice([0, 1, 3], size=64), rng.integers(0, shown.counts + 1))
             for table in tables:
                 table.step(said)
