@@ -387,7 +387,10 @@ def has_minds(partner: Partner, rules: Rules) -> bool:
     personas = personas_of(partner)
     if personas is None or rules.disagree != "ends":
         return False
-    remembered = (each.partner.traits.memoryless or isinstance(each.partner, Remembers) for each in personas)
+    forgets = [each.partner.traits.memoryless for each in personas]
+    if rules.message_length and not all(forgets):  # who remembers may be moved by what is said, too
+        return False
+    remembered = (own or isinstance(each.partner, Remembers) for own, each in zip(forgets, personas, strict=True))
     return rules.max_turns <= UNSAID or all(remembered)
 
 

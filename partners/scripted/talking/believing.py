@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dond_marl.game import Triple
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Traits, Turns
@@ -37,6 +38,7 @@ class Listener:
     trust: float = 1.0
     leave: float = LEAVE
     traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_share("trust", self.trust)
@@ -61,6 +63,11 @@ class Listener:
         last = own_turn(turns) == (turns.rules.max_turns - turns.seat + 1) // 2 - 1
         least = np.full(turns.size, 1.0) if last else np.maximum(worths[which], 1 / _EXACT)
         return answer(on_the_table(turns) & (offered(turns) >= least), claims[which])
+
+    def summary(self, turns: Turns) -> NDArray[np.int8]:
+        """What it remembers: the values that it was told last, and whether it was told any, ``[B, 4]``."""
+        values, known = told(turns)
+        return np.concatenate([values * known[:, None], known[:, None]], axis=1)
 
 
 @lru_cache(maxsize=1 << 14)
