@@ -2,7 +2,7 @@
 OBJECTIVES.md from docs/results.
 
 A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
-docs/headline.svg, the README's figure, and docs/frontier.svg are drawn from the same files.
+docs/headline.svg, the README's figure, docs/frontier.svg and docs/anac.svg are drawn from the same files.
 
 examples:
   python -m scripts.results
@@ -20,7 +20,7 @@ import click
 
 from dond_marl.errors import RunFailure
 from league.cli.shell import Command, run, say
-from scripts.results.field import DRAWN, frontier_figure
+from scripts.results.field import DRAWN, DRAWN_ANAC, anac_figure, frontier_figure
 from scripts.results.files import FOLDER, ROOT
 from scripts.results.picture import PICTURE, picture
 from scripts.results.tables import SHORT, TABLES, block
@@ -29,7 +29,7 @@ PAGES = (
     ROOT / "README.md",
     *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md", "OBJECTIVES.md")),
 )
-DRAWINGS: dict[Path, Callable[[], str]] = {PICTURE: picture, DRAWN: frontier_figure}
+DRAWINGS: dict[Path, Callable[[], str]] = {PICTURE: picture, DRAWN: frontier_figure, DRAWN_ANAC: anac_figure}
 BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
 

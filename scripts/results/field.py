@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from league.experiments.field import bargaining, kaggle
+from league.experiments.field.anac import findings as anac
+from league.experiments.field.anac.picture import drawing as anac_drawing
 from league.experiments.field.frontier import experiment as frontier
 from league.experiments.field.frontier import shown as frontier_shown
 from league.experiments.field.published import players, reproduction, table
@@ -17,7 +19,8 @@ from scripts.results.files import FOLDER, ROOT, there
 
 FRONTIER, WORDS, KAGGLE = "frontier.jsonl", "words.jsonl", "kaggle.jsonl"
 PUBLISHED, WEAKER, BARGAINING = "published.jsonl", "published_weaker.jsonl", "bargaining.jsonl"
-DRAWN = ROOT / "docs" / "frontier.svg"
+ANAC = "anac.jsonl"
+DRAWN, DRAWN_ANAC = ROOT / "docs" / "frontier.svg", ROOT / "docs" / "anac.svg"
 
 
 def frontier_table(folder: Path) -> str:
@@ -64,6 +67,16 @@ def bargaining_table(folder: Path) -> str:
     return bargaining.markdown((folder / BARGAINING).read_text(encoding="utf-8"))
 
 
+def anac_figure(folder: Path = FOLDER) -> str:
+    """Negotiators of ANAC and ours as dots; empty where nothing was measured."""
+    return anac_drawing(anac.found_in(_lines(folder, ANAC))) if there(ANAC, folder) else ""
+
+
+def anac_table(part: Callable[[anac.Found], str]) -> Callable[[Path], str]:
+    """One of the tables of the negotiators of ANAC."""
+    return lambda folder: part(anac.found_in(_lines(folder, ANAC)))
+
+
 def _lines(folder: Path, name: str) -> list[str]:
     return (folder / name).read_text(encoding="utf-8").splitlines()
 
@@ -76,4 +89,8 @@ FIELD: dict[str, tuple[str, Callable[[Path], str]]] = {
     "players": (PUBLISHED, players_table(PUBLISHED)),
     "weaker_players": (WEAKER, players_table(WEAKER)),
     "bargaining": (BARGAINING, bargaining_table),
+    "anac_ours": (ANAC, anac_table(anac.ours_table)),
+    "anac_ranking": (ANAC, anac_table(anac.ranking_table)),
+    "anac_holding": (ANAC, anac_table(anac.holding_table)),
+    "anac_years": (ANAC, anac_table(lambda found: f"{anac.years_table(found)}\n\n{anac.notes(found)}")),
 }

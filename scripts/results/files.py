@@ -71,12 +71,16 @@ MADE_BY = {
         "'expert(kind=supervised,greedy=False)' --player \"rollouts(model='expert(kind=supervised,greedy=False)', "
         'simulations=5)" --simulations 200 --instances 25 --results docs/results/bargaining.jsonl'
     ),
+    "anac.jsonl": (
+        "dond experiment anac --python PYTHON --run FOLDER --results docs/results/anac.jsonl --plot docs/anac.svg"
+    ),
     "kaggle.jsonl": "dond experiment kaggle --main CHECKPOINT --results docs/results/kaggle.jsonl",
     "speed.json": (
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),
 }
 NOTES = {  # what else belongs to it
+    "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
     "frontier.jsonl": (
         "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
         "of the default league, `dond league export --run FOLDER --member main --out CHECKPOINT`"
