@@ -23,6 +23,7 @@ LEAGUES = [name for name in CONFIGS if name.startswith("league") or name == "poo
 FROM_PEOPLE = "league_alphastar.yaml"  # begins with people's clone, which nobody may ship
 COMMANDS = {  # of every other config
     "ablation.yaml": "experiment baselines",
+    "anac.yaml": "experiment anac",
     "baselines.yaml": "experiment baselines",
     "bc_config.yaml": "train",
     "curricula.yaml": "experiment baselines",

@@ -15,16 +15,16 @@ class AnacConfig(Section):
     packages: tuple[str, ...] = Field(
         default=("negmas_genius_agents", "negmas_negolog"),
         strict=False,
-        description="packages whose negotiators play, those in their __all__",
+        description="a list of packages",
     )
-    agents: tuple[str, ...] = Field(default=(), strict=False, description="dotted paths of more negotiators")
-    leave_out: tuple[str, ...] = Field(default=(), strict=False, description="dotted paths of those that do not play")
+    agents: tuple[str, ...] = Field(default=(), strict=False, description="a list of dotted paths")
+    leave_out: tuple[str, ...] = Field(default=(), strict=False, description="a list of dotted paths")
     ours: tuple[str, ...] = Field(strict=False, min_length=1, description="a list of occupants of ours")
-    scenarios: int = Field(default=20, ge=2, le=392, description="how many of the 392 of lewis, split paper_test")
-    fewer: dict[str, int] = Field(default_factory=dict, description="for slow agents: the first so many of these")
-    max_turns: int = Field(default=10, ge=1, le=100, description="acts of both seats together")
-    seed: int = Field(default=0, ge=0, description="of the sample and of all noise")
-    limit: float = Field(default=2.0, gt=0, le=3600, description="seconds of processor time for one act")
+    scenarios: int = Field(default=20, ge=2, le=392, description="of the 392 of lewis, split paper_test")
+    fewer: dict[str, int] = Field(default_factory=dict, description="a mapping from a dotted path to a number")
+    max_turns: int = Field(default=10, ge=1, le=100)
+    seed: int = Field(default=0, ge=0)
+    limit: float = Field(default=2.0, gt=0, le=3600, description="seconds")
     output_dir: PathText = Field(default="runs/anac", description="the path of a folder")
 
     @field_validator("ours")

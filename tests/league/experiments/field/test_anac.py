@@ -62,7 +62,7 @@ def test_what_cannot_be_played_is_said(tmp_path):
     pytest.importorskip("negmas", reason="the extra [negmas] is not installed")
     with pytest.raises(InputError, match="none of 1 agents loads"):
         perform(config(tmp_path, agents=("negmas.sao.Nobody",)), None, {}, lambda _: None)
-    with pytest.raises(InputError, match="leave_out and fewer name a.B"):
+    with pytest.raises(InputError, match=r"leave_out and fewer name a.B"):
         perform(config(tmp_path, leave_out=("a.B",)), None, {}, lambda _: None)
     with pytest.raises(ValueError, match=r"a number in 2\.\.4"):
         config(tmp_path, fewer={MICRO: 9})
