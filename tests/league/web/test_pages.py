@@ -392,3 +392,20 @@ def test_axe_finds_nothing_serious_on_any_page(look, size, scheme):
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "dark"), (WIDE, "light"), (NARROW, "light")])
 def test_axe_finds_nothing_serious_in_the_other_colors(look, size, scheme):
     accessible(look, size, scheme)
+
+
+def test_a_text_beside_an_act_is_sent_shown_without_markup_and_recorded(look, folder):
+    page = look()
+    begin(page, "announcer", Messages_beside_acts="text")
+    page.get_by_label("Said beside your act").fill("<b>hats</b> \u2013 please")
+    page.get_by_role("button", name=re.compile("hat 1 of")).click()
+    page.get_by_role("button", name="Propose").click()
+    page.locator(".log p.message", has_text="<b>hats</b> - please").first.wait_for()
+    page.locator(".log p.message", has_text="My values: book").first.wait_for()
+    if page.get_by_label("Said beside your act").count():  # the announcer has not agreed
+        assert page.get_by_label("Said beside your act").input_value() == ""
+        page.get_by_role("button", name="Accept").click()
+    page.get_by_role("heading", name="Deal!").wait_for()
+    record = games_in(folder)[-1]
+    assert record.rules.message_length == 200 and record.messages[0] == "<b>hats</b> - please"
+    assert replay(record).messages == record.messages
