@@ -9,7 +9,7 @@ from dataclasses import replace
 from nicegui import background_tasks, context, ui
 
 from dond_marl.game import Act, Action, State, apply
-from dond_marl.messages import as_message
+from dond_marl.records.messages import as_message
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
 from league.display.session import Sitting
