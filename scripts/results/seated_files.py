@@ -15,7 +15,7 @@ MADE_BY = {
     **{name: f'dond llm-check "llm(provider=hf, model=smollm2, prompt={prompt}, dtype=bfloat16)" --free 200 '
              f"--json docs/results/{name}" for name, prompt in FREE.items()},
     BESIDE: f"python scripts/examples/llama_cpp.py MODEL.gguf 32 docs/results/{BESIDE}",
-    JUDGES: "dond experiment styles --judges-only --set comparison.episodes=15 --set "
+    JUDGES: "dond experiment styles --judges-only --set comparison.episodes=10 --set "
             'comparison.judge="llm_judge(provider=hf, model=smollm2, dtype=bfloat16)" --json docs/results/' + JUDGES,
 }  # fmt: skip
 AFTER = "after `dond get-model smollm2`"
