@@ -158,6 +158,7 @@ def test_who_goes_wrong_forfeits_and_is_named(how, why):
     assert all(re.match(why, each) for each in broken.forfeits)
 
 
+@pytest.mark.slow
 def test_an_agent_that_takes_its_process_with_it_loses_its_own_games_alone(alone):
     broken, other = NegMASPartner("scripted_negotiators.Broken", {"how": "dies"}, alone), seat_occupant("stubborn")
     ladder = NegMASPartner("scripted_negotiators.Ladder", python=alone)
