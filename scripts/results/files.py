@@ -52,7 +52,10 @@ MADE_BY = {
     "spite.jsonl": "dond experiment spite --turns 4 --iterations 40 --results docs/results/spite.jsonl",
     "talk.jsonl": "dond experiment talk --results docs/results/talk.jsonl",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
-    "post_training.jsonl": "dond experiment post-training --results docs/results/post_training.jsonl",
+    "post_training.jsonl": (
+        "dond experiment post-training --set gradient.steps=0 --set 'arms=[{name: own}]' "
+        "--results docs/results/post_training.jsonl"
+    ),
     "objectives.jsonl": (
         "dond experiment objectives --results docs/results/objectives.jsonl --plot docs/objectives.png"
     ),
