@@ -1,1 +1,1 @@
-"""The figures of README.md and docs/RESULTS.md, CROWD.md, EQUILIBRIA.md, FIELD.md and OBJECTIVES.md, from docs/results."""
+"""The figures of README.md and of the pages of docs that have generated blocks, from docs/results."""

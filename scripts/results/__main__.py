@@ -1,5 +1,4 @@
-"""Write the figures of README.md and of docs/RESULTS.md, CROWD.md, EQUILIBRIA.md, FIELD.md and
-OBJECTIVES.md from docs/results.
+"""Write the figures of README.md and of the pages of docs that have generated blocks, from docs/results.
 
 A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
 docs/headline.svg, the README's figure, docs/frontier.svg and docs/anac.svg are drawn from the same files.
