@@ -14,7 +14,7 @@ MADE_BY = {
        for name, (who, by) in GAMES.items()},
     **{name: f'dond llm-check "llm(provider=hf, model=smollm2, prompt={prompt}, dtype=bfloat16)" --free 200 '
              f"--json docs/results/{name}" for name, prompt in FREE.items()},
-    BESIDE: f"python scripts/examples/llama_cpp.py MODEL.gguf 32 docs/results/{BESIDE}",
+    BESIDE: f"python scripts/bench/llama_cpp.py MODEL.gguf 32 docs/results/{BESIDE}",
     JUDGES: "dond experiment styles --judges-only --set comparison.episodes=10 --set "
             'comparison.judge="llm_judge(provider=hf, model=smollm2, dtype=bfloat16)" --json docs/results/' + JUDGES,
 }  # fmt: skip

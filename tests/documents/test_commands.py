@@ -29,7 +29,9 @@ BIN = ".venv/bin/"
 INSTALLED = "tests/house/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
 ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
 BENCH = "tests/league/bench/test_run.py"
-PACKED = "tests/partners/llm/pretrained/test_packed.py::test_it_is_kept_from_a_wheel_and_then_sits_and_judges_by_its_name"
+PACKED = (
+    "tests/partners/llm/pretrained/test_packed.py::test_it_is_kept_from_a_wheel_and_then_sits_and_judges_by_its_name"
+)
 STUDY = (
     "tests/league/experiments/study/test_rehearsal.py::"
     "test_129_participants_come_to_their_codes_and_their_games_are_those_that_are_known"

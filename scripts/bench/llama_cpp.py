@@ -2,7 +2,7 @@
 
 Needs xllamacpp, which is in no extra: pip install xllamacpp. `dond llm-check ... --free N` measures our own path.
 
-  python scripts/examples/llama_cpp.py MODEL.gguf 24 docs/results/llama_cpp.json
+  python scripts/bench/llama_cpp.py MODEL.gguf 24 docs/results/llama_cpp.json
 """
 
 import json
