@@ -10,7 +10,8 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -53,7 +54,7 @@ class Worker:
 
     def load(self, agent: Agent) -> dict[str, str]:
         """The versions of NegMAS and of the agent's package. Raises :class:`InputError` where it does not load."""
-        with self._lock:
+        with self._turn():
             try:
                 self._send({"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)})
                 answer = self._line(READY)
@@ -66,7 +67,7 @@ class Worker:
 
     def agents(self, package: str) -> dict[str, str]:
         """The modules of the negotiators of a package, by dotted path. Raises :class:`InputError`."""
-        with self._lock:
+        with self._turn():
             try:
                 self._send({"do": "agents", "package": package})
                 answer = self._line(READY)
@@ -94,7 +95,7 @@ class Worker:
         said: list[Said] = []
         deaths = 0
         asked = {"do": "act", "agent": agent.path, "parameters": json.loads(agent.parameters)}
-        with self._lock:
+        with self._turn():
             while len(said) < len(rows):
                 try:
                     self._send({**asked, "max_turns": max_turns, "limit": limit, "rows": rows[len(said) :]})
@@ -111,6 +112,18 @@ class Worker:
         if self._process is not None and self._log is not None:
             _end(self._process, self._log)
         self._process, self._log, self._rest = None, None, b""
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One request at a time; whoever is interrupted in one leaves no answers behind for the next."""
+        with self._lock:
+            whole = False
+            try:
+                yield
+                whole = True
+            finally:
+                if not whole:
+                    self.close()
 
     def _send(self, request: dict[str, Any]) -> None:
         if self._process is not None and self._process.poll() is not None:

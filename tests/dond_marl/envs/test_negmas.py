@@ -1,8 +1,11 @@
 """NegMAS both ways: its negotiators in a seat, from a process of their own, and our occupants among its negotiators."""
 
+import os
 import pickle
 import re
+import signal
 import sys
+import threading
 from itertools import product
 from pathlib import Path
 
@@ -207,4 +210,22 @@ def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_an
     with pytest.raises(InputError, match="no_such"):
         one.agents("no_such")
     assert "negmas.sao.negotiators.BoulwareTBNegotiator" in one.agents("negmas.sao.negotiators")
+    one.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_an_interrupt_is_no_forfeit_and_leaves_no_answer_for_the_next_request():
+    one, ladder = Worker(sys.executable), Agent("scripted_negotiators.Ladder")
+    one.load(ladder)
+    row = {"key": "a", "seat": 0, "counts": [1, 1, 1], "values": [3, 3, 4], "seed": 0, "history": []}
+    first = [(Act.PROPOSE, [1, 1, 1], "")]
+    os.kill(one._process.pid, signal.SIGINT)
+    assert one.act(ladder, 10, 5.0, [row]) == (first, 0)
+    hangs, second = Agent("scripted_negotiators.Broken", '{"how": "hangs"}'), [[0, [1, 1, 1]]] * 2
+    interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        interrupt.start()
+        one.act(hangs, 10, 20.0, [{**row, "history": second}])
+    interrupt.join()
+    assert one.act(ladder, 10, 5.0, [row]) == (first, 0)
     one.close()
