@@ -66,7 +66,7 @@ def command(
         named, answered = [*named, (MAIN, spec)], [*answered, (MAIN, spec)]
     rows = list(perform(instances, transcripts, experiment, named, answered, seed=seed))
     results.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(results, lines(rows, experiment, say))
+    write_whole(results, lines(rows, experiment, [*named, *answered], seed, say))
     console_for_people().print(Markdown(markdown(rows)))
     say(how(rows))
     say(f"written: {results}")

@@ -64,14 +64,14 @@ def perform(
     Raises :class:`InputError` where the arena is not installed, :class:`RunFailure` for a game that it stops.
     """
     environment, seeds = arena(), list[int]()
-    candidate = 0
+    candidate, installed = 0, version("kaggle-environments")
     while len(seeds) < tables:
         if max(_pool(environment, candidate)) <= LEWIS_MAX_COUNT:
             seeds.append(candidate)
         candidate += 1
     tell(f"{tables} tables, chance seeds 0 to {seeds[-1]} without {candidate - tables} that hold five of one type")
     for first, second in combinations_with_replacement(players, 2):
-        what = {"first": first[1], "second": second[1], "tables": tables, "arena": version("kaggle-environments")}
+        what = {"first": _known(first[1]), "second": _known(second[1]), "tables": tables, "arena": installed}
         path = None if folder is None else place(folder, what)
         known = None if path is None else read(path)
         if known is None:
@@ -116,6 +116,11 @@ def _game(environment: Any, specs: tuple[str, str], seed: int) -> Game:
 
 def _agent(spec: str, seed: int) -> Agent | str:
     return RANDOM if spec == RANDOM else agent(seat_occupant(spec), seed=seed)
+
+
+def _known(spec: str) -> str:
+    """What exactly plays: a file may hold other weights tomorrow."""
+    return RANDOM if spec == RANDOM else identity(spec)
 
 
 def _fresh(environment: Any) -> None:
@@ -183,8 +188,7 @@ def lines(pairs: Sequence[Pair], players: Sequence[Who]) -> str:
     code = {"version": __version__, **commit(), **json.loads(machine())}
     at = datetime.now(UTC).isoformat("T", "seconds")
     arena_ = {"kaggle-environments": version("kaggle-environments"), "open_spiel": version("open_spiel")}
-    known = {name: RANDOM if spec == RANDOM else identity(spec) for name, spec in players}
-    head = {"players": known, "arena": arena_, "code": code, "at": at}
+    head = {"players": {name: _known(spec) for name, spec in players}, "arena": arena_, "code": code, "at": at}
     return "".join(json.dumps(line) + "\n" for line in (head, *map(_plain, pairs)))
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dond_marl import __version__
 from dond_marl.envs.negmas.occupant import NegMASPartner
 from dond_marl.envs.negmas.process import Worker, worker_of
 from dond_marl.errors import InputError
@@ -31,6 +32,9 @@ from league.experiments.field.anac.cells import (
 )
 from league.experiments.field.anac.settings import AnacConfig
 from league.experiments.kept import place, read, write
+from league.ledger.origin import commit
+from league.tasks.values import machine
+from partners.provenance import identity
 
 CONFIDENCE = 0.95
 YEAR = re.compile(r"\by(?P<year>20\d\d)\b|anl(?P<anl>20\d\d)")
@@ -59,7 +63,7 @@ def perform(
     """
     worker = worker_of(python)
     modules = _agents(config, worker)
-    ours: dict[str, tuple[Partner, str]] = {spec: (seat_occupant(spec), spec) for spec in config.ours}
+    ours: dict[str, tuple[Partner, str]] = {spec: (seat_occupant(spec), identity(spec)) for spec in config.ours}
     ours.update(more)
     scenarios = sample(config.scenarios, config.seed)
     folder = Path(config.output_dir).expanduser() / "cells"
@@ -69,8 +73,8 @@ def perform(
     for number, path in enumerate(modules, start=1):
         mine = scenarios.rows(np.arange(config.fewer.get(path, config.scenarios)))
         places = {
-            (name, seat): place(folder, _what(config, path, identity, seat, mine.size))
-            for name, (_, identity) in ours.items()
+            (name, seat): place(folder, _what(config, path, what, seat, mine.size))
+            for name, (_, what) in ours.items()
             for seat in (0, 1)
         }
         kept = {key: read(where) for key, where in places.items()}
@@ -103,7 +107,7 @@ def perform(
     if len(refused) == len(modules):
         raise InputError(f"none of {len(modules)} agents loads; {next(iter(refused.values()), '')}")
     years = {path: _year(path, module) for path, module in modules.items() if path not in refused}
-    identities = {name: identity for name, (_, identity) in ours.items()}
+    identities = {name: what for name, (_, what) in ours.items()}
     day = date.today().isoformat()
     return Experiment(config, tuple(ours), identities, cells, years, versions, refused, day, scenarios)
 
@@ -117,9 +121,9 @@ def _agents(config: AnacConfig, worker: Worker) -> dict[str, str]:
     return {path: module for path, module in modules.items() if path not in config.leave_out}
 
 
-def _what(config: AnacConfig, path: str, identity: str, seat: int, size: int) -> dict[str, Any]:
+def _what(config: AnacConfig, path: str, ours: str, seat: int, size: int) -> dict[str, Any]:
     same = {"seed": config.seed, "of": config.scenarios, "max_turns": config.max_turns, "limit": config.limit}
-    return {"agent": path, "ours": identity, "seat": seat, "scenarios": size, **same}
+    return {"agent": path, "ours": ours, "seat": seat, "scenarios": size, **same}
 
 
 def _played(
@@ -169,6 +173,7 @@ def lines(experiment: Experiment) -> str:
         "kind": "anac",
         "day": experiment.day,
         "versions": dict(sorted(experiment.versions.items())),
+        "code": {"version": __version__, **commit(), **json.loads(machine())},
         "ours": experiment.identities,
         "scenarios": f"{config.scenarios} of {SOURCE}, split {SPLIT}, drawn with seed {config.seed}",
         "max_turns": config.max_turns,

@@ -18,6 +18,7 @@ from league.experiments.field.frontier.public import Instance, PublicGame, Publi
 from league.experiments.field.frontier.scoring import Outcome, Summary, rescored, summary
 from league.ledger.origin import commit
 from league.tasks.values import machine
+from partners.provenance import identity
 
 EQUILIBRIUM = "equilibrium"
 ALL, FIT, PAPER = "all", "that fit", "of the paper's space"  # which of the instances
@@ -120,8 +121,11 @@ def _turned(each: Outcome) -> Outcome:
     return each._replace(points=(each.points[1], each.points[0]))
 
 
-def lines(rows: Sequence[Row], experiment: str, tell: Callable[[str], None] = lambda _: None) -> str:
-    """The rows as lines of JSON, with what made them."""
+def lines(
+    rows: Sequence[Row], experiment: str, seats: Sequence[Seat], seed: int, tell: Callable[[str], None] = lambda _: None
+) -> str:
+    """The rows as lines of JSON, with what made them; ``seats``: every occupant in them."""
+    players = {name: identity(spec) for name, spec in seats}
     at = datetime.now(UTC).isoformat("T", "seconds")
     code = {"version": __version__, **commit(), **json.loads(machine())}
     text = []
@@ -141,6 +145,8 @@ def lines(rows: Sequence[Row], experiment: str, tell: Callable[[str], None] = la
                 "points": [_plain(each) for each in figures.points],
                 "aborted": row.aborted,
                 "disagree": row.disagree,
+                "players": players,
+                "seed": seed,
                 "code": code,
                 "at": at,
             }

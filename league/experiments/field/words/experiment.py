@@ -30,6 +30,7 @@ from league.experiments.field.words.training import Epoch, learn, perplexity
 from league.experiments.kept import place, read, write
 from league.ledger.origin import commit
 from league.tasks.values import machine
+from partners.provenance import identity
 
 CONFIDENCE = 0.95
 RULES = Rules(max_turns=10)
@@ -85,8 +86,9 @@ def perform(config: WordsConfig, tell: Callable[[str], None] = lambda _: None) -
         network.load_state_dict(load_file(weights))
         yield {"seed": seed, "lines": len(taught), "words": len(known), **_rounded(about)}
         for who in (IN_WORDS, AS_ACTS, *config.against):
+            met = who if who in (IN_WORDS, AS_ACTS) else identity(who)
             played = place(
-                folder, {**chosen, "speaking": config.speaking.model_dump(), "who": who, "n": config.scenarios}
+                folder, {**chosen, "speaking": config.speaking.model_dump(), "who": met, "n": config.scenarios}
             )
             figures = read(played)
             if figures is None:

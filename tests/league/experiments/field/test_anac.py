@@ -11,6 +11,9 @@ from league.experiments.field.anac.findings import found_in, markdown, middle, o
 from league.experiments.field.anac.picture import drawing
 from league.experiments.field.anac.settings import AnacConfig
 from league.settings.read import load_config
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import PolicyNetwork
+from partners.network.shape import NetworkShape
 
 BOULWARE, MICRO = "negmas.sao.negotiators.BoulwareTBNegotiator", "negmas.sao.negotiators.MiCRONegotiator"
 
@@ -50,6 +53,18 @@ def test_cells_are_played_kept_and_gone_on_with(tmp_path):
     text = markdown(found)
     assert "BoulwareTBNegotiator" in text and "Nobody" in text and "2 agents, 24 games of 10 turns" in text
     assert drawing(found).count("<circle") == 2 + 3  # and the legend's
+
+
+def test_other_weights_in_the_same_file_play_anew(tmp_path):
+    pytest.importorskip("negmas", reason="the extra [negmas] is not installed")
+    mine, folder = tmp_path / "mine.json", tmp_path / "run"
+    for seed, cells in ((0, 2), (0, 2), (1, 4)):
+        network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
+        tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+        save_checkpoint(mine, tensors, describe(network))
+        ours = (f"checkpoint(path={str(mine)!r})",)
+        perform(config(folder, agents=(BOULWARE,), ours=ours, scenarios=2), None, {}, lambda _: None)
+        assert len(list((folder / "cells").iterdir())) == cells
 
 
 def test_the_shipped_settings_are_of_the_test_scenarios():

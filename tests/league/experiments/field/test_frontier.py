@@ -16,6 +16,7 @@ from dond_marl.seats import decide
 from league.experiments.field.frontier.ours import in_paper_space, playable, played, played_unbound, proposals
 from league.experiments.field.frontier.public import Instance, PublicGameError, games, instances
 from league.experiments.field.frontier.scoring import outcome, rescored, summary, wilson
+from partners.provenance import identity
 from tests.command import in_process
 
 # 3 pens, 1 cup, 2 keys. The first side wants keys alone, the second everything a little.
@@ -135,3 +136,4 @@ def test_the_command_writes_a_line_for_every_model_and_occupant_and_draws_them(f
     ]
     assert "some-model" in done.stdout and (folder / "frontier.svg").read_text().startswith("<svg")
     assert rows[0]["disagree"] == 0 and rows[0]["aborted"] == 1
+    assert rows[0]["players"] == {"heuristic": identity("heuristic")} and rows[0]["seed"] == 0
