@@ -13,9 +13,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from dond_marl.game import Act, Ending
-from partners.llm.adapters.spoken import SpokenGame
+from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.game import Act, Ending, apply
+from dond_marl.occupants import seat_occupant
+from partners.best_response import BestResponse
+from partners.llm.adapters.spoken import SpokenGame, rows
 from partners.llm.adapters.trl_tools import Negotiation
+from partners.llm.reply import reply_line
 from tests.partners.llm.adapters.scripted_games import Game, Scripted, played
 
 FEW = 40
@@ -161,7 +165,7 @@ def test_verifiers(games):
         assert [seat.lines for seat in seats] == [[], []]
 
 
-def evaluated(games: list[Game], folder):
+def evaluated(lines: list[str], games: int, opponent, folder):
     from inspect_ai import eval as evaluate
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
@@ -172,8 +176,8 @@ def evaluated(games: list[Game], folder):
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or its tokenizer is downloaded
         return output
 
-    model = get_model("mockllm/model", custom_outputs=(says(line) for game in games for line in game.replies()))
-    task = negotiate(opponent=Scripted(), games=len(games), split="train")
+    model = get_model("mockllm/model", custom_outputs=(says(line) for line in lines))
+    task = negotiate(opponent=opponent, games=games, split="train")
     (log,) = evaluate(task, model=model, max_samples=1, display="none", log_dir=str(folder), log_level="error")
     assert log.status == "success", log.error
     return log
@@ -184,7 +188,8 @@ def evaluated(games: list[Game], folder):
 def test_inspect(games, tmp_path):
     pytest.importorskip("inspect_ai", reason="pip install inspect-ai")
     scripted = played(games)
-    log = evaluated(scripted, tmp_path)
+    lines = [line for game in scripted for line in game.replies()]
+    log = evaluated(lines, games, Scripted(), tmp_path)
     paid = {sample.id: sample.scores["own_points"].value for sample in log.samples}
     assert len(paid) == games
     for game in scripted:
@@ -192,3 +197,36 @@ def test_inspect(games, tmp_path):
         values = paid[f"game {game.row['seed']}"]
         assert (values["points"], values["partner_points"]) == (game.returns[own], game.returns[1 - own])
         assert values["refused"] == 0
+
+
+def said_to_heuristic(player, games: int, best: BestResponse):
+    """What ``player`` says against the heuristic, as replies, and by game what its acts lost by the best response."""
+    lines, lost = list[str](), dict[str, float]()
+    for row in rows(games):
+        game, own = SpokenGame(row, opponent=seat_occupant("heuristic")), row["seat"]
+        while not game.over:
+            action = only_action(player.act(turn_of(game.state, prior=row["prior"])))
+            lines.append(reply_line(action, 0.5))
+            game.act(action)
+        state = SpokenGame(row).state
+        total = 0.0
+        for action in game.state.history:
+            if state.mover == own:
+                worths = best.worth_of_acts(state, row["prior"])
+                total += (max(worths.values()) - worths[action]) * 10 / state.scenario.whole(own)
+            state = apply(state, action)
+        lost[f"game {row['seed']}"] = total
+    return lines, lost
+
+
+@pytest.mark.filterwarnings("ignore")  # Inspect's own, of its dependencies
+def test_inspect_says_what_acts_lost(tmp_path):
+    """Nothing by who plays the best response, and by others what each act is worth less than the best one."""
+    pytest.importorskip("inspect_ai", reason="pip install inspect-ai")
+    games, best = 8, BestResponse("heuristic")
+    for player in (best, Scripted()):
+        lines, lost = said_to_heuristic(player, games, best)
+        log = evaluated(lines, games, "heuristic", tmp_path / type(player).__name__)
+        told = {sample.id: sample.scores["own_points"].value["lost"] for sample in log.samples}
+        assert told == pytest.approx(lost, abs=1e-9)
+        assert (max(told.values()) < 1e-9) == (player is best)
