@@ -36,14 +36,12 @@ def command(config_path: Path, overrides: tuple[str, ...], examples_only: bool, 
     config = load_config(config_path, overrides, PostTrainingConfig)
     folder = Path(config.output_dir).expanduser()
     if examples_only:
-        from league.experiments.language_models.post_training.examples import collect, write_examples
-        from league.experiments.language_models.post_training.experiment import EXAMPLES
-        from partners.llm.prompt import load_template
+        from league.experiments.language_models.post_training.experiment import EXAMPLES, claim, examples_of
 
+        claim(config, folder)
         for arm in config.arms:
-            found = collect(config.games, arm.reward, load_template(shipped=config.prompt), config.seed)
-            write_examples(folder / arm.name / EXAMPLES, found.examples)
-            say(f"written: {folder / arm.name / EXAMPLES}, {len(found.examples):,} examples of {found.kept:,} games")
+            examples_of(config, arm, folder / arm.name, say)
+            say(f"written: {folder / arm.name / EXAMPLES}")
         return
     from league.experiments.language_models.post_training.experiment import keep_rows, perform  # loads PyTorch
     from league.experiments.language_models.post_training.findings import markdown

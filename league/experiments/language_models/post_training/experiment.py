@@ -1,7 +1,7 @@
 """Every arm trained and measured at its marks, then the gradient; what is kept is not done again.
 
 A folder of ``output_dir`` holds an arm: its examples, and an adapter for each mark. A training that was stopped goes on
-from its last mark, and comes to the same weights.
+from its last mark, and comes to the same weights; one with other settings is refused.
 """
 
 from __future__ import annotations
@@ -12,22 +12,28 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dond_marl.errors import InputError
 from dond_marl.records.files import write_whole
 from league.experiments.kept import place, read, write
 from league.experiments.language_models.post_training.cloning import clone, steps_of
 from league.experiments.language_models.post_training.examples import Example, collect, read_examples, write_examples
 from league.experiments.language_models.post_training.gradient import climb, positions
 from league.experiments.language_models.post_training.held_out import measured
-from league.experiments.language_models.post_training.settings import ArmSection, PostTrainingConfig
+from league.experiments.language_models.post_training.settings import (
+    BEFORE,
+    GRADIENT,
+    MEASURED,
+    ArmSection,
+    PostTrainingConfig,
+)
 from league.experiments.language_models.post_training.trainee import DONE, Trainee, trainee
 from partners.llm.local.model import fingerprint
 from partners.llm.prompt import load_template
 
-GRADIENT = "gradient"  # the arm's name
-BEFORE = "before"
 EXAMPLES = "examples.jsonl"
 RAW = 12  # replies that are written without constraint, before and after
 _NAMES = "games.json"  # what the examples of an arm were chosen from
+_MADE_BY = "settings.json"  # what an arm's adapters are a function of
 
 Row = dict[str, Any]
 
@@ -35,10 +41,11 @@ Row = dict[str, Any]
 def perform(config: PostTrainingConfig, tell: Callable[[str], None]) -> list[Row]:
     """The rows of the results: the model before, each arm at its marks, the gradient at its marks."""
     folder = Path(config.output_dir).expanduser()
+    claim(config, folder)
     rows = [_row(config, folder, BEFORE, 0, None, tell, raw=RAW)]
     first, taken = folder, 0
     for number, arm in enumerate(config.arms):
-        examples, note = _examples(config, arm, folder / arm.name, tell)
+        examples, note = examples_of(config, arm, folder / arm.name, tell)
         total = steps_of(config.cloning, len(examples))
         marks = [*range(config.held_out.every, total, config.held_out.every), total] if not number else [total]
 
@@ -69,7 +76,8 @@ def _gradient(config: PostTrainingConfig, folder: Path, begun: Path, tell: Calla
 
         _train(config, room, start, end, climbing, begun, tell)
         if end == section.steps:
-            rows.append(_row(config, folder, GRADIENT, end, _mark(room, end), tell, raw=RAW))
+            row = _row(config, folder, GRADIENT, end, _mark(room, end), tell, raw=RAW)
+            rows.append(row | {"training_seconds": _seconds(room, [*range(section.every, end, section.every), end])})
     return rows
 
 
@@ -88,13 +96,38 @@ def _train(
     write(_mark(room, end) / "took.json", {"seconds": round(time.process_time() - began, 1)})
 
 
+def claim(config: PostTrainingConfig, folder: Path) -> None:
+    """Keep what all adapters are made by. Raises :class:`InputError` where those in ``folder`` were made otherwise."""
+    shared = config.model_dump(mode="json", include={"model", "dtype", "prompt", "seed", "games", "adapter", "cloning"})
+    rooms = {arm.name: {**shared, "reward": arm.reward} for arm in config.arms}
+    if config.gradient.steps:
+        gradient = config.gradient.model_dump(mode="json", exclude={"steps"})
+        rooms[GRADIENT] = {**rooms[config.arms[0].name], "gradient": gradient}
+    for name, what in rooms.items():
+        kept = read(folder / name / _MADE_BY)
+        if kept is not None and kept != what:
+            changed = ", ".join(sorted(key for key in what if kept.get(key) != what[key]))
+            raise InputError(
+                f"{folder / name} was made with another value of {changed}: name another output_dir, or remove it"
+            )
+    for name, what in rooms.items():
+        write(folder / name / _MADE_BY, what)
+
+
+def _seconds(room: Path, marks: list[int]) -> float | None:
+    """Of the training up to the last of ``marks``; None where not all are known."""
+    took = [found["seconds"] for mark in marks if (found := read(_mark(room, mark) / "took.json")) is not None]
+    return round(sum(took), 1) if len(took) == len(marks) else None
+
+
 def _mark(room: Path, step: int) -> Path:
     return room / f"step_{step:05d}"
 
 
-def _examples(
+def examples_of(
     config: PostTrainingConfig, arm: ArmSection, room: Path, tell: Callable[[str], None]
 ) -> tuple[list[Example], Row]:
+    """The examples of an arm, played and kept in the folder ``room`` unless they are there; and how they were chosen."""
     path, kept = room / EXAMPLES, read(room / _NAMES)
     if kept is None or not path.is_file():
         found = collect(config.games, arm.reward, load_template(shipped=config.prompt), config.seed)
@@ -117,7 +150,7 @@ def _row(
         "prompt": config.prompt, "dtype": config.dtype, "seed": config.seed, "turns": config.games.max_turns,
         "held_out": config.held_out.model_dump(mode="json"), "raw": raw,
     }  # fmt: skip
-    path = place(folder / "measured", what)
+    path = place(folder / MEASURED, what)
     found = read(path)
     if found is None:
         found = measured(config, adapter, raw)

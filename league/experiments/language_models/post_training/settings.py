@@ -9,6 +9,9 @@ from partners.learning.rewards import OWN, RewardError, reward_name
 from partners.llm.local.model import Dtype
 from partners.llm.prompt import Shipped
 
+BEFORE, GRADIENT, MEASURED = "before", "gradient", "measured"  # rows and folders beside those of the arms
+TAKEN = {BEFORE, GRADIENT, MEASURED}
+
 
 class GamesSection(Section):
     """The games that are learned from: on training scenarios, each player with each partner, in both seats."""
@@ -118,4 +121,6 @@ class PostTrainingConfig(Section):
         names = [arm.name for arm in self.arms]
         if len(set(names)) < len(names):
             raise wrong(f"each arm has a name of its own; got {', '.join(names)}", "arms")
+        if set(names) & TAKEN:
+            raise wrong(f"an arm has another name than {', '.join(sorted(TAKEN))}", "arms")
         return self

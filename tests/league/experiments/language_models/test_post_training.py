@@ -7,10 +7,12 @@ import json
 import numpy as np
 import pytest
 
+from dond_marl.errors import InputError
 from league.experiments.language_models.post_training.examples import collect, read_examples, write_examples
 from league.experiments.language_models.post_training.settings import GamesSection, PostTrainingConfig
 from partners.llm.prompt import SYSTEM, load_template
 from partners.llm.reply import LegalReply, read_reply
+from tests.command import dond
 from tests.tiny_models import tiny_model
 
 GAMES = {"players": ["linear", "tough"], "partners": ["heuristic", "nice"], "scenarios": 12, "keep": 0.25}
@@ -48,6 +50,17 @@ def test_examples_are_chats_that_other_trainers_take_and_that_are_read_back(tmp_
     assert read_examples(path) == made
 
 
+def test_the_command_writes_the_examples_alone_and_refuses_them_for_other_settings(tmp_path, capsys):
+    words = ["experiment", "post-training", "--examples-only", "--set", f"output_dir={tmp_path}", "--set",
+             "games.players=[linear]", "--set", "games.partners=[heuristic]"]  # fmt: skip
+    assert dond(*words, "--set", "games.scenarios=4") == 0
+    assert len(read_examples(tmp_path / "lead" / "examples.jsonl")) > 0
+    assert dond(*words, "--set", "games.scenarios=5") == 2
+    assert "another value of games" in capsys.readouterr().err
+    assert dond(*words, "--set", "arms=[{name: gradient}]") == 2
+    assert "another name than" in capsys.readouterr().err
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     pytest.importorskip("peft", reason="the extra lora brings it")
@@ -58,7 +71,7 @@ def config_of(model, folder, **changes) -> PostTrainingConfig:
     given = {
         "model": str(model), "dtype": "float32", "output_dir": str(folder),
         "games": {**GAMES, "examples": 8, "max_turns": 4}, "adapter": {"rank": 2, "layers": 1},
-        "cloning": {"batch": 4, "lr": 0.01}, "gradient": {"steps": 1, "states": 2, "scenarios": 2, "every": 1},
+        "cloning": {"batch": 4, "lr": 0.01}, "gradient": {"steps": 2, "states": 2, "scenarios": 2, "every": 1},
         "held_out": {"against": ["heuristic"], "scenarios": 2, "every": 1}, "arms": [{"name": "own"}],
     }  # fmt: skip
     return PostTrainingConfig.model_validate({**given, **changes}, strict=False)
@@ -66,22 +79,28 @@ def config_of(model, folder, **changes) -> PostTrainingConfig:
 
 @pytest.mark.filterwarnings("ignore")  # those libraries' own
 def test_a_training_that_was_stopped_goes_on_and_comes_to_the_same(model, tmp_path):
-    """Marks at steps 1 and 2, then a step of the gradient: in one go, and with step 2 and what follows done anew."""
+    """Marks at steps 1 and 2, then two of the gradient: in one go, and with the last of each done anew."""
     from league.experiments.language_models.post_training.experiment import keep_rows, perform
     from league.experiments.language_models.post_training.findings import markdown, read_rows
     from partners.llm.local.model import fingerprint
 
     config, told = config_of(model, tmp_path / "run"), list[str]()
     rows = perform(config, told.append)
-    assert [(row["arm"], row["step"]) for row in rows] == [("before", 0), ("own", 1), ("own", 2), ("gradient", 1)]
+    assert [(row["arm"], row["step"]) for row in rows] == [("before", 0), ("own", 1), ("own", 2), ("gradient", 2)]
+    took = [
+        json.loads((tmp_path / f"run/gradient/step_0000{step}/took.json").read_text())["seconds"] for step in (1, 2)
+    ]
+    assert rows[-1]["training_seconds"] == pytest.approx(sum(took), abs=0.05)
     assert all(row["legal"] == row["decisions"] > 0 for row in rows)
-    last = tmp_path / "run" / "gradient" / "step_00001"
+    last = tmp_path / "run" / "gradient" / "step_00002"
     weights = fingerprint(last / "adapter_model.safetensors")
     for mark in (last, tmp_path / "run" / "own" / "step_00002"):
         mark.rename(mark.with_name("aside_" + mark.name))
     assert perform(config, told.append)[-1]["partners"] == rows[-1]["partners"]
     assert fingerprint(last / "adapter_model.safetensors") == weights
+    with pytest.raises(InputError, match="another value of cloning"):
+        perform(config_of(model, tmp_path / "run", cloning={"batch": 4, "lr": 0.02}), told.append)
     keep_rows(tmp_path / "rows.jsonl", config, rows)
     again, kept = read_rows(tmp_path / "rows.jsonl")
     assert markdown(again, kept) == markdown(config, rows)
-    assert "| `gradient` | 1 |" in markdown(config, rows)
+    assert "| `gradient` | 2 |" in markdown(config, rows)
