@@ -19,8 +19,9 @@ from dond_marl.game import Act, Action, Rules, State, apply
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
+from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Turns, worth
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
+from partners.llm.client import Client
 from partners.llm.diagnosis.beliefs import Stated, believer, stated
 from partners.llm.diagnosis.worths import Worths
 from partners.llm.partner import LLMPartner
@@ -91,6 +92,37 @@ class _Witness:
         return decisions
 
 
+class _Asked:
+    """What a language model says that it believes, turn by turn; nothing where the exact posterior is not known."""
+
+    def __init__(self, player: Partner, partner: Partner) -> None:
+        self.partner, self.told, self.groups, self.note = partner, list[Stated](), list[Rows](), ""
+        self.client: Client | None = None
+        if isinstance(player, LLMPartner):
+            self.client = believer(player)
+        else:
+            self.note = "beliefs are asked of language models alone"
+
+    def ask(self, turns: Turns, partner_values: Int8s, groups: Rows) -> None:
+        """From the second turn of each seat on; ``groups`` are those of the rows' scenarios."""
+        if self.client is None or turns.taken < 2:
+            return
+        try:
+            self.told.append(stated(self.client, self.partner, turns, partner_values))
+        except ValueError as unknown:
+            self.close()
+            self.client, self.note = None, f"what the partner wants cannot be known, so nobody was asked: {unknown}"
+            self.told.clear()
+        else:
+            self.groups.append(groups)
+
+    def close(self) -> None:
+        """End what was opened for asking."""
+        client = getattr(self.client, "client", self.client)  # behind a cache
+        if isinstance(client, RemoteClient):
+            client.close()
+
+
 def diagnose(
     member: Spec | Partner,
     against: Spec | Partner,
@@ -105,7 +137,7 @@ def diagnose(
 ) -> Diagnosis:
     """Play ``member`` in both seats of ``scenarios``, twice; ``beliefs``: ask a language model what the partner wants.
 
-    Raises what :func:`dond_marl.rollout.rollout` does.
+    What is not known, and why, is in the ``note``. Raises what :func:`dond_marl.rollout.rollout` does.
     """
     player, partner = seat_occupant(member), seat_occupant(against)
     groups, wholes = scenario_groups(scenarios), scenarios.wholes
@@ -115,8 +147,8 @@ def diagnose(
         worths, note = Worths(partner, rules, source.prior), ""
     except ValueError as unknown:
         worths, note = None, f"what acts lose is not known: {unknown}"
-    own, lost, acts, offers, told = [], [], dict[str, list[float]](), dict[int, list[Doubles]](), list[Stated]()
-    asked: list[Rows] = []  # the groups of the scenarios of ``told``
+    own, lost, acts, offers = [], [], dict[str, list[float]](), dict[int, list[Doubles]]()
+    asked = _Asked(player, partner) if beliefs else None
     for seat in (0, 1):
         witness = _Witness(player)
         pair = (witness, partner) if seat == 0 else (partner, witness)
@@ -131,11 +163,13 @@ def diagnose(
                     _losses(worths, scenarios, turns, said, rows, of_game, acts, rules)
                 except ValueError as unknown:
                     worths, note = None, f"what acts lose is not known: {unknown}"
-            if beliefs and turns.taken > 1 and isinstance(player, LLMPartner):
-                told.append(stated(believer(player), partner, turns, scenarios.utilities[rows, 1 - seat]))
-                asked.append(groups[rows])
+            if asked is not None:
+                asked.ask(turns, scenarios.utilities[rows, 1 - seat], groups[rows])
         lost.append(of_game)
     spent = _counted(player)
+    if asked is not None:
+        asked.close()
+        note = "; ".join(filter(None, (note, asked.note)))
     again = [
         points_of_ten(games.scores, wholes)[:, seat]
         for seat, games in enumerate(_second(member, partner, scenarios, rules, seed, source.prior))
@@ -153,7 +187,7 @@ def diagnose(
         tuple((number, _demanded(of, groups, confidence)) for number, of in sorted(offers.items())),
         mean_over_scenarios(np.stack(again) - np.stack(own), groups, confidence),
         _a_game({name: spent[name] - before.get(name, 0) for name in spent}, player, 2 * scenarios.size),
-        _believed(told, np.concatenate(asked), confidence) if told else None,
+        _believed(asked.told, np.concatenate(asked.groups), confidence) if asked is not None and asked.told else None,
         note,
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dond_marl.errors import shown
 from dond_marl.game import Act
-from dond_marl.seats import UNREACHED, Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, constant, decide
+from dond_marl.seats import UNREACHED, Cause, Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, constant, decide
 from dond_marl.splits import action_count, action_index
 from partners.llm.client import Ask, Client, Failure, Reply, read_all
 from partners.llm.local.client import LocalClient
@@ -53,7 +53,7 @@ class LLMPartner:
     them all. ``reading``: ``strict`` takes one JSON object and nothing around it; ``lenient`` also lets one code fence
     around it pass, and one ``<think>...</think>`` before. ``sorted_items``: the model is told of the items least valued
     first, whatever they are called (:func:`partners.llm.prompt.by_value`), so that one question serves all positions
-    that are alike but for the names.
+    that are alike but for the names; not in games with messages, whose words name the items.
 
     ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (replies refused),
     ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made); of the
@@ -94,7 +94,7 @@ class LLMPartner:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row, each legal. Raises what the client raises."""
-        told, order = by_value(turns) if self.sorted_items else (turns, None)
+        told, order = self._told(turns)
         results = self._results(told) if turns.size else []
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         confidence, cause = np.zeros(turns.size, dtype=np.float32), np.zeros(turns.size, dtype=np.int8)
@@ -117,6 +117,10 @@ class LLMPartner:
         if self.fallback == "forfeit":  # the end of the game is then its own, by its user's choice
             cause[np.isin(cause, UNREACHED)] = Cause.FORFEIT
         return Decisions(act, oA, confidence, cause, messages)
+
+    def _told(self, turns: Turns) -> tuple[Turns, Rows | None]:
+        """The turns as the model is told of them, and which item stands where, if that was changed."""
+        return by_value(turns) if self.sorted_items and not turns.rules.message_length else (turns, None)
 
     def _results(self, turns: Turns) -> list[Result]:
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
@@ -175,7 +179,7 @@ class LocalLLMPartner(LLMPartner):
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
-        turns, order = by_value(turns) if self.sorted_items else (turns, None)
+        turns, order = self._told(turns)
         prompts = self.template.render(turns, self.history_cap)
         asks = [Ask(prompt, legal) for prompt, legal in zip(prompts, legal_rows(turns), strict=True)]
         different = list(dict.fromkeys(asks))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from dond_marl.seats import Doubles, Int8s, Partner, Turns
 from dond_marl.yardsticks.beliefs import partner_beliefs
 from dond_marl.yardsticks.recognition import recognized
+from partners.llm.cache import CachedClient
 from partners.llm.client import Ask, Client, Failure, Reply, read_all
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import Template
@@ -91,10 +93,20 @@ def read(reply: Reply) -> Sequence[float] | Failure | None:
 
 
 def believer(player: LLMPartner) -> Client:
-    """Who answers the question in the place of ``player``'s model: the same model, asked by its own way."""
+    """Who answers the question in the place of ``player``'s model: the same model, and out of the same budget.
+
+    A service is told of no act and held to none, so its client is another one than the game's. Close it after use.
+    """
     from partners.llm.diagnosis.words import WordsClient
     from partners.llm.partner import LocalLLMPartner
+    from partners.llm.remote.client import RemoteClient
 
     if isinstance(player, LocalLLMPartner):
         return WordsClient(player.local, SYSTEM, KINDS)
-    return player.client
+    cached = player.client if isinstance(player.client, CachedClient) else None
+    client = player.client if cached is None else cached.client
+    if not isinstance(client, RemoteClient):
+        return client
+    settings = replace(client.settings, system=SYSTEM, structure="text")
+    apart = RemoteClient(settings, policy=client.policy, budget=client.budget)
+    return apart if cached is None else CachedClient(apart, cached.cache, cached.mode)

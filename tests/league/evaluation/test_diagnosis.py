@@ -19,16 +19,20 @@ from league.display.diagnosis import diagnosis_section
 from league.evaluation.diagnosis import diagnose
 from league.evaluation.matches import Terms, score
 from partners.llm.client import Ask, Reply
-from partners.llm.diagnosis.beliefs import KINDS
+from partners.llm.diagnosis.beliefs import KINDS, SYSTEM
 from partners.llm.diagnosis.words import WordsClient
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LLMPartner
+from partners.llm.remote.client import RemoteClient
+from partners.llm.service import ServiceSettings
 from partners.llm.serving.server import PolicyServer
 from tests.command import dond
+from tests.loopback import Service, completion, without_proxy_and_key
 from tests.tiny_models import tiny_model
 
 TEST = open_source("lewis", split="test")
 ALL = open_source("lewis", split="all")
+STUBBORN = '{"act_type": 1, "oA": [1, 1, 1], "confidence": 0.5}'
 
 
 @dataclass
@@ -78,7 +82,7 @@ def told(answer: str):
     def reply(prompt: str) -> str:
         if "Do not act now" in prompt:
             return answer
-        return '{"act_type": 1, "oA": [1, 1, 1], "confidence": 0.5}'
+        return STUBBORN
 
     return diagnose(LLMPartner(Answers(reply)), "heuristic", TEST, some(20), Rules(6), beliefs=True).believed
 
@@ -93,6 +97,33 @@ def test_beliefs_are_scored_beside_the_exact_posterior_and_beside_who_has_heard_
     assert sure.calibration[0].true + sure.calibration[-1].true < 1
     unread = told("The hats, I think.")
     assert (unread.answered, unread.asked) == (0, even.asked)
+
+
+def test_where_no_belief_can_be_asked_or_compared_the_note_says_so():
+    asked = diagnose(LLMPartner(Answers(lambda _: "?")), "micro", TEST, some(3), Rules(6), beliefs=True)
+    assert asked.believed is None and "wants cannot be known" in asked.note
+    scripted = diagnose("linear", "heuristic", TEST, some(3), Rules(6), beliefs=True)
+    assert scripted.believed is None and "language models alone" in scripted.note
+
+
+def test_a_service_is_asked_about_beliefs_without_the_games_form_and_its_tokens_are_not_the_games(monkeypatch):
+    """The schema of the legal acts would leave no room for the answer; the budget is one."""
+    without_proxy_and_key(monkeypatch)
+    even = '{"books": 0.3333, "hats": 0.3333, "balls": 0.3334}'
+    service = Service(lambda heard, _: completion(even if "Do not act now" in heard.prompt else STUBBORN))
+    client = RemoteClient(ServiceSettings("openai", "m", service.url, structure="json_schema"))
+    try:
+        found = diagnose(LLMPartner(client), "heuristic", TEST, some(3), Rules(4), beliefs=True)
+        apart = [heard.body for heard in service.heard if "Do not act now" in heard.prompt]
+        assert found.believed.answered == found.believed.asked > 0 and apart
+        assert all("response_format" not in body for body in apart)
+        assert all(body["messages"][0]["content"] == SYSTEM for body in apart)
+        games = len(service.heard) - len(apart)  # of the first copy, and none of the second, whose client is the same
+        assert found.answers["prompt_tokens"] * found.games <= 100 * games
+        assert client.budget.spent.requests == len(service.heard)
+    finally:
+        client.close()
+        service.close()
 
 
 def test_a_local_model_says_how_likely_it_finds_each_type(tmp_path):

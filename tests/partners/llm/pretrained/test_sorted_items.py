@@ -59,6 +59,15 @@ def test_positions_that_are_alike_but_for_the_names_get_one_prompt_and_the_same_
     assert len(prompts) == len(kept) == 1 and len(asked_by_name) == 6
 
 
+def test_in_games_with_messages_the_items_stay_where_their_names_are():
+    """Somebody who says “hats” means hats."""
+    table = Table(renamed(ORDERS[3]), Rules(6, message_length=40))
+    for talk in (False, True):
+        turns = table.turns() if talk else answering(ORDERS[3])
+        kept = LLMPartner(Model(keeps_the_last), sorted_items=True).act(turns).oA
+        assert (kept[:, :2] == 0).all() == talk
+
+
 def test_a_local_model_keeps_to_the_contract_and_its_probabilities_are_of_the_items_that_it_was_told_of(folder):
     from partners.llm.partner import LocalLLMPartner
 
