@@ -14,7 +14,7 @@ FETCHED := (Downloading|cached) ([^-]+)-.*\((([3-9]|[0-9][0-9]+)(\.[0-9]+)? MB)\
 BRIEFLY := | while read -r line; do fetched='$(FETCHED)'; \
            [[ $$line == Collecting* ]] && (( ++n % 25 == 0 )) && echo "            $$n packages looked up"; \
            [[ $$line =~ $$fetched ]] && echo "            fetching $${BASH_REMATCH[2]}, $${BASH_REMATCH[3]}"; \
-           [[ $$line == Installing* ]] && echo '            unpacking'; :; done
+           [[ $$line == 'Installing collected'* ]] && echo '            unpacking'; :; done
 # Ctrl-C is how a person stops these; make calls it no error.
 STOPPABLE := trap : INT;
 OR_STOPPED := || { code=$$?; [ $$code -eq 130 ] || exit $$code; }

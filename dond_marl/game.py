@@ -299,7 +299,7 @@ def rule_against(state: State, action: Action) -> str | None:
 
 def rule_against_message(rules: Rules, message: str) -> str | None:
     """The rule that forbids ``message`` beside an act, in words, or ``None`` if it may stand there."""
-    if message == "":
+    if isinstance(message, str) and not message:
         return None
     if not rules.message_length:
         return f"these rules let no message pass (message_length is 0); got {_shown(message)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Scenario, State, Triple, rest, worth
+from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, Scenario, State, Triple, rest, worth
 from dond_marl.records.record import GameRecord, InexactGame, replay
 
 
@@ -80,13 +80,16 @@ def sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
 
 def told(state: State, turn: int) -> str:
     """What was said on turn ``turn`` (from 0) of ``state``, without its message; a secret claim is told as one."""
-    action, counts, rules = state.history[turn], state.scenario.counts, state.rules
-    if not rules.secret_claims:
-        return sentence(action, counts, final=rules.disagree == "ends")
+    action, rules = state.history[turn], state.rules
+    return unbound(action, turn, rules) or sentence(action, state.scenario.counts, final=rules.disagree == "ends")
+
+
+def unbound(action: Action, turn: int, rules: Rules) -> str | None:
+    """How an act of turn ``turn`` (from 0) is told under secret claims, ``None`` if as in the plain game."""
     act = action.act_type
     if turn < rules.talk_turns:
         loose = {Act.AGREE: "I would agree to that.", Act.END: "(No suggestion.)"}
-        return loose.get(act) or sentence(action, counts, final=False)
+        return loose.get(act) if rules.secret_claims else None
     if act.is_offer:
         claim = in_words(action.oA)
     else:

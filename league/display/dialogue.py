@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dond_marl.game import Act, Action, State, apply, rest, worth
 from dond_marl.records.record import GameRecord, replay
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import in_words, unbound
 from dond_marl.records.wording import in_english
 
 
@@ -42,8 +42,9 @@ def said(step: Step) -> str:
     """What is said in a step, in words."""
     if step.action is None:
         return ""
-    final = step.state.rules.disagree == "ends"
-    return in_english(step.action, step.state.scenario.counts, variant=step.number, final=final)
+    rules, counts = step.state.rules, step.state.scenario.counts
+    plain = in_english(step.action, counts, variant=step.number, final=rules.disagree == "ends")
+    return unbound(step.action, step.number, rules) or plain
 
 
 def act_in_words(action: Action, state: State) -> str:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, State, Triple, rest, worth
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import in_words, unbound
 from dond_marl.records.wording import in_english
 from league.display.counted import points
 from league.display.reading.phrases import Mistake, Question
@@ -131,7 +131,9 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
     final = state.rules.disagree == "ends"
     for turn, action in list(enumerate(state.history))[since:]:
         mine = turn % 2 == seat
-        words = in_english(action, state.scenario.counts, variant=turn, final=final)
+        hidden = turn >= state.rules.talk_turns and not state.over
+        loose = "(A secret claim.)" if hidden else unbound(action, turn, state.rules)
+        words = loose or in_english(action, state.scenario.counts, variant=turn, final=final)
         if state.messages and state.messages[turn]:
             words += f' "{state.messages[turn]}"'
         table.add_row(f"{turn + 1}.", Text(WHO[mine], "cyan" if mine else "magenta"), Text(words))

@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from dond_marl.batch import Games
 from dond_marl.errors import InputError, shown
 from dond_marl.game import SEATS, Act, Ending
-from dond_marl.seats import Cause
+from dond_marl.seats import Cause, Rows
 from dond_marl.yardsticks.metrics import points_of_ten
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.replay import orders, played_again
@@ -113,8 +114,16 @@ def _acts(ledger: ReadLedger, directory: RunDirectory, tell: Callable[[str], Non
                 "act": [Act(code).name for code in act.tolist()],
                 **items,
                 "cause": [Cause(code).name for code in games.cause[game, turn].tolist()],
-                "message": [None] * len(game) if games.messages is None else games.messages[game, turn].tolist(),
+                "message": _said(games, game, turn),
             }
+
+
+def _said(games: Games, game: Rows, turn: Rows) -> list[str | None]:
+    """The message beside each act: ``""`` for none in a game with messages, nothing in one without."""
+    if games.messages is not None:
+        said: list[str | None] = games.messages[game, turn].tolist()
+        return said
+    return ["" if games.rules.message_length else None] * len(game)
 
 
 def _key(number: int, leg: Leg) -> dict[str, list[Any]]:

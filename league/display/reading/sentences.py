@@ -30,6 +30,7 @@ from partners.human import View
 _THREE = re.compile(r"(?:(?:i (?:want|keep|take)|give me) )?(\d)[ ,/:-]+(\d)[ ,/:-]+(\d)")  # books, hats, balls
 _ASKING = re.compile(r"(?:what(?!'?s? (?:about|if))|which|why|who|when|where|do (?:you|u)|are (?:you|u))\b")
 _A_QUESTION = re.compile(r"(?:do|did|will|would|can|could|shall|should|are|is|does) (?:you|u|we|it|that|this)\b")
+_IF = re.compile(r"\b(?:if|unless|provided)\b")
 _BOTH = re.compile(rf"\bboth (?:of )?(?:the |these |those |your |my )?({'|'.join(ITEMS)})s?\b")
 NO_ANSWERS = "they answer offers, not questions; say what you want to keep"
 _RATHER = re.compile(r"\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b(?! (?:you|u)\b)")
@@ -112,6 +113,8 @@ def _doubted(meant: Action, line: str, view: View) -> Meaning:
         return Question(
             "That is a question, and no agreement: they answer offers. Do you accept their offer?", (meant,)
         )
+    if meant.act_type is Act.AGREE and _IF.search(line) and view.rule_against(meant) is None:
+        return Question("That names a condition. Do you accept their offer as it is?", (meant,))
     not_two = [(kind, view.counts[kind]) for kind in map(_kind, _BOTH.findall(line)) if view.counts[kind] not in (0, 2)]
     if meant.act_type.is_offer and not_two and view.rule_against(meant) is None:
         there = " and ".join(f"only 1 {ITEMS[kind]}" if n == 1 else f"{n} {ITEMS[kind]}s" for kind, n in not_two)

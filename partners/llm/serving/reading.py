@@ -1,8 +1,8 @@
 """A prompt read back: the negotiation that a template's text tells of, as its seat sees it.
 
 The reading is the template itself, turned into a pattern, so that the words stand in one place. What a prompt does not
-tell, the partner's values where they are hidden, is zeros, as the seat sees them. Messages are read back too, but for
-those with braces in them; games with secret claims are not.
+tell, the partner's values where they are hidden, is zeros, as the seat sees them. Messages are read back too; games
+with secret claims are not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PATTERNS = {
     "last_offer_csv": f"{NONE_YET}|{_TRIPLE}",
     "turns": r"\d{1,3}",
     "p": f"{HIDDEN}|{_TRIPLE}",
-    "history_str": r"[^{}]{1,10000}?",
+    "history_str": r'(?:[^"{}]|"(?:[^"\\\n]|\\.)*"){1,10000}?',  # a quoted message may hold braces, and counts as one
     "max_turns": r"\d{1,3}",
     "disagree_rule": "|".join(map(re.escape, _RULES)),
     "whole": r"\d{1,4}",

@@ -59,7 +59,8 @@ def test_a_message_is_a_text_of_so_many_printable_characters_and_the_other_seat_
     assert env.negotiation.messages == ("The hats are yours.", "")
 
 
-@pytest.mark.parametrize("message", ["x" * 41, "caf\u00e9", "two\nlines", 7, None, b"bytes", ["hats"]])
+@pytest.mark.parametrize("message", ["x" * 41, "caf\u00e9", "two\nlines", 7, None, b"bytes", ["hats"], np.array([""]),
+                                     np.array(["a", "b"])])  # fmt: skip
 def test_a_message_outside_its_space_is_refused_and_the_game_goes_on(message):
     env = deal_or_no_dialog_v0.env(**TALKS)
     env.reset(options={"scenario": TABLE})

@@ -15,8 +15,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, record_of, replay
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from league.display.dialogue import steps
+from league.display.dialogue import said, steps
 from league.display.game import Terminal
+from league.display.game import conversation as heard
 from league.display.session import Sitting
 
 pytest.importorskip("nicegui", reason="nicegui is not installed: it comes with the [ui] extra")
@@ -64,6 +65,29 @@ def test_a_person_is_not_shown_a_secret_claim():
         table.step(decide(np.array([act]), np.array([oA])))
     (view,) = views(table.turns())
     assert view.state.history == (Action(Act.PROPOSE, (1, 0, 2)), Action(Act.END))
+
+
+def test_talk_that_binds_nobody_and_secret_claims_are_told_as_such():
+    state = State(SCENARIO, Rules(4, secret_claims=True))
+    acts = [Action(Act.PROPOSE, (1, 0, 2)), Action(Act.AGREE), Action(Act.END), Action(Act.PROPOSE, (0, 2, 0))]
+    for action in acts[:3]:
+        state = apply(state, action)
+    assert "I would agree to that." in shown(state) and "(A secret claim.)" in shown(state)
+    ended = apply(state, acts[3])
+    assert "(Secret claim: what I last suggested.)" in shown(ended)
+    told = [said(step) for step in steps(record_of(ended, ("a", "b")))]
+    assert told[1:] == [
+        "I would agree to that.",
+        "(Secret claim: what I last suggested.)",
+        "(Secret claim: 2 hats.)",
+        "",
+    ]
+
+
+def shown(state):
+    console = Console(file=io.StringIO(), width=100)
+    console.print(heard(state, 1))
+    return console.file.getvalue()
 
 
 def test_the_terminal_asks_for_the_text_after_the_act_and_shows_what_was_said(monkeypatch):

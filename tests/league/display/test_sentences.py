@@ -337,6 +337,14 @@ def test_a_question_is_no_agreement(line):
     assert isinstance(told, Mistake)
 
 
+@pytest.mark.parametrize("line", ["i agree if you do", "ok if you say so", "deal, if that is fair"])
+def test_a_yes_under_a_condition_is_asked_about(line):
+    asked = understood(line, OFFERED)
+    assert isinstance(asked, Question)
+    assert asked.actions == (AGREE,)
+    assert "condition" in asked.why
+
+
 def test_an_odd_number_is_not_halved():
     odd = view_after(scenario=Scenario((1, 2, 3), ((1, 3, 1), (1, 3, 1))))
     assert meaning_of("50/50", odd) == Mistake(

@@ -145,7 +145,7 @@ def test_acts_that_do_not_come_again_are_left_out_by_name(run, tmp_path):
 def test_what_is_said_in_a_league_with_messages_stands_beside_the_acts(tmp_path, files):
     config = (
         "env: {scenarios: lewis, split: train, message_length: 60}\n"
-        "league: {rounds: 1, block_size: 4, evaluate: false}\nmembers: [announcer, listener]\n"
+        "league: {rounds: 1, block_size: 4, evaluate: false}\nmembers: [announcer, listener, tough]\n"
     )
     (tmp_path / "league.yaml").write_text(config)
     done = in_process("league", "--config", "league.yaml", "--quiet", cwd=tmp_path)
@@ -153,8 +153,8 @@ def test_what_is_said_in_a_league_with_messages_stands_beside_the_acts(tmp_path,
     run = tmp_path / "runs" / "league" / "0001"
     assert in_process("export", run, "--to", "jsonl", "--out", tmp_path).returncode == 0
     acts = rows_of(tmp_path, "acts")
-    assert {act["member"] for act in acts} == {"announcer", "listener"}
+    assert {act["member"] for act in acts} == {"announcer", "listener", "tough"}
     for act in acts:
-        said = act["message"] or ""
-        assert said.startswith("My values: book ") if act["member"] == "announcer" else not said
+        said = act["message"]
+        assert said.startswith("My values: book ") if act["member"] == "announcer" else said == ""
     assert all(act["message"] is None for act in rows_of(files, "acts"))  # of a league without messages
