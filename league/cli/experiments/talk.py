@@ -29,6 +29,7 @@ def command(results: Path | None) -> None:
         check_writable(results)
     rows = list(measured(say))
     if results is not None:
+        results.parent.mkdir(parents=True, exist_ok=True)
         write_whole(results, lines(rows))
     console_for_people().print(Markdown(markdown(rows)))
     if results is not None:
