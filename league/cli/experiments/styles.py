@@ -24,6 +24,7 @@ from pathlib import Path
 
 import click
 
+from dond_marl.errors import InputError
 from dond_marl.occupants import parse_spec
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
@@ -57,6 +58,10 @@ def command(
     config_path: Path, overrides: tuple[str, ...], workers: int | None, judges_only: bool, json_path: Path | None
 ) -> None:
     """Compare and report."""
+    if json_path is not None and not judges_only:
+        raise InputError(f"--json is for --judges-only; a whole comparison writes {FIGURES_NAME} into its run's folder")
+    if json_path is not None:
+        json_path.parent.mkdir(parents=True, exist_ok=True)
     config = load_config(config_path, overrides, StylesConfig)
     config = config.model_copy(update={"env": config.env.seated()})
     partner = config.env.partner

@@ -42,19 +42,25 @@ from partners.llm.reply import LegalReply
 from partners.llm.service import ServiceSettings
 
 SHOWN = 2000  # characters of a raw reply
+LEAST_FREE = 6  # some are asked before the clock, some alone, and the rest together
 
 
 @click.command("llm-check", cls=Command, help=__doc__, interrupted="nothing was written")
 @click.argument("spec", metavar="OCCUPANT")
 @click.option("--prompts", type=whole(1, 1000), default=1, metavar="N", help="positions to ask about (1)")
 @click.option(
-    "--free", type=whole(1, 10_000), metavar="N", help="of a local model: N replies that nothing holds, and its pace"
+    "--free",
+    type=whole(LEAST_FREE, 10_000),
+    metavar="N",
+    help="of a local model: N replies that nothing holds, and its pace",
 )
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="with --free: write what was measured")
 @config_option("league_llm.yaml", help="a league whose cost is estimated")
 def command(spec: str, prompts: int, free: int | None, json_path: Path | None, config_path: Path | None) -> int:
     """Check a language model; the exit code is 1 where no reply was a legal act."""
     partner = seat_occupant(spec)
+    if json_path is not None and free is None:
+        raise InputError("--json writes what --free N measures: give both")
     if free is not None:
         return _free(spec, partner, free, json_path)
     if not isinstance(partner, LLMPartner):
@@ -73,6 +79,8 @@ def _free(spec: str, partner: object, number: int, json_path: Path | None) -> in
         raise InputError(f"--free is for a model on this machine, such as llm(provider=hf); got {spec}")
     import torch
 
+    if json_path is not None:
+        json_path.parent.mkdir(parents=True, exist_ok=True)  # before the measurement, not after it
     torch.set_num_threads(1)
     took = pace(partner, number)
     said = free_words(partner, number)

@@ -148,12 +148,14 @@ def test_what_a_local_model_writes_where_nothing_holds_it_is_read_by_both_reader
     """A model that knows nothing writes nothing legal; held to the legal lines it does nothing else."""
     folder = tiny_model(tmp_path / "model", chat=CHAT)
     spec = f"llm(provider=hf, model='{folder}', prompt=brief)"
-    assert dond("llm-check", spec, "--free", 6, "--json", tmp_path / "free.json") == 0
-    found = json.loads((tmp_path / "free.json").read_text())
+    assert dond("llm-check", spec, "--free", 6, "--json", tmp_path / "new" / "free.json") == 0
+    found = json.loads((tmp_path / "new" / "free.json").read_text())
     assert found["member"] == spec and found["free"]["strict"]["n"] == found["free"]["lenient"]["n"] == 6
     assert sum(found["free"]["refused"].values()) == 6 - round(6 * found["free"]["strict"]["mean"])
     assert min(found["pace"].values()) > 0 and "% of 6 replies" not in capfd.readouterr().err
-    assert dond("llm-check", "llm(provider=groq)", "--free", 1) == 2
+    assert dond("llm-check", "llm(provider=groq)", "--free", 6) == 2
+    assert dond("llm-check", spec, "--free", 2) == 2  # too few to be timed
+    assert dond("llm-check", spec, "--json", tmp_path / "free.json") == 2  # nothing would be written
 
 
 def test_a_share_of_independent_trials_has_wilsons_interval():

@@ -56,6 +56,12 @@ def command(folder: Path, *overrides: str, workers: int = 1, judges_only: bool =
     return dond("experiment", "styles", *words, overrides=overrides)
 
 
+def test_a_json_file_is_of_the_judges_alone(tmp_path, capsys):
+    """A whole comparison has a run's folder; that its user's file stays unwritten is not told after hours."""
+    assert dond("experiment", "styles", "--json", tmp_path / "judges.json") == 2
+    assert "--judges-only" in capsys.readouterr().err
+
+
 # -- agreement -------------------------------------------------------------------------------------------------------
 
 

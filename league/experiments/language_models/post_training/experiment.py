@@ -127,7 +127,7 @@ def _mark(room: Path, step: int) -> Path:
 def examples_of(
     config: PostTrainingConfig, arm: ArmSection, room: Path, tell: Callable[[str], None]
 ) -> tuple[list[Example], Row]:
-    """The examples of an arm, played and kept in the folder ``room`` unless they are there; and how they were chosen."""
+    """The examples of an arm, played and kept in the folder ``room`` unless they are there; and how chosen."""
     path, kept = room / EXAMPLES, read(room / _NAMES)
     if kept is None or not path.is_file():
         found = collect(config.games, arm.reward, load_template(shipped=config.prompt), config.seed)
