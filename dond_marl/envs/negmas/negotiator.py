@@ -51,7 +51,7 @@ class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
     many acts; with ``one_offer_per_step`` a step is an act. PROPOSE and INSIST are offers, AGREE accepts, DISAGREE and
     END end the negotiation. An offer of exactly what is on the table accepts it, and so does END after such an offer:
     in our game two claims that add up are a deal at the end, in NegMAS they are not. A partner that refuses without an
-    offer is heard as insisting on its last one, or on everything.
+    offer is heard as insisting on its last one, or on everything; who agrees to that offers it back.
 
     - ``occupant``: a name, a mapping with ``kind``, or a partner.
     - ``seed``: of its noise.
@@ -75,13 +75,16 @@ class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
         offer = state.current_offer
         if self._table is None:
             self._begin()
-            self._opens = offer is None and state.step == 0
+            self._opens = state.last_negotiator is None
         table = self._table
         assert table is not None
         if not (self._opens and table.taken == 0):
             table.step(self._heard(offer))
         decisions = self._occupant.act(see(table, self._noise, deterministic=self._occupant.traits.deterministic))
         act, kept = int(decisions.act_type[0]), decisions.oA[0].tolist()
+        if act == Act.AGREE and offer is None:  # to what is no longer on the table: offered back
+            act, kept = Act.PROPOSE, [c - k for c, k in zip(self._counts, self._theirs, strict=True)]
+            decisions = decide(np.array([act]), np.array([kept]))
         if act in (Act.PROPOSE, Act.INSIST):
             self._claim = self._outcome(kept)
         complementary = offer is not None and self._claim == tuple(offer)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from dond_marl.errors import InputError
-from dond_marl.game import Rules
+from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Traits, decide
 
 negmas = pytest.importorskip("negmas", reason="the extra [negmas] is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # NegMAS's own
@@ -42,6 +43,32 @@ def test_two_of_ours_agree_in_negmas_where_they_do_at_our_table(one, other):
             for deal, allocation in zip(games.deal, games.allocation, strict=True)
         ]
         assert games.deal.any()
+
+
+def test_agreeing_to_what_is_no_longer_on_the_table_offers_it():
+    from negmas.sao import ResponseType, SAONegotiator, SAOResponse
+
+    from dond_marl.envs.negmas.negotiator import OurNegotiator
+
+    class Waits(SAONegotiator):
+        """Offers nothing, and takes whatever is offered."""
+
+        def __call__(self, state, dest=None):
+            if state.current_offer is None:
+                return SAOResponse(ResponseType.REJECT_OFFER, None, {"text": "no"})
+            return SAOResponse(ResponseType.ACCEPT_OFFER, state.current_offer)
+
+        def propose(self, state, dest=None):
+            return None
+
+    class Agrees:
+        traits = Traits(deterministic=True)
+
+        def act(self, turns):
+            return decide(np.where(turns.act_mask[:, Act.AGREE], Act.AGREE, Act.PROPOSE), turns.counts)
+
+    everything = tuple(SCENARIOS.counts[0].tolist())  # heard as what Waits insists on, in seat_0
+    assert negotiated(Waits(), OurNegotiator(Agrees()), 0) == everything
 
 
 def test_utilities_are_points_and_no_deal_is_worth_nothing():

@@ -195,11 +195,11 @@ def notes(found: Found) -> str:
     lost = {short(p.who): sum(p.forfeits.values()) for p in found.agents if p.forfeits}
     whose = "; ".join(f"{short(p.who)}: {_reasons(p)} of {p.games} games" for p in found.agents if p.forfeits)
     refused = header["refused"]
-    fewest = min(player.games for player in found.agents)
+    fewest, most = (choose(player.games for player in found.agents) for choose in (min, max))
     versions = ", ".join(f"{name} {version}" for name, version in header["versions"].items())
     said = [
         f"{len(found.agents)} agents, {games:,} games of {header['max_turns']} turns: {header['scenarios']}, both "
-        f"seats, one game each; {max(p.games for p in found.agents)} games an agent, {fewest} of the slowest. "
+        f"seats, one game each; {most} games an agent{f', {fewest} of the slowest' if fewest < most else ''}. "
         f"Intervals of {header['confidence']:.0%} over scenarios. {versions}, {header['day']}.",
         f"Forfeits: {whose}." if lost else "Nobody forfeited a game.",
         f"Not loaded: {', '.join(sorted(refused))}." if refused else "",
