@@ -5,7 +5,7 @@ asked in a process of their own. What is played is kept in output_dir; the same 
 
 examples:
   dond experiment anac --python ~/negmas/bin/python                  # with configs/anac.yaml
-  dond experiment anac --python ~/negmas/bin/python --run runs/league --results docs/results/anac.jsonl
+  dond experiment anac --python ~/negmas/bin/python --run runs/league --member main --plot anac.svg
   dond experiment anac --python ~/negmas/bin/python --set scenarios=4 --set fewer={} --set packages=[negmas_negolog]
 """
 
@@ -31,8 +31,8 @@ MAIN = "main"
 @config_option("anac.yaml", default="configs/anac.yaml", help="a YAML file (anac.yaml)")
 @set_option
 @click.option("--python", metavar="FILE", help="the Python of an environment with NegMAS and the agents (this one)")
-@click.option("--run", "folder", type=FILE, metavar="FOLDER", help="a league's folder, whose main member plays too")
-@click.option("--member", metavar="NAME", help="with --run: another member of it")
+@click.option("--run", "folder", type=FILE, metavar="FOLDER", help="a league's folder, of which a member plays too")
+@click.option("--member", metavar="NAME", help="with --run: which, where it has several mains")
 @click.option("--results", type=FILE, metavar="FILE", help=f"the results file ({RESULTS} in output_dir)")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="also draw it, as SVG")
 def command(
