@@ -49,7 +49,7 @@ def negotiate(
     manner = Manner(max_turns, disagree, prompt, re_asks, reading)
     seated = None if opponent is None else seat_occupant(opponent, one_game=True)
     dealt = rows(games, scenarios=scenarios, split=split, seed=seed)
-    worths = None if seated is None else worths_against(seated, manner.rules, dealt[0]["prior"])
+    worths = None if seated is None else _worths(seated, manner, dealt[0])
     return Task(
         dataset=MemoryDataset([_sample(row) for row in dealt]),
         solver=bargain(manner, seated, worths),
@@ -100,6 +100,10 @@ def own_points(*more: str) -> Any:
         return score
 
     return of_games()
+
+
+def _worths(seated: Partner, manner: Manner, row: Row) -> Worths | None:
+    return worths_against(seated, manner.rules, row["prior"], SpokenGame(row, manner).state.scenario)
 
 
 def _sample(row: Row) -> Sample:

@@ -11,7 +11,7 @@ from partners.best_response import BestResponse
 class Worths:
     """The worth of acts against ``partner``, if the best response follows them (:class:`BestResponse`).
 
-    Raises ``ValueError`` for a partner whose answers are not known exactly.
+    Raises ``ValueError`` for a partner whose answers are not known exactly, here or once it is asked for a worth.
     """
 
     def __init__(self, partner: Partner, rules: Rules, prior: str) -> None:
@@ -46,12 +46,14 @@ class Worths:
         return (max(worth.values()) - worth[said]) * TEN / _whole(state)
 
 
-def worths_against(partner: Partner, rules: Rules, prior: str) -> Worths | None:
-    """What acts are worth against ``partner``; None where that is not known."""
+def worths_against(partner: Partner, rules: Rules, prior: str, one: Scenario) -> Worths | None:
+    """What acts are worth against ``partner``; None where that is not known, which the opening of ``one`` shows."""
     try:
-        return Worths(partner, rules, prior)
+        worths = Worths(partner, rules, prior)
+        worths.at(State(one, rules))
     except ValueError:
         return None
+    return worths
 
 
 def _whole(state: State) -> int:

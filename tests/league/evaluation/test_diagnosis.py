@@ -21,6 +21,7 @@ from league.evaluation.matches import Terms, score
 from partners.llm.client import Ask, Reply
 from partners.llm.diagnosis.beliefs import KINDS, SYSTEM
 from partners.llm.diagnosis.words import WordsClient
+from partners.llm.diagnosis.worths import worths_against
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
@@ -74,6 +75,13 @@ def test_against_somebody_whose_answers_are_not_known_it_says_so():
     assert found.lost is None and "not known" in found.note
     assert json.loads(json.dumps(found.document()))["share"] is None
     assert "not known" in " ".join(diagnosis_section(found).notes)
+
+
+def test_worths_are_not_promised_against_who_gambles():
+    """The task of Inspect leaves out what acts lost then, and plays on."""
+    one = TEST.table.scenario(0)
+    assert worths_against(seat_occupant("random"), Rules(), TEST.prior, one) is None
+    assert worths_against(seat_occupant("boulware"), Rules(), TEST.prior, one) is not None
 
 
 def told(answer: str):

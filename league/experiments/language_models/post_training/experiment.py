@@ -17,7 +17,7 @@ from dond_marl.records.files import write_whole
 from league.experiments.kept import place, read, write
 from league.experiments.language_models.post_training.cloning import clone, steps_of
 from league.experiments.language_models.post_training.examples import Example, collect, read_examples, write_examples
-from league.experiments.language_models.post_training.gradient import climb, positions
+from league.experiments.language_models.post_training.gradient import check_partners, climb, positions
 from league.experiments.language_models.post_training.held_out import measured
 from league.experiments.language_models.post_training.settings import (
     BEFORE,
@@ -42,6 +42,7 @@ def perform(config: PostTrainingConfig, tell: Callable[[str], None]) -> list[Row
     """The rows of the results: the model before, each arm at its marks, the gradient at its marks."""
     folder = Path(config.output_dir).expanduser()
     claim(config, folder)
+    check_partners(config)
     rows = [_row(config, folder, BEFORE, 0, None, tell, raw=RAW)]
     first, taken = folder, 0
     for number, arm in enumerate(config.arms):

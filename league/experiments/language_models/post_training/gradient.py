@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
@@ -28,7 +29,7 @@ from league.experiments.language_models.post_training.held_out import seated
 from league.experiments.language_models.post_training.packing import line_log_probs, packed
 from league.experiments.language_models.post_training.settings import PostTrainingConfig
 from league.experiments.language_models.post_training.trainee import Trainee
-from partners.llm.diagnosis.worths import Worths
+from partners.llm.diagnosis.worths import Worths, worths_against
 from partners.llm.prompt import Template
 from partners.llm.reply import Legal, legal_rows
 
@@ -39,6 +40,16 @@ class Position(NamedTuple):
     prompt: str
     legal: Legal
     worths: Doubles  # points of ten
+
+
+def check_partners(config: PostTrainingConfig) -> None:
+    """Raise :class:`InputError` for a partner against whom nothing is worth something exact: before any training."""
+    source, rules = open_source("lewis", split=SPLIT), Rules(config.games.max_turns)
+    for name in config.gradient.partners if config.gradient.steps else ():
+        if worths_against(seat_occupant(name), rules, source.prior, source.block(0, 0, 1).scenario(0)) is None:
+            raise InputError(
+                f"what an act is worth against {name} is not known exactly: name others in gradient.partners"
+            )
 
 
 def positions(config: PostTrainingConfig, template: Template, adapter: Path, step: int) -> list[Position]:

@@ -100,6 +100,8 @@ def test_a_training_that_was_stopped_goes_on_and_comes_to_the_same(model, tmp_pa
     assert fingerprint(last / "adapter_model.safetensors") == weights
     with pytest.raises(InputError, match="another value of cloning"):
         perform(config_of(model, tmp_path / "run", cloning={"batch": 4, "lr": 0.02}), told.append)
+    with pytest.raises(InputError, match="against random is not known"):
+        perform(config_of(model, tmp_path / "other", gradient={"steps": 1, "partners": ["random"]}), told.append)
     keep_rows(tmp_path / "rows.jsonl", config, rows)
     again, kept = read_rows(tmp_path / "rows.jsonl")
     assert markdown(again, kept) == markdown(config, rows)
