@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 from rich.markdown import Markdown
 
+from dond_marl.errors import InputError
 from dond_marl.records.files import write_whole
 from league.bench.results import check_writable
 from league.bench.submission import of_run
@@ -50,6 +51,8 @@ def command(
     from league.experiments.field.anac.picture import drawing
     from league.experiments.field.anac.settings import AnacConfig
 
+    if member is not None and folder is None:
+        raise InputError("--member is for --run, which names a league's folder")
     config = load_config(config_path, overrides, AnacConfig)
     path = results or Path(config.output_dir).expanduser() / RESULTS
     check_writable(path)

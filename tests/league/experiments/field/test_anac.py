@@ -14,6 +14,7 @@ from league.settings.read import load_config
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import PolicyNetwork
 from partners.network.shape import NetworkShape
+from tests.command import in_process
 
 BOULWARE, MICRO = "negmas.sao.negotiators.BoulwareTBNegotiator", "negmas.sao.negotiators.MiCRONegotiator"
 
@@ -81,6 +82,11 @@ def test_what_cannot_be_played_is_said(tmp_path):
         perform(config(tmp_path, leave_out=("a.B",)), None, {}, lambda _: None)
     with pytest.raises(ValueError, match=r"a number in 2\.\.4"):
         config(tmp_path, fewer={MICRO: 9})
+
+
+def test_a_member_is_one_of_a_run():
+    done = in_process("experiment", "anac", "--member", "main")
+    assert done.returncode == 2 and "--member is for --run" in done.stderr
 
 
 def test_the_middle_half_counts_alone():
