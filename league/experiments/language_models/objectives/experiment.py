@@ -10,15 +10,20 @@ from typing import Any
 from dond_marl.occupants import spec_name
 from dond_marl.records.files import write_whole
 from league.experiments.kept import place, read, write
-from league.experiments.language_models.objectives.models import played, told
+from league.experiments.language_models.objectives.models import played, told, with_prompt
 from league.experiments.language_models.objectives.settings import ObjectivesConfig
 
 Row = dict[str, Any]
 
 
 def perform(config: ObjectivesConfig, tell: Callable[[str], None]) -> list[Row]:
-    """The rows of the results: learners, then models. What is kept in the output folder is not done again."""
+    """The rows of the results: learners, then models. What is kept in the output folder is not done again.
+
+    Raises :class:`InputError` for a model that is none, or has a prompt of its own.
+    """
     folder = Path(config.output_dir).expanduser()
+    for occupant in config.models.occupants:  # before the learners, not after them
+        with_prompt(occupant, folder)
     return [*_learners(config, folder, tell), *_models(config, folder, tell)]
 
 

@@ -92,9 +92,13 @@ def markdown(config: ObjectivesConfig, rows: Sequence[Row]) -> str:
         parts.append(
             f"Models, told the goal in both seats: {config.models.scenarios} held-out scenarios, each with the seats "
             f"swapped too, {models[0].n} games a row, 95 % intervals over scenarios, p by swapping the pairs of games "
-            f"on the same scenarios, against `{config.models.twice or models[0].objective}`. `{NULL}` is a second copy "
-            "of that prompt with luck of its own: what a difference between two prompts must be larger than."
+            f"on the same scenarios, against `{config.models.twice or models[0].objective}`."
         )
+        if config.models.twice:
+            parts[-1] += (
+                f" `{NULL}` is a second copy of that prompt with luck of its own: what a difference between two "
+                "prompts must be larger than."
+            )
         for model in dict.fromkeys(bar.who for bar in models):
             own = [bar for bar in models if bar.who == model]
             parts.append(f"`{model}`:")

@@ -14,6 +14,10 @@ from league.experiments.language_models.objectives.settings import ModelsSection
 from partners.llm.prompt import load_template
 
 GOALS = [{"name": "own", "sentence": "Get many points."}, {"name": "win", "sentence": "Get more than the other."}]
+LEARNERS = {
+    "pays": [{"name": "own"}, {"name": "win", "reward": "spite(weight=1)"}], "seeds": 2, "decisions": 64,
+    "training": {"num_envs": 32, "rollout": 1, "hidden": [8]},
+}  # fmt: skip
 
 
 def test_the_prompts_differ_in_the_goal_alone_and_the_null_one_in_nothing(tmp_path):
@@ -29,6 +33,10 @@ def test_a_model_of_the_experiment_brings_no_prompt_of_its_own(tmp_path):
     for occupant in ("heuristic", "llm(provider=hf, prompt=short)"):
         with pytest.raises(InputError, match="without a prompt of its own"):
             with_prompt(occupant, tmp_path)
+    given = {"output_dir": str(tmp_path), "models": {"occupants": ["heuristic"], "goals": GOALS}}
+    with pytest.raises(InputError, match="without a prompt of its own"):
+        perform(ObjectivesConfig.model_validate({**given, "learners": LEARNERS}, strict=False), lambda _: None)
+    assert not list(tmp_path.iterdir())  # before any learner was trained
 
 
 def test_permutation_tests_know_what_chance_does():
@@ -45,11 +53,8 @@ def test_permutation_tests_know_what_chance_does():
 def test_learners_are_kept_and_laid_out_by_what_they_were_paid(tmp_path):
     given = {
         "output_dir": str(tmp_path),
-        "learners": {
-            "pays": [{"name": "own"}, {"name": "win", "reward": "spite(weight=1)"}], "seeds": 2, "decisions": 64,
-            "training": {"num_envs": 32, "rollout": 1, "hidden": [8]},
-        },
-    }  # fmt: skip
+        "learners": LEARNERS,
+    }
     config = ObjectivesConfig.model_validate(given, strict=False)
     rows = perform(config, lambda _: None)
     assert rows == perform(config, lambda _: None)
