@@ -65,7 +65,7 @@ HOW = (
     "In words: both hear what the other wrote, and the annotator reads the split on the table when somebody ends the "
     "talk. Heard as acts, and against others: our game of ten turns; each sentence is read as an act, drawn anew where "
     "it is none, and acts are heard in the wordings of our records. Its own points are of who opens against itself, of "
-    "both seats against others."
+    "both seats against others; ± is a 95 % interval over the models."
 )
 
 PAPER = (
