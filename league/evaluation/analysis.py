@@ -114,6 +114,8 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
     """Who is compared with, told in a sentence."""
     if partner is None:
         return None, f"No act has an exact value here: nobody knows how {name} would have answered. {_BESIDE}"
+    if state.rules.secret_claims:
+        return None, f"No act has an exact value here: nothing binds before the secret claims. {_BESIDE}"
     if (why := _unknown(partner, state.rules)) is not None:
         return None, f"No act has an exact value here: {name} {why}. {_BESIDE}"
     told = f"Expected is what the best response to {name} gets on average from that act on, knowing how {name} answers"
@@ -137,6 +139,8 @@ def _unknown(partner: Partner, rules: Rules) -> str | None:
     if exact_by_answers(partner, rules):
         return None
     if not (partner.traits.deterministic and has_minds(partner, rules)):
+        if partner.traits.deterministic and rules.message_length:
+            return "may be moved by what is said"
         return "gambles, or remembers more than can be followed"
     return f"remembers, and games of more than {LONGEST} acts are too long" if rules.max_turns > LONGEST else None
 
@@ -157,7 +161,7 @@ def _turns_of(record: GameRecord, seat: int) -> list[State]:
         if turn % 2 == seat:
             states.append(state)
         if turn + 1 < len(record.actions):  # the last may be an illegal one
-            state = apply(state, action)
+            state = apply(state, action, record.messages[turn] if record.messages else "")
     return states
 
 

@@ -145,3 +145,19 @@ def test_against_a_partner_that_remembers_long_games_are_not_searched():
     found = analysis(record, 0, seat_occupant("prosocial"), None)
     assert not found.exact
     assert "games of more than 12 acts are too long" in found.compared
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "why"),
+    [
+        ("listener", Rules(4, message_length=40), "listener may be moved by what is said"),
+        ("tough", Rules(4, secret_claims=True), "nothing binds before the secret claims"),
+    ],
+)
+def test_where_talk_counts_or_nothing_binds_it_is_said_why_no_act_has_a_worth(name, rules, why):
+    state, said = State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), rules), "all mine" if rules.message_length else ""
+    while not state.over:
+        state = apply(state, Action(Act.PROPOSE, (1, 2, 2)), said)
+    found = analysis(record_of(state, ("human", name), source="lewis, split train"), 0, seat_occupant(name), None)
+    assert why in found.compared and not found.exact
+    assert [act.state.messages for act in found.acts] == [(), (said, said) if said else ()]
