@@ -10,6 +10,7 @@ examples:
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -36,7 +37,7 @@ def command(config_path: Path, overrides: tuple[str, ...], data_dir: Path | None
     from league.experiments.field.words.shown import HOW, markdown
 
     if data_dir is not None:
-        overrides = (*overrides, f"data_dir={data_dir}")
+        overrides = (*overrides, f"data_dir={json.dumps(str(data_dir))}")  # in quotes, for a folder called 2024 or null
     config = load_config(config_path, overrides, WordsConfig)
     path = results or Path(config.output_dir).expanduser() / RESULTS
     check_writable(path)

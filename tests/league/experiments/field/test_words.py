@@ -26,9 +26,10 @@ from league.experiments.field.words.settings import LearningSection, SpeakingSec
 from league.experiments.field.words.speaker import Speaker
 from league.experiments.field.words.talk import talk
 from league.experiments.field.words.training import learn, perplexity
-from tests.command import in_process
+from tests.command import ROOT, in_process
 
 COUNTS = (1, 3, 1)
+CONFIG = ROOT / "configs" / "words.yaml"
 
 
 def said(first: str, *turns: str) -> tuple[str, ...]:
@@ -128,9 +129,12 @@ def test_talks_on_scenarios_that_nobody_trains_on_are_left_out(data_dir):
     assert len(everything) == 10_095 > len(learned) > 6_000 and may_be_trained_on(pack(tables)).all()
 
 
-def test_without_the_dialogues_the_command_says_where_they_go(tmp_path):
-    done = in_process("experiment", "words", "--data-dir", tmp_path, "--set", f"output_dir={tmp_path / 'run'}")
-    assert done.returncode == 2 and "train.txt" in done.stderr and "dond data fetch" in done.stderr
+@pytest.mark.parametrize("name", ["plain", "2024", "null", "#x", "[a"])
+def test_without_the_dialogues_the_command_says_where_they_go(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    done = in_process("experiment", "words", "--data-dir", name, "--set", f"output_dir={tmp_path / 'run'}",
+                      "--config", CONFIG)  # fmt: skip
+    assert done.returncode == 2 and f"{name}/train.txt" in done.stderr and "dond data fetch" in done.stderr
 
 
 @pytest.mark.slow
