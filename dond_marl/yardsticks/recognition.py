@@ -89,7 +89,8 @@ def recognized(members: Sequence[Partner], turns: Turns, weights: Sequence[float
     ``weights``: how probable each member is beforehand, equally by default. The values beforehand are those that the
     scenario prior allows (:mod:`dond_marl.yardsticks.beliefs`); where they are revealed, they are certain. Where nobody
     with any values would have said what was said, all is believed as before the game from there on. Raises
-    ``ValueError`` for a member that is not made of :func:`minds_of`.
+    ``ValueError`` for a member that is not made of :func:`minds_of`, and where acts alone do not tell who says them:
+    with secret claims, and of members that remember where messages pass.
     """
     shares = np.ones(len(members)) if weights is None else np.asarray(weights, dtype=np.float64)
     if not len(members) or shares.shape != (len(members),) or (shares < 0).any() or not shares.any():
@@ -102,6 +103,9 @@ def recognized(members: Sequence[Partner], turns: Turns, weights: Sequence[float
             raise ValueError(f"{member!r} gambles and does not know its probabilities (probs): it cannot be recognized")
         begins.append(len(minds))
         minds += [Persona(share * each.chance, each.partner) for each in found]
+    moved = turns.rules.message_length and not all(mind.partner.traits.memoryless for mind in minds)
+    if turns.rules.secret_claims or moved:
+        raise ValueError("nobody is recognized by acts alone with secret claims, or who may be moved by messages")
     views = numbers_of(turns.counts, np.hstack([turns.my_utilities, turns.partner_utilities]))
     _, view = np.unique(views, return_inverse=True)
     order = np.argsort(view.reshape(-1), kind="stable")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -171,3 +173,20 @@ def test_no_rows_are_no_beliefs():
     turns = turn_of(State(Scenario(POOL, (MINE, (2, 1, 2))), Rules()), prior="lewis")
     none = recognized([seat_occupant("linear")], turns.rows(np.zeros(0, dtype=np.int64)))
     assert none.who.shape == (0, 1) and none.values.shape == (0, 3, 11)
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "known"),
+    [
+        ("listener", Rules(6, message_length=40), False),
+        ("tough", Rules(6, message_length=40), True),
+        ("tough", Rules(6, secret_claims=True), False),
+        ("listener", Rules(6), True),
+    ],
+)
+def test_who_may_be_moved_by_messages_and_talk_that_binds_nobody_are_not_recognized(name, rules, known):
+    state = State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), rules)
+    for oA in ((1, 0, 2), (0, 2, 1)):
+        state = apply(state, Action(Act.PROPOSE, oA))
+    with nullcontext() if known else pytest.raises(ValueError, match="by acts alone"):
+        recognized([seat_occupant(name)], turn_of(state, prior="lewis"))
