@@ -178,14 +178,16 @@ def _pair(
     rules = Rules(max_turns or Rules().max_turns, disagree or Rules().disagree)
     name = scenarios or "lewis"
     source = open_source(name, split=split or HELDOUT.get(name), data_dir=data_dir)
-    check_game([seat_occupant(spec) for spec in (member, against)], rules, source)
+    player = seat_occupant(member)
+    check_game([player, seat_occupant(against)], rules, source)
     refuse_judged_by([against], ancestry(member), label(identity(member)))
     console, human = console_for_people(), stored_human_line()
     try:
         with console.status("") as status:  # shown on a terminal only
             evaluation = evaluate(
-                member, against, source, rules, sample=sample, seed=seed or 0, confidence=confidence, tell=status.update
-            )
+                member, against, source, rules, sample=sample, seed=seed or 0, confidence=confidence,
+                tell=status.update, player=player,
+            )  # fmt: skip
     except UnreachedError as error:
         if json is not None:
             write_json(json, refused_document(member, against, error))
@@ -206,6 +208,7 @@ def _pair(
             diagnosed = diagnosis.diagnose(
                 member, against, source, evaluation.scenarios, rules,
                 seed=seed or 0, confidence=confidence, beliefs=beliefs, tell=status.update,
+                player=player if player.traits.remote else None,  # whose limits hold for all of it
             )  # fmt: skip
         print_section(console, diagnosis_section(diagnosed))
     if json is not None:

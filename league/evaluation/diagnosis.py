@@ -133,13 +133,15 @@ def diagnose(
     seed: int = 0,
     confidence: float = 0.95,
     beliefs: bool = False,
+    player: Partner | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
     """Play ``member`` in both seats of ``scenarios``, twice; ``beliefs``: ask a language model what the partner wants.
 
-    What is not known, and why, is in the ``note``. Raises what :func:`dond_marl.rollout.rollout` does.
+    ``player``: ``member``, where it is seated already and what it may spend is counted on. What is not known, and why,
+    is in the ``note``. Raises what :func:`dond_marl.rollout.rollout` does.
     """
-    player, partner = seat_occupant(member), seat_occupant(against)
+    player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
     groups, wholes = scenario_groups(scenarios), scenarios.wholes
     tell("each act is compared with the best one")
     before = _counted(player)
@@ -172,7 +174,7 @@ def diagnose(
         note = "; ".join(filter(None, (note, asked.note)))
     again = [
         points_of_ten(games.scores, wholes)[:, seat]
-        for seat, games in enumerate(_second(member, partner, scenarios, rules, seed, source.prior))
+        for seat, games in enumerate(_second(player, partner, scenarios, rules, seed, source.prior))
     ]
     points = mean_over_scenarios(np.stack(own), groups, confidence)
     losses = None if worths is None else mean_over_scenarios(np.stack(lost), groups, confidence)
@@ -192,11 +194,8 @@ def diagnose(
     )
 
 
-def _second(
-    member: Spec | Partner, partner: Partner, scenarios: Scenarios, rules: Rules, seed: int, prior: str
-) -> list[Any]:
-    """The games of a second copy."""
-    player = seat_occupant(member)
+def _second(player: Partner, partner: Partner, scenarios: Scenarios, rules: Rules, seed: int, prior: str) -> list[Any]:
+    """The games of a second copy: the same occupant with other luck, as it remembers nothing and has one budget."""
     pairs = ((player, partner), (partner, player))
     return [
         rollout(pair, scenarios, rules, seed=seed, index=(seat, _AGAIN), prior=prior) for seat, pair in enumerate(pairs)

@@ -104,16 +104,18 @@ def evaluate(
     seed: int = 0,
     confidence: float = 0.95,
     tell: Callable[[str], None] = lambda _: None,
+    player: Partner | None = None,
 ) -> Evaluation:
     """Play ``member`` and the best response against ``against`` on ``sample`` scenarios of ``source``, by default all.
 
-    ``confidence`` is two-sided, in (0, 1); ``tell`` hears what is being done. Raises
+    ``confidence`` is two-sided, in (0, 1); ``tell`` hears what is being done. ``player``: ``member``, where it is
+    seated already. Raises
     :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`,
     :class:`~league.evaluation.matches.UnreachedError` where one of them could not be reached too often, and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore` where games pay more than there is: a bug. Games in which
     somebody could not be reached are left out of every line.
     """
-    player, partner = seat_occupant(member), seat_occupant(against)
+    player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
     name, opponent = _name(member), _name(against)
     scenarios = scenarios_of(source, sample, seed)
     sighted = {name: player, opponent: partner}

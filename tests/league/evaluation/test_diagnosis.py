@@ -168,6 +168,19 @@ def test_the_command_prints_and_writes_it(tmp_path, capsys):
     assert written["games"] == 20 and written["lost"]["mean"] > 0
 
 
+def test_what_a_service_may_be_asked_holds_for_the_evaluation_and_the_diagnosis_together(monkeypatch, capsys):
+    without_proxy_and_key(monkeypatch)
+    service = Service(lambda heard, _: completion(STUBBORN))
+    spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text, max_requests=40)"
+    try:
+        words = ["--member", spec, "--against", "heuristic", "--sample", 8, "--max-turns", 4, "--beliefs"]
+        assert dond("evaluate", *words) == 0
+        assert len(service.heard) == 40
+        assert "Diagnosis" in capsys.readouterr().out
+    finally:
+        service.close()
+
+
 RATES = (0.0, 0.08, 0.2, 0.4, 0.7, 1.0)  # of acts that are chance: the more, the worse
 
 
