@@ -47,9 +47,11 @@ EXPERIMENTS = (
     "anac",
     "published",
     "bargaining",
+    "self-taught",
+    "nash-products",
 )
 # Experiments whose commands lie in league/cli/field.
-FIELD = ("frontier", "words", "kaggle", "anac", "published", "bargaining")
+FIELD = ("frontier", "words", "kaggle", "anac", "published", "bargaining", "self-taught", "nash-products")
 MODELS = ("post-training", "objectives")  # and in league/cli/models
 COMMANDS = (
     *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),

@@ -21,6 +21,7 @@ from league.cli.shell import Command, run
 from league.experiments.baselines.settings import BaselinesConfig
 from league.experiments.distill import DistillConfig
 from league.experiments.field.anac.settings import AnacConfig
+from league.experiments.field.published.self_taught import SelfTaughtConfig
 from league.experiments.field.published.settings import PublishedConfig
 from league.experiments.field.words.settings import WordsConfig
 from league.experiments.hints.settings import ExperimentConfig
@@ -48,6 +49,7 @@ COMMANDS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("dond experiment objectives", ObjectivesConfig),
     ("dond experiment words", WordsConfig),
     ("dond experiment published", PublishedConfig),
+    ("dond experiment self-taught", SelfTaughtConfig),
     ("dond experiment anac", AnacConfig),
     ("dond study", StudyConfig),
 )

@@ -10,8 +10,9 @@ from league.experiments.field.anac import findings as anac
 from league.experiments.field.anac.picture import drawing as anac_drawing
 from league.experiments.field.frontier import experiment as frontier
 from league.experiments.field.frontier import shown as frontier_shown
-from league.experiments.field.published import players, reproduction, table
+from league.experiments.field.published import nash_products, players, reproduction, table, without_people
 from league.experiments.field.published.cells import published
+from league.experiments.field.published.gathered import FILES, gathered
 from league.experiments.field.published.results import parsed as published_results
 from league.experiments.field.words import experiment as words
 from league.experiments.field.words import shown as words_shown
@@ -20,6 +21,7 @@ from scripts.results.files import FOLDER, ROOT, there
 FRONTIER, WORDS, KAGGLE = "frontier.jsonl", "words.jsonl", "kaggle.jsonl"
 PUBLISHED, WEAKER, BARGAINING = "published.jsonl", "published_weaker.jsonl", "bargaining.jsonl"
 ANAC = "anac.jsonl"
+SELF_TAUGHT, NASH_PRODUCTS = "self_taught.jsonl", "nash_products.jsonl"
 DRAWN, DRAWN_ANAC = ROOT / "docs" / "frontier.svg", ROOT / "docs" / "anac.svg"
 
 
@@ -48,8 +50,7 @@ def kaggle_table(folder: Path) -> str:
 
 def published_table(folder: Path) -> str:
     """What papers report, and ours beside it."""
-    files = [name for name in (PUBLISHED, WEAKER) if there(name, folder)]
-    return table.markdown(published(), [published_results(_lines(folder, name)) for name in files])
+    return table.markdown(published(), gathered(folder / name for name in FILES if there(name, folder)))
 
 
 def players_table(name: str) -> Callable[[Path], str]:
@@ -60,6 +61,16 @@ def players_table(name: str) -> Callable[[Path], str]:
         return f"{players.markdown(found)}\n\n{reproduction.markdown(found)}"
 
     return text
+
+
+def without_people_table(folder: Path) -> str:
+    """Who learned without people, against their clone."""
+    return without_people.markdown(published_results(_lines(folder, SELF_TAUGHT)))
+
+
+def nash_products_table(folder: Path) -> str:
+    """What OpenSpiel's example prints."""
+    return nash_products.markdown(published_results(_lines(folder, NASH_PRODUCTS)))
 
 
 def bargaining_table(folder: Path) -> str:
@@ -89,6 +100,8 @@ FIELD: dict[str, tuple[str, Callable[[Path], str]]] = {
     "players": (PUBLISHED, players_table(PUBLISHED)),
     "weaker_players": (WEAKER, players_table(WEAKER)),
     "bargaining": (BARGAINING, bargaining_table),
+    "self_taught": (SELF_TAUGHT, without_people_table),
+    "nash_products": (NASH_PRODUCTS, nash_products_table),
     "anac_ours": (ANAC, anac_table(anac.ours_table)),
     "anac_ranking": (ANAC, anac_table(anac.ranking_table)),
     "anac_holding": (ANAC, anac_table(anac.holding_table)),

@@ -74,8 +74,13 @@ MADE_BY = {
         "'expert(kind=supervised,greedy=False)' --player \"rollouts(model='expert(kind=supervised,greedy=False)', "
         'simulations=5)" --simulations 200 --instances 25 --results docs/results/bargaining.jsonl'
     ),
+    "self_taught.jsonl": "dond experiment self-taught --results docs/results/self_taught.jsonl",
+    "nash_products.jsonl": (
+        "dond experiment nash-products --data-dir data --games 2000 --results docs/results/nash_products.jsonl"
+    ),
     "anac.jsonl": (
-        "dond experiment anac --python PYTHON --run FOLDER --results docs/results/anac.jsonl --plot docs/anac.svg"
+        "dond experiment anac --python PYTHON --run FOLDER --member main --results docs/results/anac.jsonl "
+        "--plot docs/anac.svg"
     ),
     "kaggle.jsonl": "dond experiment kaggle --main CHECKPOINT --results docs/results/kaggle.jsonl",
     "speed.json": (
@@ -89,6 +94,8 @@ NOTES = {  # what else belongs to it
         "of the default league, `dond league export --run FOLDER --member main --out CHECKPOINT`"
     ),
     "words.jsonl": "after `dond train --algo bc --config configs/bc_config.yaml`, for the one taught by people's acts",
+    "self_taught.jsonl": "with `open_spiel`; after `dond train --algo bc --config configs/bc_config.yaml`",
+    "nash_products.jsonl": "with `open_spiel`",
     "bargaining.jsonl": "with `open_spiel`; after `dond train --algo bc --config configs/bc_config.yaml`",
     "kaggle.jsonl": "with a Python that has `kaggle-environments`; main as in `frontier.jsonl`",
     "beliefs.jsonl": (

@@ -15,6 +15,7 @@ from dond_marl.occupants import catalogue
 from league.experiments.baselines.settings import BaselinesConfig
 from league.experiments.distill import DistillConfig
 from league.experiments.field.anac.settings import AnacConfig
+from league.experiments.field.published.self_taught import SelfTaughtConfig
 from league.experiments.field.published.settings import PublishedConfig
 from league.experiments.field.words.settings import WordsConfig
 from league.experiments.hints.settings import ExperimentConfig
@@ -41,6 +42,7 @@ OTHER_SETTINGS = {
     "objectives.yaml": ObjectivesConfig,
     "post_training.yaml": PostTrainingConfig,
     "published.yaml": PublishedConfig,
+    "self_taught.yaml": SelfTaughtConfig,
     "published_weaker.yaml": PublishedConfig,
     "selection.yaml": BaselinesConfig,
     "short_games.yaml": ShortGamesConfig,

@@ -38,6 +38,7 @@ COMMANDS = {  # of every other config
     "ppo_fast.yaml": "train",
     "ppo_memory.yaml": "train",
     "published.yaml": "experiment published",
+    "self_taught.yaml": "experiment self-taught",
     "published_weaker.yaml": "experiment published",
     "reinforce_config.yaml": "train",
     "selection.yaml": "experiment baselines",

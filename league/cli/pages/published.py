@@ -1,6 +1,7 @@
 """Print what papers report of this game, each figure with its source and whether it could be read, and ours beside it.
 
-Figures that nobody could open are marked and not printed. Ours come from results files of dond experiment published.
+Figures that nobody could open are marked and not printed. Ours come from results files of dond experiment published,
+self-taught, nash-products and words.
 
 examples:
   dond published
@@ -20,30 +21,30 @@ from rich.markdown import Markdown
 from dond_marl.records.files import write_whole
 from league.cli.shell import FILE, Command, WritableFile, console_for_people, say
 from league.experiments.field.published.cells import published
-from league.experiments.field.published.results import parsed
+from league.experiments.field.published.gathered import FILES, gathered
 from league.experiments.field.published.table import document, markdown
 
-RESULTS = ("docs/results/published.jsonl", "docs/results/published_weaker.jsonl")
+RESULTS = tuple(f"docs/results/{name}" for name in FILES)
 MADE_BY = "dond experiment published --set data_dir=FOLDER"
 
 
 @click.command(cls=Command, help=__doc__)
 @click.option(
-    "--results", type=FILE, multiple=True, metavar="FILE", help=f"ours; may be repeated ({', '.join(RESULTS)})"
+    "--results", type=FILE, multiple=True, metavar="FILE", help="ours; may be repeated (those in docs/results)"
 )
 @click.option("--markdown", "plain", is_flag=True, help="print Markdown as it is")
 @click.option("--json", "json_path", type=WritableFile(), metavar="FILE", help="also write everything as JSON")
 def command(results: tuple[Path, ...], plain: bool, json_path: Path | None) -> None:
     """Print the table."""
     paths = results or tuple(path for path in map(Path, RESULTS) if path.is_file())
-    found = [parsed(path.read_text(encoding="utf-8").splitlines()) for path in paths]
+    found = gathered(paths)
     text = markdown(published(), found)
     if plain:
         click.echo(text)
     else:
         console_for_people().print(Markdown(text))
     for path in paths:
-        say(f"ours: {path}, made by {MADE_BY}")
+        say(f"ours: {path}")
     if not paths:
         say(f"no figures of ours here: {MADE_BY} makes them")
     if json_path is not None:

@@ -11,7 +11,7 @@ plays otherwise whenever it is asked, whatever its seed. Needs the package ``ope
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -88,10 +88,7 @@ def perform(
 
 
 def _played(game: str, who: str, against: str, ours: dict[str, Partner], simulations: int, instances: int) -> Row:
-    try:
-        table = _Table(game, ours, simulations)
-    except ImportError as error:
-        raise InputError(f"OpenSpiel is needed: pip install open_spiel ({error})") from None
+    table = Table(game, ours, simulations)
     points: list[float] = []
     left: list[float] = []
     orders = ((who, against),) if who == against else ((who, against), (against, who))
@@ -104,16 +101,32 @@ def _played(game: str, who: str, against: str, ours: dict[str, Partner], simulat
     return Row(game, who, against, len(points), points, left)
 
 
-class _Table:
-    """One of the two games, and whoever plays it."""
+class Table:
+    """One of the two games, and whoever plays it: ``ours`` by name.
 
-    def __init__(self, game: str, ours: dict[str, Partner], simulations: int) -> None:
-        import pyspiel
+    ``instances``: a file of OpenSpiel's form that takes the place of its own, where nobody of ``ours`` plays. Raises
+    :class:`InputError` without OpenSpiel.
+    """
 
-        from dond_marl.envs.openspiel import game as own
+    def __init__(
+        self, game: str, ours: Mapping[str, Partner], simulations: int = 2, *, instances: Path | None = None
+    ) -> None:
+        try:
+            import pyspiel
 
-        self._spiel, self._own, self._kind, self._ours, self._simulations = pyspiel, own, game, ours, simulations
-        self._game = pyspiel.load_game(THEIRS if game == THEIRS else f"{own.NAME}(split=paper_test,disagree=rejects)")
+            from dond_marl.envs.openspiel import game as own
+        except ImportError as error:
+            raise InputError(f"OpenSpiel is needed: pip install open_spiel ({error})") from None
+        self._spiel, self._own, self._kind, self._simulations = pyspiel, own, game, simulations
+        self.ours = dict(ours)
+        if game == THEIRS:
+            given: dict[str, str | int] = {}
+            if instances is not None:
+                most = len(instances.read_text(encoding="utf-8").splitlines())
+                given = {"instances_file": str(instances), "max_num_instances": most}
+            self._game = pyspiel.load_game(THEIRS, given)
+        else:
+            self._game = pyspiel.load_game(f"{own.NAME}(split=paper_test,disagree=rejects)")
 
     def play(self, instance: int, players: tuple[str, str]) -> list[float]:
         """The returns of one game; its chance is a function of the instance and the seats."""
@@ -134,7 +147,7 @@ class _Table:
         if name == SEARCH:
             step: Says = self._search(seed).step
             return step
-        return partial(self._occupant, self._ours[name], seed)
+        return partial(self._occupant, self.ours[name], seed)
 
     def _search(self, seed: int) -> Any:
         spiel = self._spiel

@@ -11,10 +11,10 @@ from dond_marl.yardsticks.metrics import Estimate
 from league.display.figures import with_ends
 from league.experiments.field.published.cells import STATUSES, Cell, Published
 from league.experiments.field.published.players import PERCENT, percent
-from league.experiments.field.published.results import MEASURES, Found
+from league.experiments.field.published.results import Found
 
 PEOPLE = "people"  # as ``ours``: the people of the published dialogues, computed anew
-OF_PEOPLE = {"points": "score", "deals": "deals", "pareto": "pareto_of_deals"}
+OF_PEOPLE = {"points": "score", "deals": "deals", "pareto": "pareto_of_deals", "nash": "nash_product_of_means"}
 SPELLED = {
     "points": "points",
     "left": "the other's points",
@@ -23,7 +23,8 @@ SPELLED = {
     "deals": "deals, %",
     "pareto": "Pareto-optimal, % of deals",
     "turns": "turns",
-    "joint": "joint points",
+    "joint": "both's mean points",
+    "reward": "joint reward",
     "nash": "Nash product",
     "accuracy": "accuracy",
     "factor_low": "times the score before, from",
@@ -44,9 +45,11 @@ def beside(cell: Cell, found: Found | None) -> Ours | None:
     if cell.ours == PEOPLE:
         estimate = stored_human_line().figures[OF_PEOPLE[cell.measure]]
         return Ours(_in_unit(cell.measure, estimate), f"{estimate.n:,} perspectives")
-    if found is None or cell.ours not in found.players or cell.measure not in MEASURES:
+    if found is None or cell.ours is None:
         return None
     rows = [row for row in found.rows if row.who == cell.ours]
+    if not rows or not all(cell.measure in row.measures for row in rows):
+        return None
     games = sum(row.games for row in rows)
     estimate = found.of(cell.ours, cell.measure)
     return Ours(_in_unit(cell.measure, estimate), f"{len(rows)} seed{'s' * (len(rows) > 1)}, {games:,} games")
@@ -89,13 +92,15 @@ def title_of(found: Found) -> str:
 
 
 def _table(cells: Sequence[Cell], results: Sequence[Found]) -> Iterator[str]:
-    titles = [title_of(found) for found in results] or ["ours"]
+    others = [found for found in results[1:] if any(beside(cell, found) for cell in cells if cell.ours != PEOPLE)]
+    columns: list[Found | None] = [*results[:1], *others] or [None]
+    titles = ["ours" if found is None else title_of(found) for found in columns]
     yield f"| {' | '.join((*HEADS, *titles, 'over'))} |"
     yield f"|{'---|' * (len(HEADS) + len(titles) + 1)}"
     for cell in cells:
         value = "-" if cell.value is None else f"{cell.value:g}"
         status = cell.status + (f": {cell.read}" if cell.read else "")
-        ours = [beside(cell, found) for found in results] or [beside(cell, None)]
+        ours = [beside(cell, found) for found in columns]
         figures = [cell.none or "-" if own is None else with_ends(own.estimate) for own in ours]
         if cell.ours == PEOPLE:
             figures = [*figures[:1], *("" for _ in figures[1:])]

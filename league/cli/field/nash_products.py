@@ -1,0 +1,43 @@
+"""Measure what OpenSpiel's nego_nbs_example.py prints: Nash products of random play, tree search and full information.
+
+On the scenarios of the published dialogues, which are not shipped: name their folder. Needs OpenSpiel (pip install -e
+'.[examples]'). What is done is kept in output-dir; the same command continues. People's: dond data humans.
+
+examples:
+  dond experiment nash-products --data-dir data
+  dond experiment nash-products --data-dir data --games 20 --simulations 20
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markdown import Markdown
+
+from dond_marl.records.files import write_whole
+from league.bench.results import check_writable
+from league.cli.shell import FILE, Command, console_for_people, say, whole
+
+RESULTS = "results.jsonl"
+BATCHES = 10
+
+
+@click.command(cls=Command, help=__doc__, interrupted="batches that are done are kept, and the same command goes on")
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
+@click.option("--games", type=whole(BATCHES, 5_000), default=1000, metavar="N", help="of each, in tens (1000)")
+@click.option("--simulations", type=whole(2, 100_000), default=1000, metavar="N", help="of its tree search (1000)")
+@click.option("--output-dir", type=FILE, default=Path("runs/nash_products"), metavar="FOLDER", help="for what is done")
+@click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output-dir)")
+def command(data_dir: Path | None, games: int, simulations: int, output_dir: Path, results: Path | None) -> None:
+    """Play, print and keep."""
+    from league.experiments.field.published.nash_products import instances, markdown, perform
+    from league.experiments.field.published.results import lines
+
+    path = results or output_dir / RESULTS
+    check_writable(path)
+    found = perform(instances(data_dir), games // BATCHES, simulations, output_dir / "batches", say)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lines(found))
+    console_for_people().print(Markdown(markdown(found)))
+    say(f"written: {path}")
