@@ -8,7 +8,7 @@ from typing import Any
 
 from scripts.results.files import document, there
 from scripts.results.rows import estimate, share
-from scripts.results.seated_files import BESIDE, FREE, GAMES, JUDGES
+from scripts.results.seated_files import BESIDE, DIAGNOSIS, FREE, GAMES, JUDGES
 
 
 def games_table(folder: Path) -> str:
@@ -69,6 +69,32 @@ def pace_table(folder: Path) -> str:
     return _table(heads, rows)
 
 
+def diagnosis_table(folder: Path) -> str:
+    """What its acts lose by the exact best response, what its offers keep, and what it says that the partner wants."""
+    found = document(DIAGNOSIS, folder)["diagnosis"]
+    rows = [["own points of ten, a game", estimate(found["points"], "points")]]
+    rows += [["lost by its acts, a game", estimate(found["lost"], "points")]]
+    rows += [["of the exact best response", f"{found['share']:.1%}"]]
+    rows += [[f"lost by each {act}, of {times:,}", f"{lost:.2f}"] for act, (times, lost) in found["by_act"].items()]
+    for turn, kept in found["demanded"]:
+        if kept["n"]:
+            what = f"kept by the offer in its turn {turn + 1}, of {kept['n']:,}"
+            rows.append([what, share(kept)])
+    told, answers = found["believed"], found["answers"]
+    rows += [["a second copy, more or less", estimate(found["noise"], "points")]]
+    rows += [["legal decisions of its own", f"{answers['legal']:.1%}"]]
+    rows += [["re-asks, a game", f"{answers['re_asks']:.2f}"]]
+    tokens = f"{answers['prompt_tokens']:,.0f} and {answers['completion_tokens']:,.0f}"
+    rows += [["tokens read and written, a game", tokens]]
+    rows += [["beliefs told, of those asked", f"{told['answered']:,} of {told['asked']:,}"]]
+    kinds = {"brier": "Brier score", "floor": "of the exact posterior", "before": "of who has heard nothing"}
+    rows += [[name, estimate(told[kind], "points")] for kind, name in kinds.items()]
+    for number, said, true in told["calibration"]:
+        if number:
+            rows.append([f"said to be likely by {said:.2f}, {number:,} times", f"true {true:.2f}"])
+    return _table((f"against `{found['against']}`, {found['games']:,} games", ""), rows)
+
+
 def judges_table(folder: Path) -> str:
     """Who labels episodes like the definition."""
     found = document(JUDGES, folder)
@@ -83,8 +109,8 @@ def judges_table(folder: Path) -> str:
     heads = ("style", "who", "accuracy", "one answer", "kappa", "yes right", "yes wrong", "no wrong", "no right")
     comparison = found["settings"]["comparison"]
     drawn = (
-        f"{comparison['seeds']} draws of {comparison['examples']} labelled episodes, {comparison['episodes']} held-out "
-        "episodes each."
+        f"{comparison['seeds']} draws of {comparison['examples']} labelled episodes, each judged on the same "
+        f"{comparison['episodes']} held-out episodes."
     )
     return f"{_table(heads, rows)}\n\n{drawn}"
 
@@ -93,6 +119,7 @@ SEATED: dict[str, tuple[str, Callable[[Path], str]]] = {
     "language_model": ("language_model.json", games_table),
     "language_model_free": ("language_model_free_brief.json", free_table),
     "language_model_pace": ("language_model_free_brief.json", pace_table),
+    "language_model_diagnosis": (DIAGNOSIS, diagnosis_table),
     "style_judges": (JUDGES, judges_table),
 }
 

@@ -9,11 +9,14 @@ GAMES = {f"language_model_{who}.json": (SMOLLM2, who) for who in OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
 FREE = {f"language_model_free_{prompt}.json": prompt for prompt in ("brief",)}
 BESIDE, JUDGES = "llama_cpp.json", "style_judges.json"
+DIAGNOSIS = "language_model_diagnosis.json"
 MADE_BY = {
     **{name: f'dond evaluate --member "{who}" --against {by} --sample 392 --json docs/results/{name}'
        for name, (who, by) in GAMES.items()},
     **{name: f'dond llm-check "llm(provider=hf, model=smollm2, prompt={prompt}, dtype=bfloat16)" --free 200 '
              f"--json docs/results/{name}" for name, prompt in FREE.items()},
+    DIAGNOSIS: f'dond evaluate --member "{SMOLLM2}" --against heuristic --sample 40 --diagnose --beliefs '
+               f"--json docs/results/{DIAGNOSIS}",
     BESIDE: f"python scripts/bench/llama_cpp.py MODEL.gguf 32 docs/results/{BESIDE}",
     JUDGES: "dond experiment styles --judges-only --set comparison.episodes=10 --set "
             'comparison.judge="llm_judge(provider=hf, model=smollm2, dtype=bfloat16)" --json docs/results/' + JUDGES,
