@@ -16,7 +16,7 @@ def diagnosis_section(found: Diagnosis) -> Section:
     blocks = [_table("in all", ("",), _in_all(found)), _table("by act", ("said", "lost by each"), _by_act(found))]
     if found.demanded:
         offers = [
-            (f"{number + 1}. own turn", f"{of.n:,}", with_half(of)) for number, of in found.demanded if of.n
+            (f"own turn {number + 1}", f"{of.n:,}", with_half(of)) for number, of in found.demanded if of.n
         ]  # fmt: skip
         blocks.append(_table("what its offers keep", ("offers", "share of its own points"), offers))
     if found.believed is not None and found.believed.answered:

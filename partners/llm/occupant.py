@@ -70,7 +70,7 @@ def llm(
     ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder or GGUF file ``model``, by default the
     project's own, which is made on first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if
     there is a key, otherwise the project's own model. ``prompt``: ``full``, or ``short`` for less than half of it,
-    without worked examples, or ``brief`` for less than half of that, without the history; ``prompt_path``: a file with
+    without worked examples, or ``brief`` for about half of that, without the history; ``prompt_path``: a file with
     another. ``history_cap``: acts of the history in the prompt, by default as many as the model was made for.
     ``cache``: the file that answers are recorded in, or replayed from.
 

@@ -27,7 +27,7 @@ VARIABLES = (  # those of a turn, then those of the talk so far
     "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str",
     "max_turns", "disagree_rule", "whole", "offer_points", "legal_acts",
 )  # fmt: skip
-# short: less than half of it, without worked examples, for small or slow models; brief: less than half of that,
+# short: less than half of it, without worked examples, for small or slow models; brief: about half of that,
 # without the history, for models that are trained on it.
 Shipped = Literal["full", "short", "brief"]
 SHIPPED: dict[Shipped, Path] = {
