@@ -44,7 +44,9 @@ def words_table(folder: Path) -> str:
 def kaggle_table(folder: Path) -> str:
     """Pairs in Kaggle's arena."""
     pairs = kaggle.parsed(_lines(folder, KAGGLE))
-    note = f"Each pair on {pairs[0].points.n} tables, two games on each with seats exchanged; intervals over tables."
+    note = (
+        f"Each pair on {pairs[0].points.n} tables, two games on each with seats exchanged; 95 % intervals over tables."
+    )
     return f"{kaggle.markdown(pairs)}\n{note}"
 
 
