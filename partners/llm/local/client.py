@@ -66,6 +66,8 @@ class LocalSettings:
         check_whole_number("memory_mb", self.memory_mb, 1, 10**7)
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {shown(self.dtype)}")
+        if self.adapter is not None and (not isinstance(self.adapter, str) or not self.adapter.strip()):
+            raise ValueError(f"adapter must be the path of an adapter's folder; got {shown(self.adapter)}")
         if self.revision is not None and not self.download:
             raise ValueError("revision says what to fetch from the hub, so it needs download")
 

@@ -58,3 +58,5 @@ def test_what_is_no_adapter_and_who_has_no_model_is_told(folders, tmp_path):
         LocalClient(LocalSettings(str(other), adapter=str(folders[1]))).ready()
     with pytest.raises(ValueError, match="belongs to the model that it was trained on"):
         seat_occupant(f"llm(provider=hf, adapter={str(folders[1])!r})")
+    with pytest.raises(ValueError, match="the path of an adapter's folder; got 3"):
+        seat_occupant("llm(provider=hf, model=any, adapter=3)")
