@@ -54,7 +54,7 @@ MADE_BY = {
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
     "post_training.jsonl": (
         "dond experiment post-training --set gradient.steps=0 --set 'arms=[{name: own}]' "
-        "--set held_out.against=[heuristic] --set held_out.every=30 --results docs/results/post_training.jsonl"
+        "--set held_out.every=30 --results docs/results/post_training.jsonl"
     ),
     "objectives.jsonl": (
         "dond experiment objectives --results docs/results/objectives.jsonl --plot docs/objectives.png"

@@ -84,15 +84,14 @@ def diagnosis_table(folder: Path) -> str:
     rows += [["a second copy, more or less", estimate(found["noise"], "points")]]
     rows += [["legal decisions of its own", f"{answers['legal']:.1%}"]]
     rows += [["re-asks, a game", f"{answers['re_asks']:.2f}"]]
-    tokens = f"{answers['prompt_tokens']:,.0f} and {answers['completion_tokens']:,.0f}"
-    rows += [["tokens read and written, a game", tokens]]
     rows += [["beliefs told, of those asked", f"{told['answered']:,} of {told['asked']:,}"]]
     kinds = {"brier": "Brier score", "floor": "of the exact posterior", "before": "of who has heard nothing"}
     rows += [[name, estimate(told[kind], "points")] for kind, name in kinds.items()]
-    for number, said, true in told["calibration"]:
-        if number:
-            rows.append([f"said to be likely by {said:.2f}, {number:,} times", f"true {true:.2f}"])
-    return _table((f"against `{found['against']}`, {found['games']:,} games", ""), rows)
+    for kind in told["calibration"]:
+        if kind["number"]:
+            said = f"said to be likely by {kind['said']:.2f}, {kind['number']:,} times: true"
+            rows.append([said, f"{kind['true']:.2f}"])
+    return _table((f"against `{found['against']}`, {found['games']:,} games", "value"), rows)
 
 
 def judges_table(folder: Path) -> str:

