@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dond_marl.yardsticks.metrics import Estimate
 from league.display.figures import with_half
@@ -40,7 +40,7 @@ def _in_all(found: Diagnosis) -> list[tuple[str, ...]]:
         rows += [
             ("legal decisions of its own", f"{of['legal']:.1%}"),
             ("re-asks, a game", f"{of['re_asks']:.2f}"),
-            ("tokens read and written, a game", f"{of['prompt_tokens']:,.0f} and {of['completion_tokens']:,.0f}"),
+            ("tokens read and written, a game", _tokens(of)),
             ("dollars, a game", "not known" if math.isnan(of["dollars"]) else f"{of['dollars']:.5f}"),
         ]
     if found.believed is not None:
@@ -50,6 +50,12 @@ def _in_all(found: Diagnosis) -> list[tuple[str, ...]]:
             rows += [("Brier score", _score(believed.brier)), ("  of the exact posterior", _score(believed.floor))]
             rows += [("  of who has heard nothing", _score(believed.before))]
     return rows
+
+
+def _tokens(of: Mapping[str, float]) -> str:
+    if math.isnan(of["prompt_tokens"]):
+        return "not known: a cache answered"
+    return f"{of['prompt_tokens']:,.0f} and {of['completion_tokens']:,.0f}"
 
 
 def _score(of: Estimate) -> str:

@@ -63,7 +63,9 @@ class Diagnosis(NamedTuple):
     by_act: Mapping[str, tuple[int, float]]  # how often it was said, and what it lost on average
     demanded: tuple[tuple[int, Estimate], ...]  # by own offer: how many, and the share of its own whole that it kept
     noise: Estimate  # the points of a second copy less its own, on the same scenarios
-    answers: Mapping[str, float]  # a game: decisions, re-asks, tokens, dollars; and legal, a share of the decisions
+    answers: Mapping[
+        str, float
+    ]  # a game: decisions, re-asks, tokens, dollars, nan where a cache answered; legal, a share
     believed: Believed | None
     note: str = ""  # why something is not known
 
@@ -237,7 +239,8 @@ def _counted(player: Partner) -> dict[str, int]:
     if not isinstance(player, LLMPartner):
         return {}
     client = getattr(player.client, "client", player.client)  # behind a cache
-    return {**dict(client.tally), **dict(player.tally)}
+    cached = {name: times for name, times in player.client.tally.items() if name == "cache_hits"}
+    return {**dict(client.tally), **cached, **dict(player.tally)}
 
 
 def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str, float]:
@@ -253,6 +256,8 @@ def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str
         usd = (
             math.nan if first is None and second is None else (prompt * (first or 0) + completion * (second or 0)) / 1e6
         )
+    if spent.get("cache_hits", 0):  # what those took is counted nowhere
+        prompt = completion = usd = math.nan
     decisions = max(spent.get("decisions", 0), 1)
     return {
         "decisions": spent.get("decisions", 0) / games,

@@ -181,6 +181,23 @@ def test_what_a_service_may_be_asked_holds_for_the_evaluation_and_the_diagnosis_
         service.close()
 
 
+def test_what_a_cache_answered_has_no_count_of_tokens(tmp_path, monkeypatch):
+    """Nothing was read or paid for, but a game without a cache costs something."""
+    without_proxy_and_key(monkeypatch)
+    service = Service(lambda heard, _: completion(STUBBORN))
+    spec = (
+        f"llm(provider=openai, base_url='{service.url}', model=m, structure=text, cache='{tmp_path}/c.sqlite', "
+        "cache_mode=record, prompt_price=1.0, completion_price=1.0)"
+    )
+    try:
+        first, again = (diagnose(spec, "heuristic", TEST, some(2), Rules(4)) for _ in range(2))
+        assert first.answers["prompt_tokens"] >= 100 and first.answers["dollars"] > 0
+        assert again.document()["answers"]["prompt_tokens"] is None is again.document()["answers"]["dollars"]
+        assert "a cache answered" in str(diagnosis_section(again))
+    finally:
+        service.close()
+
+
 RATES = (0.0, 0.08, 0.2, 0.4, 0.7, 1.0)  # of acts that are chance: the more, the worse
 
 
