@@ -229,7 +229,10 @@ def _plain(row: Row) -> dict[str, Any]:
 
 
 def _means(row: Row) -> tuple[Estimate, Estimate]:
-    return mean_of(row.points, CONFIDENCE), mean_of(row.left, CONFIDENCE)
+    """Both means, with intervals over instances: the two orders of one instance are not independent."""
+    orders = 1 if row.who == row.against else 2  # games of one instance stand side by side
+    own, left = (np.reshape(values, (-1, orders)).mean(axis=1) for values in (row.points, row.left))
+    return mean_of(own, CONFIDENCE), mean_of(left, CONFIDENCE)
 
 
 def markdown(text: str) -> str:
@@ -237,7 +240,7 @@ def markdown(text: str) -> str:
     about, *rows = [json.loads(line) for line in text.splitlines()]
     parts = [
         f"Tree search is given {about['simulations']:,} simulated games a decision. Points of ten a game, no deal "
-        "being 0, with 95 % intervals over games; both seats; the product is of both means, as OpenSpiel's example "
+        "being 0, with 95 % intervals over instances; both seats; the product is of both means, as OpenSpiel's example "
         "prints it."
     ]
     for game in dict.fromkeys(row["game"] for row in rows):
