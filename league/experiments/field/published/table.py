@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 from dond_marl.dialogues.human_line import stored_human_line
@@ -66,7 +67,10 @@ def markdown(published: Published, results: Sequence[Found], level: int = 3) -> 
     ]
     for paper, title in published.papers.items():
         cells = [cell for cell in published.cells if cell.paper == paper]
-        parts += [f"{'#' * level} {title}", "\n".join(_table(cells, results))]
+        places = list(dict.fromkeys(cell.read for cell in cells if cell.read))
+        parts += [f"{'#' * level} {title}", "\n".join(_table(cells, results, places))]
+        if places:
+            parts.append("Read in: " + "; ".join(f"{_mark(place, places)}: {place}" for place in places) + ".")
     parts += [f"- {note.strip()}" for note in published.notes]
     return "\n\n".join(parts) + "\n"
 
@@ -91,7 +95,12 @@ def title_of(found: Found) -> str:
     return str(found.settings.get("title", "ours"))
 
 
-def _table(cells: Sequence[Cell], results: Sequence[Found]) -> Iterator[str]:
+def _mark(place: str, places: Sequence[str]) -> str:
+    """The letter that stands for a place in the table of its paper."""
+    return ascii_lowercase[places.index(place)]
+
+
+def _table(cells: Sequence[Cell], results: Sequence[Found], places: Sequence[str]) -> Iterator[str]:
     others = [found for found in results[1:] if any(beside(cell, found) for cell in cells if cell.ours != PEOPLE)]
     columns: list[Found | None] = [*results[:1], *others] or [None]
     titles = ["ours" if found is None else title_of(found) for found in columns]
@@ -99,7 +108,7 @@ def _table(cells: Sequence[Cell], results: Sequence[Found]) -> Iterator[str]:
     yield f"|{'---|' * (len(HEADS) + len(titles) + 1)}"
     for cell in cells:
         value = "-" if cell.value is None else f"{cell.value:g}"
-        status = cell.status + (f": {cell.read}" if cell.read else "")
+        status = cell.status + (f" {_mark(cell.read, places)}" if cell.read else "")
         ours = [beside(cell, found) for found in columns]
         figures = [cell.none or "-" if own is None else with_ends(own.estimate) for own in ours]
         if cell.ours == PEOPLE:

@@ -66,7 +66,8 @@ def test_an_entry_that_claims_what_it_does_not_show_is_refused(says, instead, wh
 def test_a_figure_of_ours_stands_beside_the_published_one_with_its_seeds_and_in_its_unit():
     rows = markdown(published(), [found(7.0, 7.2)]).splitlines()
     known = next(row for row in rows if row.startswith("| RL | LIKELIHOOD | points |"))
-    assert "| 7.1 | excerpt: quoted" in known and "| 7.10 (5.83..8.37) | 2 seeds, 20 games |" in known  # t = 12.71
+    assert "| 7.1 | excerpt b |" in known and "| 7.10 (5.83..8.37) | 2 seeds, 20 games |" in known  # t = 12.71
+    assert "; b: quoted in" in next(row for row in rows if row.startswith("Read in: a: "))
     unread = next(row for row in rows if row.startswith("| RL | LIKELIHOOD | deals, % |"))
     assert "| - | unread | 90.00 (90.00..90.00) |" in unread and "| those of today | over |" in "\n".join(rows)
     people = next(row for row in rows if row.startswith("| people | people | deals, %"))
