@@ -27,7 +27,9 @@ BATCHES = 10
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="of the published files (data)")
 @click.option("--games", type=whole(BATCHES, 5_000), default=1000, metavar="N", help="of each, in tens (1000)")
 @click.option("--simulations", type=whole(2, 100_000), default=1000, metavar="N", help="of its tree search (1000)")
-@click.option("--output-dir", type=FILE, default=Path("runs/nash_products"), metavar="FOLDER", help="for what is done")
+@click.option(
+    "--output-dir", type=FILE, default=Path("runs/nash_products"), metavar="FOLDER", help="(runs/nash_products)"
+)
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output-dir)")
 def command(data_dir: Path | None, games: int, simulations: int, output_dir: Path, results: Path | None) -> None:
     """Play, print and keep."""

@@ -19,6 +19,7 @@ from tests.third_party import install
 
 ROOT = Path(__file__).resolve().parents[3]
 NEEDS_NOTHING = [entry.name for entry in entries() if all(default is not None for default in entry.parameters.values())]
+DEPENDS = ("announcer", "liar", "trembling")  # whose traits are those of whom they are made around
 
 
 def rendered(parts, width: int, color: str | None = None) -> str:
@@ -45,7 +46,7 @@ def test_a_worked_entry():
     assert entry.in_words == "deterministic, no memory" and entry.module == "partners.scripted.heuristic"
 
 
-@pytest.mark.parametrize("name", [name for name in NEEDS_NOTHING if name not in ("llm", "trembling")])
+@pytest.mark.parametrize("name", [name for name in NEEDS_NOTHING if name not in ("llm", *DEPENDS)])
 def test_traits_that_are_shown_are_those_of_whom_it_makes(name):
     shown = next(entry for entry in entries() if entry.name == name).traits
     assert shown is not None and shown == seat_occupant(name).traits
@@ -59,7 +60,7 @@ def test_declared_traits_are_those_of_whom_is_made():
 
 def test_the_traits_of_whom_depends_on_its_parameters_are_not_made_up():
     by_name = {entry.name: entry for entry in entries()}
-    for name in ("mixture", "trembling"):
+    for name in ("mixture", *DEPENDS):
         assert by_name[name].traits is None and "depend on its parameters" in by_name[name].in_words
     assert by_name["human"].in_words == "a person"
 

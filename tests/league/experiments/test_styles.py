@@ -245,7 +245,7 @@ def test_a_judge_is_asked_about_the_style_at_hand():
 def test_the_shipped_configuration_is_sound():
     config = load_config(ROOT / "configs" / "styles.yaml", (), StylesConfig)
     assert config.comparison.styles == tuple(Style) and config.env.split == "train"
-    assert len(trials_of(config)) == 39
+    assert len(trials_of(config)) == 5 * (1 + 4 * 3)  # own points, and each style by itself, a reward model and rules
 
 
 def test_the_command_compares_writes_and_keeps_the_learners(tmp_path, capsys):

@@ -32,7 +32,8 @@ from partners.rosters import TEST, roster
 from tests.command import dond, in_process
 
 ROOT = Path(__file__).resolve().parents[3]
-CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.name != "study.yaml")  # people play there
+LEARN_FROM_NO_PARTNER = ("anac", "objectives", "study", "words")  # nobody learns, or from itself or from people alone
+CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.stem not in LEARN_FROM_NO_PARTNER)
 SMALL = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=2, batch=8)
 LEAGUE = """
 env: {scenarios: lewis, split: train, max_turns: 4}
@@ -116,6 +117,13 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
         named = [arm for arm in keys["arms"] if "config" in arm]
         every = {arm["name"]: _pasts(path.parent / arm["config"], arm.get("set", ())) for arm in named}
         return {f"{arm}: {name}": past for arm, pasts in every.items() for name, past in pasts.items()}
+    if "leagues" in keys:
+        named = [(each["name"], each["config"], each["settings"]) for each in keys["leagues"]]
+        every = {
+            name: _pasts(path.parent / config, [f"{key}={json.dumps(value)}" for key, value in settings.items()])
+            for name, config, settings in named
+        }
+        return {f"{league}: {name}": past for league, pasts in every.items() for name, past in pasts.items()}
     if "teacher" in keys:
         return {"the student": load_config(path, overrides, DistillConfig).recipe().past()}
     if "experiment" in keys:

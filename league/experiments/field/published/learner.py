@@ -24,6 +24,8 @@ from partners.learning.practice import Opponent, practice
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 
+SPLIT = "train"  # whose scenarios are learned from, after people's acts
+
 
 class Learned(NamedTuple):
     """A learner at its end."""
@@ -59,11 +61,11 @@ def learned(
     instead. The curve has about so many ``points``.
     """
     torch.set_num_threads(1)
-    env = EnvConfig(max_turns=game.max_turns, disagree=game.disagree, scenarios="lewis", split="train")
+    env = EnvConfig(max_turns=game.max_turns, disagree=game.disagree, scenarios="lewis", split=SPLIT)
     settings = replace(training.learner(0), kl=pull, anneal=False)  # how many decisions it will make nobody knows
     network, model = copy_of(likelihood), NetworkPartner(copy_of(likelihood))
     learner = Learner(network, settings, seed, copy_of(likelihood) if pull else None)
-    plan, games, curve, kept = training.practice(env, open_source("lewis", split="train"), seed), 0, [], -1
+    plan, games, curve, kept = training.practice(env, open_source("lewis", split=SPLIT), seed), 0, [], -1
     while games < training.games:
         experience, score = practice(network, [Opponent(model, 1.0)], plan, update=learner.updates, games_before=games)
         if games * points // training.games > kept:

@@ -18,16 +18,18 @@ from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice
 from partners.network.partner import NetworkPartner
 
+SPLIT = "train"  # whose scenarios are learned from
+
 
 def learned(config: ObjectivesConfig, reward: str, seed: int) -> dict[str, Any]:
     """Train one learner on training scenarios; how it plays with itself on the held-out ones, sampled: plain values."""
     torch.set_num_threads(1)
     section = config.learners
     training = section.hyperparameters(reward)
-    env = EnvConfig(max_turns=config.max_turns, scenarios="lewis", split="train")
+    env = EnvConfig(max_turns=config.max_turns, scenarios="lewis", split=SPLIT)
     network = training.first_network(env, hints=False, seed=seed)
     learner, itself = Learner(network, training.learner(section.decisions), seed), NetworkPartner(network)
-    plan, games_before = training.practice(env, open_source("lewis", split="train"), seed), 0
+    plan, games_before = training.practice(env, open_source("lewis", split=SPLIT), seed), 0
     while learner.decisions < section.decisions:
         experience, score = practice(
             network, [Opponent(itself, 1.0)], plan, update=learner.updates, games_before=games_before

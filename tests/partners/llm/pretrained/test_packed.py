@@ -6,8 +6,10 @@ import hashlib
 import zipfile
 from pathlib import Path
 
+import click
 import pytest
 
+from league.cli.models import get_model
 from partners.judges.language_model import llm_judge
 from partners.llm.client import SetupError
 from partners.llm.local import packed
@@ -32,6 +34,7 @@ def wheel(made, cache, tmp_path, monkeypatch) -> Path:
         archive.write(file, INSIDE)
     known = Packed("holds-tiny", "1.0", "holds_tiny", "tiny.gguf", hashlib.sha256(file.read_bytes()).hexdigest(), "-")
     monkeypatch.setitem(PACKED, "tiny", known)
+    monkeypatch.setattr(get_model.command.params[0], "type", click.Choice(list(PACKED)))
     return path
 
 
