@@ -97,7 +97,7 @@ def test_a_game_is_played_by_keyboard_alone(server, browser):
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
     entered(page, server.address)
-    page.wait_for_function("document.activeElement.textContent === 'Begin'")  # it has the focus
+    page.locator(":focus", has_text="Begin").wait_for()  # a predicate in the page would be refused by its own policy
     page.keyboard.press("Enter")
     page.locator(".stepper-row").first.wait_for()
     first = page.locator(".stepper-row").first
