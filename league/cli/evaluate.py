@@ -33,6 +33,8 @@ from league.cli.shell import (
     FILE,
     MAX_TURNS,
     SEED,
+    SOURCES_SAID,
+    SPLITS_SAID,
     Command,
     Number,
     WritableFile,
@@ -87,14 +89,12 @@ OF_PAIRS = (
 @click.option(
     "--scenarios",
     type=click.Choice(SOURCES),
-    help="where items and values come from: lewis (worth 10 to each seat), uniform (any values), self_play and "
-    "dialogues (published games of programs and of people) (lewis; of a run: its own)",
+    help=f"{SOURCES_SAID} (lewis; of a run: its own)",
 )
 @click.option(
     "--split",
     metavar="NAME",
-    help="part of it; lewis: train, test (kept apart), paper_test (the paper's own 392), all; uniform: near (5 to 7 "
-    "items), beyond (fewer or more); dialogues: train, val, test (test)",
+    help=f"{SPLITS_SAID} (test)",
 )
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--sample", type=whole(1, MOST), metavar="N", help="play N of its scenarios (all; 1000 of uniform)")

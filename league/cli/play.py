@@ -32,7 +32,7 @@ from dond_marl.scenarios.sources import SOURCES, open_source, pack
 from dond_marl.seats import Cause
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve
-from league.cli.shell import FILE, MAX_TURNS, SEED, Command, whole
+from league.cli.shell import FILE, MAX_TURNS, SEED, SOURCES_SAID, SPLITS_SAID, Command, whole
 from league.cli.stops import STOPS
 from league.display.game import (
     LeftTheTable,
@@ -68,14 +68,12 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
     "--scenarios",
     type=click.Choice(SOURCES),
     default="lewis",
-    help="where items and values come from: lewis (worth 10 to each seat), uniform (any values), self_play and "
-    "dialogues (published games of programs and of people) (lewis)",
+    help=f"{SOURCES_SAID} (lewis)",
 )
 @click.option(
     "--split",
     metavar="NAME",
-    help="part of it; lewis: train, test (kept apart), paper_test (the paper's own 392), all; uniform: near (5 to 7 "
-    "items), beyond (fewer or more); dialogues: train, val, test (train)",
+    help=f"{SPLITS_SAID} (train)",
 )
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--seed", type=SEED, metavar="N", help="random seed (a new one every time; it is shown)")

@@ -168,6 +168,16 @@ MAX_TURNS = whole(1, 100)  # as dond_marl.game.Rules has it
 SEED = Number(int, range(2**63).__contains__, "an integer in 0..2**63 - 1")
 
 
+SOURCES_SAID = (
+    "where items and values come from: lewis (worth 10 to each seat), uniform (any values), self_play and dialogues "
+    "(published games of programs and of people)"
+)
+SPLITS_SAID = (
+    "part of it; lewis: train, test (kept apart), paper_test (the paper's own 392), all; uniform: near (5 to 7 items), "
+    "beyond (fewer or more); dialogues: train, val, test"
+)
+
+
 def config_option(example: str, **options: Any) -> Callable[[Any], Any]:
     """``--config``, a YAML file such as ``configs/EXAMPLE``."""
     text = options.pop("help", f"a YAML file, such as configs/{example}")

@@ -14,13 +14,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markdown import Markdown
 
 from dond_marl.errors import InputError
 from dond_marl.records.files import write_whole
 from league.bench.results import check_writable
 from league.bench.submission import of_run
-from league.cli.shell import FILE, Command, WritableFile, config_option, console_for_people, say, set_option
+from league.cli.field.outcome import keep
+from league.cli.shell import FILE, Command, WritableFile, config_option, say, set_option
 from league.settings.read import load_config
 
 RESULTS = "results.jsonl"
@@ -61,12 +61,9 @@ def command(
         submission = of_run(folder.expanduser(), member)
         more = {member or MAIN: (submission.who.partner(), submission.known.identity)}
     experiment = perform(config, None if python is None else str(Path(python).expanduser()), more, say)
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = lines(experiment)
-    write_whole(path, text)
     found = found_in(text.splitlines())
-    console_for_people().print(Markdown(markdown(found)))
-    say(f"written: {path}")
+    keep(path, text, markdown(found))
     if plot is not None:
         write_whole(plot, drawing(found))
         say(f"written: {plot}")

@@ -12,12 +12,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markdown import Markdown
 
 from dond_marl.occupants import check_spec
-from dond_marl.records.files import write_whole
 from league.bench.results import check_writable
-from league.cli.shell import FILE, Command, console_for_people, say, whole
+from league.cli.field.outcome import keep
+from league.cli.shell import FILE, Command, say, whole
 
 PLAYERS = ("nash_seeker", "expert(greedy=False)")
 RESULTS = "results.jsonl"
@@ -39,7 +38,4 @@ def command(players: tuple[str, ...], simulations: int, instances: int, output_d
     for spec in specs:
         check_spec(spec)
     text = lines(perform(specs, simulations, instances, output_dir / "pairs", say), simulations)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text)
-    console_for_people().print(Markdown(markdown(text)))
-    say(f"written: {path}")
+    keep(path, text, markdown(text))

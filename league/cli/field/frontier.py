@@ -14,12 +14,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markdown import Markdown
 
 from dond_marl.occupants import check_spec
 from dond_marl.records.files import write_whole
 from league.bench.results import check_writable
-from league.cli.shell import FILE, SEED, Command, WritableFile, console_for_people, say
+from league.cli.field.outcome import keep
+from league.cli.shell import FILE, SEED, Command, WritableFile, say
 
 SEATS = ("heuristic", "expert(greedy=True)", "equilibrium")
 REPLIES = ("heuristic", "expert(greedy=True)")
@@ -65,11 +65,7 @@ def command(
         check_spec(spec)
         named, answered = [*named, (MAIN, spec)], [*answered, (MAIN, spec)]
     rows = list(perform(instances, transcripts, experiment, named, answered, seed=seed))
-    results.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(results, lines(rows, experiment, [*named, *answered], seed, say))
-    console_for_people().print(Markdown(markdown(rows)))
-    say(how(rows))
-    say(f"written: {results}")
+    keep(results, lines(rows, experiment, [*named, *answered], seed, say), markdown(rows), how(rows))
     if plot is not None:
         write_whole(plot, drawing(rows))
         say(f"written: {plot}")

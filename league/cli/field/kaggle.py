@@ -15,12 +15,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markdown import Markdown
 
 from dond_marl.occupants import check_spec
 from dond_marl.records.files import write_whole
 from league.bench.results import check_writable
-from league.cli.shell import FILE, Command, console_for_people, say, whole
+from league.cli.field.outcome import keep
+from league.cli.shell import FILE, Command, say, whole
 
 SEATS = ("heuristic", "expert(greedy=True)", "equilibrium", "random")
 MAIN = "main"
@@ -61,11 +61,8 @@ def command(
         if spec != RANDOM:
             check_spec(spec)
     pairs = list(perform(players, tables, output_dir.expanduser(), say))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lines(pairs, players))
-    console_for_people().print(Markdown(markdown(pairs)))
-    say(f"{tables} tables, two games each with seats exchanged; 95% intervals over tables; has more: than the other")
-    say(f"written: {path}")
+    how = f"{tables} tables, two games each with seats exchanged; 95% intervals over tables; has more: than the other"
+    keep(path, lines(pairs, players), markdown(pairs), how)
 
 
 def _write_prompts(folder: Path) -> None:

@@ -13,11 +13,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markdown import Markdown
 
-from dond_marl.records.files import write_whole
 from league.bench.results import check_writable
-from league.cli.shell import FILE, Command, console_for_people, say, whole
+from league.cli.field.outcome import keep
+from league.cli.shell import FILE, Command, say, whole
 
 RESULTS = "results.jsonl"
 BATCHES = 10
@@ -39,7 +38,4 @@ def command(data_dir: Path | None, games: int, simulations: int, output_dir: Pat
     path = results or output_dir / RESULTS
     check_writable(path)
     found = perform(instances(data_dir), games // BATCHES, simulations, output_dir / "batches", say)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lines(found))
-    console_for_people().print(Markdown(markdown(found)))
-    say(f"written: {path}")
+    keep(path, lines(found), markdown(found))

@@ -14,11 +14,10 @@ import json
 from pathlib import Path
 
 import click
-from rich.markdown import Markdown
 
-from dond_marl.records.files import write_whole
 from league.bench.results import check_writable
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option
+from league.cli.field.outcome import keep
+from league.cli.shell import FILE, Command, config_option, say, set_option
 from league.settings.read import load_config
 
 RESULTS = "results.jsonl"
@@ -42,8 +41,4 @@ def command(config_path: Path, overrides: tuple[str, ...], data_dir: Path | None
     path = results or Path(config.output_dir).expanduser() / RESULTS
     check_writable(path)
     found = list(perform(config, say))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text(found, config))
-    console_for_people().print(Markdown(markdown(found)))
-    say(HOW)
-    say(f"written: {path}")
+    keep(path, text(found, config), markdown(found), HOW)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dond_marl.occupants import Spec, seat_occupant
@@ -12,7 +14,6 @@ from partners.scripted.chance import Random
 
 _WHETHER = -2  # the second but last uniform of a turn says whether it trembles
 _BELOW_ONE = np.nextafter(1.0, 0.0)
-_PASSED_ON = ("learned", "remote", "human", "privileged", "costly")
 
 
 class Trembling:
@@ -42,8 +43,7 @@ class Trembling:
 
     @property
     def traits(self) -> Traits:
-        marks = {name: getattr(self.of.traits, name) for name in ("memoryless", *_PASSED_ON)}
-        return Traits(**marks)
+        return replace(self.of.traits, deterministic=False)
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; whether it trembles is drawn from noise 6, of which the rest is handed on."""

@@ -6,8 +6,6 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from partners.scripted.talking.grammar import sentences
 
-_PASSED_ON = ("deterministic", "memoryless", "learned", "remote", "human", "privileged", "costly")
-
 
 class Announcer:
     """Plays as another partner and tells its true values beside every act, where messages pass.
@@ -26,7 +24,7 @@ class Announcer:
 
     @property
     def traits(self) -> Traits:
-        return Traits(**{name: getattr(self.of.traits, name) for name in _PASSED_ON})
+        return self.of.traits
 
     def act(self, turns: Turns) -> Decisions:
         return self.of.act(turns)._replace(messages=sentences(turns, turns.my_utilities))

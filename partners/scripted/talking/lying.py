@@ -14,8 +14,6 @@ from partners.parameters import check_share
 from partners.scripted.talking.believing import LEAVE, believed_payoffs
 from partners.scripted.talking.grammar import sentences
 
-_PASSED_ON = ("deterministic", "memoryless", "learned", "remote", "human", "privileged", "costly")
-
 
 class Liar:
     """Plays as another partner and claims, beside every act, the values that would pay it best if believed.
@@ -40,7 +38,7 @@ class Liar:
 
     @property
     def traits(self) -> Traits:
-        return Traits(**{name: getattr(self.of.traits, name) for name in _PASSED_ON})
+        return self.of.traits
 
     def act(self, turns: Turns) -> Decisions:
         decisions = self.of.act(turns)

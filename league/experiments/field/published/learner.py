@@ -13,7 +13,6 @@ from typing import NamedTuple
 import torch
 
 from dond_marl.game import Rules
-from dond_marl.scenarios.sources import open_source
 from league.experiments.field.published.results import Step
 from league.experiments.field.published.settings import CloneTraining, GameSection, GoalTraining
 from league.settings.sections import EnvConfig
@@ -65,7 +64,7 @@ def learned(
     settings = replace(training.learner(0), kl=pull, anneal=False)  # how many decisions it will make nobody knows
     network, model = copy_of(likelihood), NetworkPartner(copy_of(likelihood))
     learner = Learner(network, settings, seed, copy_of(likelihood) if pull else None)
-    plan, games, curve, kept = training.practice(env, open_source("lewis", split=SPLIT), seed), 0, [], -1
+    plan, games, curve, kept = training.practice(env, env.open_source(), seed), 0, [], -1
     while games < training.games:
         experience, score = practice(network, [Opponent(model, 1.0)], plan, update=learner.updates, games_before=games)
         if games * points // training.games > kept:

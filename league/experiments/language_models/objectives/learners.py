@@ -29,7 +29,7 @@ def learned(config: ObjectivesConfig, reward: str, seed: int) -> dict[str, Any]:
     env = EnvConfig(max_turns=config.max_turns, scenarios="lewis", split=SPLIT)
     network = training.first_network(env, hints=False, seed=seed)
     learner, itself = Learner(network, training.learner(section.decisions), seed), NetworkPartner(network)
-    plan, games_before = training.practice(env, open_source("lewis", split=SPLIT), seed), 0
+    plan, games_before = training.practice(env, env.open_source(), seed), 0
     while learner.decisions < section.decisions:
         experience, score = practice(
             network, [Opponent(itself, 1.0)], plan, update=learner.updates, games_before=games_before

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from league.settings.hyperparameters import Hyperparameters
+from league.settings.hyperparameters import Hyperparameters, RewardName
 from league.settings.sections import Occupant, PathText, Section, wrong
-from partners.learning.rewards import OWN, RewardError, reward_name
+from partners.learning.rewards import OWN
 
 _NAME = r"^[a-z][a-z0-9_]{0,39}$"
 
@@ -30,15 +30,7 @@ class PaySection(Section):
     """A way to pay a learner."""
 
     name: str = Field(pattern=_NAME, description="small letters, digits and _")
-    reward: str = Field(default=OWN, description="a reward, such as own or spite(weight=1)")
-
-    @model_validator(mode="after")
-    def _pays(self) -> PaySection:
-        try:
-            reward_name(self.reward)
-        except RewardError as error:
-            raise wrong(str(error), "reward") from None
-        return self
+    reward: RewardName = Field(default=OWN, description="a reward, such as own or spite(weight=1)")
 
 
 class LearnersSection(Section):

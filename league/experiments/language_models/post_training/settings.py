@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
+from league.settings.hyperparameters import RewardName
 from league.settings.sections import Occupant, PathText, Section, wrong
-from partners.learning.rewards import OWN, RewardError, reward_name
+from partners.learning.rewards import OWN
 from partners.llm.local.model import Dtype
 from partners.llm.prompt import Shipped
 
@@ -87,15 +88,7 @@ class ArmSection(Section):
     """A way to pay the games: which are kept, and so what is learned."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="small letters, digits and _")
-    reward: str = Field(default=OWN, description="such as own or spite(weight=1)")
-
-    @model_validator(mode="after")
-    def _pays(self) -> ArmSection:
-        try:
-            reward_name(self.reward)
-        except RewardError as error:
-            raise wrong(str(error), "reward") from None
-        return self
+    reward: RewardName = Field(default=OWN, description="such as own or spite(weight=1)")
 
 
 class PostTrainingConfig(Section):
