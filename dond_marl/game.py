@@ -310,6 +310,20 @@ def rule_against_message(rules: Rules, message: str) -> str | None:
     return None
 
 
+def selection(state: State, seat: int, claim: Action) -> Triple | None:
+    """What ``seat`` selects with its secret ``claim``, ``None`` for nothing; ``state``: before its game is over.
+
+    An offer selects its ``oA``, AGREE what the partner's latest open claim left, END the seat's own latest open claim,
+    DISAGREE nothing.
+    """
+    if claim.act_type.is_offer:
+        return claim.oA
+    theirs = state.claims[1 - seat]
+    if claim.act_type is Act.AGREE and theirs is not None:
+        return rest(state.scenario.counts, theirs)
+    return state.claims[seat] if claim.act_type is Act.END else None
+
+
 def legal_actions(state: State) -> tuple[Action, ...]:
     """Every legal action of the seat to move, in the order of the act numbers, each ``oA`` counting up from zeros."""
     if state.over:
@@ -358,21 +372,9 @@ def forfeit(state: State, rule_broken: str) -> State:
 
 
 def _selections(state: State, made: Action, seat: int) -> tuple[Triple | None, Triple | None]:
-    """What the seats select with their secret claims, of which ``made`` by ``seat`` is the second.
-
-    An offer selects its ``oA``, AGREE what the partner's latest open claim left, END the seat's own latest open claim,
-    DISAGREE nothing.
-    """
-    selected: list[Triple | None] = [None, None]
-    for who, claim in ((1 - seat, state.history[-1]), (seat, made)):
-        theirs = state.claims[1 - who]
-        if claim.act_type.is_offer:
-            selected[who] = claim.oA
-        elif claim.act_type is Act.AGREE and theirs is not None:
-            selected[who] = rest(state.scenario.counts, theirs)
-        elif claim.act_type is Act.END:
-            selected[who] = state.claims[who]
-    return selected[0], selected[1]
+    """What the seats select with their secret claims, of which ``made`` by ``seat`` is the second."""
+    first, second = selection(state, 1 - seat, state.history[-1]), selection(state, seat, made)
+    return (first, second) if seat == 1 else (second, first)
 
 
 def _outcome(state: State, act: Act, seat: int, claims: tuple[Triple | None, Triple | None]) -> Outcome | None:

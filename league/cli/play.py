@@ -5,6 +5,7 @@ Each game is recorded as soon as it is over, so you lose no finished game if you
 examples:
   dond play --partner expert
   dond play --partner announcer --messages    # each act with a line of text
+  dond play --partner heuristic --secret-claims    # talk binds nobody, a claim does
   dond play --partner "boulware(exponent=2)" --seat 0 --games 3 --max-turns 6
   dond play --partner heuristic --scenarios self_play --data-dir FOLDER \
       --disagree rejects
@@ -34,6 +35,7 @@ from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve
 from league.cli.shell import FILE, MAX_TURNS, SEED, SOURCES_SAID, SPLITS_SAID, Command, whole
 from league.cli.stops import STOPS
+from league.display.dialogue import protocol
 from league.display.game import (
     LeftTheTable,
     Terminal,
@@ -86,6 +88,7 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
     help="whether DISAGREE ends or only rejects (ends)",
 )
 @click.option("--messages", is_flag=True, help=f"a message may stand beside each act, {MESSAGE_LENGTH} characters")
+@click.option("--secret-claims", is_flag=True, help="acts bind nobody, but for one secret claim of each at the end")
 @click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
 @click.option("--no-color", is_flag=True, help="plain text without colours")
 def command(
@@ -99,6 +102,7 @@ def command(
     max_turns: int,
     disagree: Literal["ends", "rejects"],
     messages: bool,
+    secret_claims: bool,
     record: Path | None,
     no_color: bool,
 ) -> None:
@@ -106,7 +110,9 @@ def command(
     _forgive_foreign_characters()
     source = open_source(scenarios, split=split, data_dir=data_dir)
     occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
-    rules = Rules(max_turns, disagree, MESSAGE_LENGTH if messages else 0)
+    if secret_claims and max_turns < 2:
+        raise InputError(f"--secret-claims needs --max-turns of at least 2, a claim of each seat; got {max_turns}")
+    rules = Rules(max_turns, disagree, MESSAGE_LENGTH if messages else 0, secret_claims)
     check_game([occupant], rules, source)
     seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
     own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
@@ -142,6 +148,8 @@ def _writable(record: Path | None) -> Path:
 def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecord]) -> None:
     """Game after game; each is added to ``played`` once it is written down."""
     screen.say(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
+    if sitting.rules.secret_claims:
+        screen.say(protocol(sitting.rules))
     screen.say(help_line(sitting.rules))
     seats = [sitting.seat_of(number) for number in range(games)]
     for number, seat in enumerate(seats):
@@ -172,7 +180,7 @@ def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
     """What the person has not heard yet, who got what, and what was possible."""
     state = replay(record)
     said_last = (len(state.history) - 1) % 2
-    unheard = 1 if said_last == seat else 2
+    unheard = 1 if said_last == seat and not state.rules.secret_claims else 2
     screen.show("", conversation(state, seat, max(len(state.history) - unheard, 0)), "")
     screen.say(ending(state, seat), "bold green" if record.outcome.deal else "bold red")
     for cause in sorted(set(record.causes) - {Cause.FREE}):

@@ -1,10 +1,13 @@
-"""A recorded game act by act: the state before each act, what is said in it, and what it comes to."""
+"""A recorded game act by act: the state before each act, what is said in it, and what it comes to.
+
+And the words, for the terminal and the page, of games that end with secret claims.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from dond_marl.game import Act, Action, State, apply, rest, worth
+from dond_marl.game import Act, Action, Rules, State, apply, rest, worth
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.records.transcript import in_words, unbound
 from dond_marl.records.wording import in_english
@@ -58,3 +61,23 @@ def act_in_words(action: Action, state: State) -> str:
         left = rest(counts, claim)
         return f"AGREE to {in_words(left)} ({worth(values, left)})"
     return act.name
+
+
+def protocol(rules: Rules) -> str:
+    """How a game of secret claims goes, in plain words; empty where every act binds."""
+    if not rules.secret_claims:
+        return ""
+    talk = rules.talk_turns
+    first = "" if not talk else f"The first {f'{talk} acts are' if talk > 1 else 'act is'} talk that binds nobody. "
+    return (
+        f"{first}{'Then each' if talk else 'Each'} of you makes one secret claim, which the other does not see. If "
+        f"both claims add up to exactly the pool, that is the deal; otherwise both get nothing."
+    )
+
+
+def claims_end(state: State) -> str:
+    """What came of both secret claims, in a sentence without its full stop."""
+    assert state.outcome is not None
+    if state.outcome.deal:
+        return "the secret claims fit"
+    return "not both have claimed" if None in state.claims else "the secret claims do not add up to the pool"

@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, State, Triple, rest, worth
+from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, State, Triple, rest, selection, worth
 from dond_marl.records.transcript import in_words, unbound
 from dond_marl.records.wording import in_english
 from league.display.counted import points
+from league.display.dialogue import claims_end
 from league.display.reading.phrases import Mistake, Question
 from league.display.reading.typed import Meant, Wish, help_line, understood
 from partners.human import View
@@ -157,12 +158,12 @@ def table_now(view: View) -> Table:
 def described(action: Action, view: View) -> str:
     """An act, and its worth to the person."""
     act = action.act_type
-    if act.is_offer:
-        left = rest(view.counts, action.oA)
-        return (
-            f"{act.name}: you keep {in_words(action.oA)} ({points(worth(view.values, action.oA))}), "
-            f"they get {in_words(left)}"
-        )
+    kept = selection(view.state, view.seat, action) if view.state.claiming else action.oA if act.is_offer else None
+    if kept is not None:
+        left = rest(view.counts, kept)
+        return f"{act.name}: you keep {in_words(kept)} ({points(worth(view.values, kept))}), they get {in_words(left)}"
+    if view.state.claiming:
+        return f"{act.name}: you claim nothing"
     if act is act.AGREE and view.theirs is not None:
         left = rest(view.counts, view.theirs)
         return f"{act.name}: you get {in_words(left)} ({points(worth(view.values, left))})"
@@ -172,6 +173,8 @@ def described(action: Action, view: View) -> str:
 def warning(action: Action, view: View) -> str:
     """What the person risks with ``action``, in a sentence, if it may leave them with nothing; otherwise empty."""
     act, rules = action.act_type, view.state.rules
+    if rules.secret_claims:
+        return _risk_of_claiming(action, view) if view.state.claiming else ""
     if act is Act.AGREE and view.theirs is not None and not worth(view.values, rest(view.counts, view.theirs)):
         return "Their offer is worth nothing to you."
     if act is Act.DISAGREE and rules.disagree == "ends":
@@ -179,6 +182,13 @@ def warning(action: Action, view: View) -> str:
     if act is Act.END:
         return f"This ends the talk: {talk_would_end(view)}."
     return ""
+
+
+def _risk_of_claiming(action: Action, view: View) -> str:
+    kept = selection(view.state, view.seat, action)
+    if kept is None:
+        return "This claims nothing: no deal, nothing for both."
+    return "" if worth(view.values, kept) else "This claims what is worth nothing to you."
 
 
 def talk_would_end(view: View) -> str:
@@ -201,8 +211,9 @@ def ending(state: State, seat: int) -> str:
     outcome = state.outcome
     assert outcome is not None
     if outcome.deal:
+        fit = f"Deal, as {claims_end(state)}" if state.rules.secret_claims else "Deal, as time is up and the claims fit"
         how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}
-        words = how.get(outcome.ending, "Deal, as time is up and the claims fit")
+        words = how.get(outcome.ending, fit)
         mine, theirs = outcome.scores[seat], outcome.scores[1 - seat]
         return f"{words}: you get {points(mine)}, they get {points(theirs)}."
     return f"No deal, 0 points for both: {_why(state, outcome, seat)}."
@@ -249,6 +260,10 @@ def _told(mistake: Mistake) -> str:
 
 
 def _urgency(state: State) -> str:
+    if state.claiming:
+        return " · your secret claim"
+    if state.rules.secret_claims:
+        return " · talk that binds nobody"
     if state.turns_remaining == 1:
         return " · the last act of all: agree, or claim exactly what they leave you"
     return " · your last act" if state.turns_remaining == 2 else ""
@@ -258,6 +273,8 @@ def _why(state: State, outcome: Outcome, seat: int) -> str:
     last_was_mine = state.history and (len(state.history) - 1) % 2 == seat
     if outcome.ending is Ending.DISAGREE:
         return f"{WHO[bool(last_was_mine)]} walked away"
+    if state.rules.secret_claims:
+        return claims_end(state)
     nobody = [WHO[whose == seat] for whose in (seat, 1 - seat) if state.claims[whose] is None]
     why = f"{' and '.join(nobody)} claimed nothing" if nobody else "the two claims do not add up to the pool"
     if outcome.ending is Ending.TURN_LIMIT:

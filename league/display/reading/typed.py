@@ -21,6 +21,11 @@ HELP = (
     "p 1 0 2: propose to keep 1 book, 0 hats, 2 balls · i 1 0 2: insist on it (i: on what you last asked for) · "
     "a: agree · d: disagree{walks} · e: end the talk, latest claims count · q: quit · ?: help · or say it in a sentence"
 )
+UNBOUND = (
+    "p 1 0 2: suggest to keep 1 book, 0 hats, 2 balls, or claim that in the end · i 1 0 2: the same, with more "
+    "weight · a: say yes, or claim what they last left you · d: say no, or claim nothing · e: suggest nothing, or "
+    "claim what you last suggested · q: quit · ?: help · or say it in a sentence"
+)
 LONGEST = 300  # characters of a sentence; nobody said more than 120 or so in one turn of the published dialogues
 _WORDS = {
     **dict.fromkeys(("a", "agree"), Act.AGREE),
@@ -72,6 +77,8 @@ def understood(line: str, view: View) -> Meant | Wish | Question | Mistake:
 
 def help_line(rules: Rules) -> str:
     """All commands under these rules, in one line."""
+    if rules.secret_claims:
+        return UNBOUND
     return HELP.format(walks=" and walk away" if rules.disagree == "ends" else " with the offer")
 
 

@@ -12,6 +12,7 @@ from dond_marl.records.transcript import in_words
 from dond_marl.scenarios.sources import pack
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve, split_scores
+from league.display.dialogue import claims_end
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, element, joined, numbers_table, points, svg
 
@@ -113,6 +114,9 @@ def ending_text(state: State, seat: int) -> tuple[str, str]:
         return "No deal.", f"{who} walked away."
     if outcome.ending is Ending.ILLEGAL:
         return "No deal.", "A rule was broken."
+    if state.rules.secret_claims:
+        told = claims_end(state)
+        return "Deal!" if outcome.deal else "No deal.", f"{told[0].upper()}{told[1:]}."
     how = "Time is up" if outcome.ending is Ending.TURN_LIMIT else f"{who} stopped the talk"
     if outcome.deal:
         return "Deal!", f"{how}, and the claims fit."

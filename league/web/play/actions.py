@@ -122,7 +122,15 @@ class Actions:
 
     def _label(self, view: View, kept: Triple) -> None:
         first = foremost(view, kept)
-        for act, label, detail, legal in choices(view, kept):
+        offered = choices(view, kept)
+        for act, (tag, _, _) in self._buttons.items():
+            tag.set(hidden=all(choice.act is not act for choice in offered))
+        if self._beside is not None:
+            silent = view.state.claiming
+            self._beside.set(
+                disabled=silent, placeholder="beside a secret claim nothing is said" if silent else "nothing"
+            )
+        for act, label, detail, legal in offered:
             tag, name, note = self._buttons[act]
             name.say(label)
             note.say(detail)

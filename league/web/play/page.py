@@ -12,6 +12,7 @@ from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.messages import as_message
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
+from league.display.dialogue import protocol
 from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
 from league.web.aside import Busy, aside
@@ -110,6 +111,7 @@ class PlayPage:
     def _lay_out(self, sitting: Sitting, game: LiveGame) -> None:
         """Show the table at once, whoever opens and however long that takes."""
         seat, view = game.seat, waiting_view(game.scenarios.scenario(0), game.seat, sitting.rules)
+        told = protocol(sitting.rules)
         self._place.clear()
         with self._place, Tag("section", classes="game", tabindex="-1", aria_label="The game") as self._section:
             with Tag("header", classes="status"):
@@ -118,9 +120,11 @@ class PlayPage:
                 with Tag("p", classes="facts"):
                     Tag("span", f"with {sitting.name}")
                     Tag("span", "you open" if seat == 0 else "they open")
-                    acts = f"{sitting.rules.max_turns} acts in all"
+                    acts = time_left(view.state) if told else f"{sitting.rules.max_turns} acts in all"
                     self._time = Tag("span", acts, title="An act is one thing that either of you says.")
                     button("Leave", self._leave_table, "link")
+                if told:
+                    Tag("p", told, "protocol quiet")
                 self._pips = html(classes="pips", aria_hidden="true")
                 self._working = Tag("p", "", "working", hidden=True, role="status")
             self._talk = Talk(seat, sitting.name)
@@ -192,6 +196,8 @@ class PlayPage:
         await self._reveal(state)
         if self._game is not game or self._sitting is None:
             return
+        if state.rules.secret_claims:
+            self._talk.tell_claims(state, self._typed)
         self._played.append((record, game.seat))
         self._show_time(state)
         self._hand.clear()
@@ -227,9 +233,10 @@ class PlayPage:
         self._headline.say("They are thinking …")
         message = as_message(self._actions.taken(), view.state.rules.message_length)
         state = apply(view.state, action, message)
+        known = replace(state, outcome=None) if state.rules.secret_claims else state  # their claim is not seen yet
         if words:
             self._typed[len(view.state.history)] = words
-        self._talk.show(state, self._talk.shown + 1, self._typed)
+        self._talk.show(known, self._talk.shown + 1, self._typed)
         self._talk.think(not state.over)
         self._show_time(state)
         self._take_focus()

@@ -36,6 +36,7 @@ HINT_WORDS = {
 SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 DEAL = "Deal the items"
 MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}
+BINDING = {"acts": "every act", "claims": "a secret claim of each, after talk that does not"}
 DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 
 
@@ -51,6 +52,7 @@ class Wish:
     disagree: str = "ends"
     max_turns: str = "10"
     messages: str = "none"
+    binding: str = "acts"
     seed: str = ""
 
 
@@ -58,9 +60,9 @@ def sitting_of(wish: Wish, candidate: Candidate, book: Path, data_dir: Path | No
     """The sitting that was asked for. Raises one of :data:`league.web.occupants.MISTAKES`."""
     rules = rules_of(candidate)
     if rules is None:
-        length = MESSAGE_LENGTH if wish.messages == "text" else 0
-        turns = whole_number("acts", wish.max_turns, 1, 100)
-        rules = Rules(turns, wish.disagree, length)  # type: ignore[arg-type]  # checked
+        length, secret = MESSAGE_LENGTH if wish.messages == "text" else 0, wish.binding == "claims"
+        turns = whole_number("acts, a claim of each among them," if secret else "acts", wish.max_turns, 1 + secret, 100)
+        rules = Rules(turns, wish.disagree, length, secret)  # type: ignore[arg-type]  # checked
     # A person wants another game every time.
     seed = whole_number("seed", wish.seed, 0, 2**63 - 1) if wish.seed.strip() else secrets.randbits(31)
     partner, name = seat(candidate)
@@ -161,6 +163,7 @@ class SetupForm:
         with Tag("details", classes="more"):
             Tag("summary", "Rules and chance")
             with Tag("div", classes="fields"):
+                select("What binds", BINDING, wish.binding, chosen("binding"))
                 select("Saying no", DISAGREE, wish.disagree, chosen("disagree"))
                 select("Messages beside acts", MESSAGES, wish.messages, chosen("messages"))
                 text_input("Acts in all", wish.max_turns, chosen("max_turns"), inputmode="numeric")

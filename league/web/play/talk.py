@@ -43,5 +43,12 @@ class Talk:
             log = f"document.getElementById('{self._log.html_id}')"
             ui.run_javascript(f"const log = {log}; if (log) log.scrollTop = 1e6")
 
+    def tell_claims(self, state: State, typed: Mapping[int, str]) -> None:
+        """Show the secret claims of a finished game in the place of what stands there of them."""
+        self.shown = state.rules.talk_turns
+        for line in list(self._lines)[self.shown :]:
+            line.delete()
+        self.show(state, len(state.history), typed)
+
     def think(self, thinking: bool) -> None:
         self._thinking.set(hidden=not thinking)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, worth
-from dond_marl.records.transcript import in_words
+from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
+from dond_marl.records.transcript import in_words, unbound
 from dond_marl.records.wording import in_english
 from league.display.game import talk_would_end
 from league.display.svg.markup import points
@@ -63,6 +63,8 @@ def first_split(view: View) -> Triple:
 def headline(view: View) -> str:
     """The state of the talk, in one line."""
     history = view.state.history
+    if view.state.rules.secret_claims:
+        return _of_talk(view)
     if not history:
         return "You open. Tap items to sort them, then propose."
     if view.theirs is not None and history[-1].act_type.is_offer:
@@ -77,7 +79,12 @@ def headline(view: View) -> str:
 
 
 def choices(view: View, kept: Triple) -> tuple[Choice, ...]:
-    """Every act, in the order of the act numbers; ``kept`` is what lies on the person's side."""
+    """Every act, in the order of the act numbers; ``kept`` is what lies on the person's side.
+
+    To insist is no other secret claim than to propose, so it is none of their choices.
+    """
+    if view.state.rules.secret_claims:
+        return _unbound_choices(view, kept)
     ends = view.state.rules.disagree == "ends"
     offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
     mine = points(worth(view.values, kept))
@@ -89,6 +96,47 @@ def choices(view: View, kept: Triple) -> tuple[Choice, ...]:
         Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
     }
     return tuple(Choice(act, *texts[act], rule_against(view, act, kept) is None) for act in Act)
+
+
+def _of_talk(view: View) -> str:
+    """The state of talk that binds nobody, or of the secret claims, in one line."""
+    state = view.state
+    theirs = None if view.theirs is None else rest(view.counts, view.theirs)
+    left = "" if theirs is None else f"{in_words(theirs)}, worth {points(worth(view.values, theirs))} to you"
+    if state.claiming:
+        return "Claim in secret." if theirs is None else f"Claim in secret. They last left you {left}."
+    if not state.history:
+        return "You open. Tap items to sort them, then suggest."
+    last = state.history[-1].act_type
+    if theirs is not None and last.is_offer:
+        return f"They {'insist: you get' if last is Act.INSIST else 'would leave you'} {left}."
+    told = {Act.AGREE: "They would agree to that.", Act.DISAGREE: "They said no to that."}
+    return f"{told.get(last, 'They suggest nothing.')} Tap items to sort them, then suggest."
+
+
+def _unbound_choices(view: View, kept: Triple) -> tuple[Choice, ...]:
+    """Every act where none binds, or every secret claim."""
+    claiming, mine = view.state.claiming, points(worth(view.values, kept))
+    theirs, own = (selection(view.state, view.seat, Action(act)) for act in (Act.AGREE, Act.END))
+    offered = None if theirs is None else points(worth(view.values, theirs))
+    texts = {
+        Act.PROPOSE: ("Suggest", f"this split, {mine} for you"),
+        Act.INSIST: ("Insist", "the same, with more weight"),
+        Act.AGREE: ("Say yes", "nothing is suggested" if offered is None else f"to {offered} for you; it binds nobody"),
+        Act.DISAGREE: ("Say no", "to what they suggest"),
+        Act.END: ("Suggest nothing", "the talk goes on"),
+    }
+    if claiming:
+        texts = {
+            Act.PROPOSE: ("Claim this", f"this split, {mine} for you"),
+            Act.AGREE: (
+                "Claim the rest",
+                "nothing was left you" if offered is None else f"that they left you, {offered}",
+            ),
+            Act.DISAGREE: ("Claim nothing", "no deal, no points"),
+            Act.END: ("Claim as before", "nothing" if own is None else f"your last, {points(worth(view.values, own))}"),
+        }
+    return tuple(Choice(act, *texts[act], rule_against(view, act, kept) is None) for act in Act if act in texts)
 
 
 def action_of(act: Act, kept: Triple) -> Action:
@@ -111,7 +159,10 @@ def foremost(view: View, kept: Triple) -> Act:
 
 def reading_text(action: Action, view: View) -> str:
     """A sentence's reading, in the words of the buttons."""
-    name = choices(view, action.oA)[action.act_type].label
+    named = {choice.act: choice.label for choice in choices(view, action.oA)}
+    name = named.get(action.act_type, named[Act.PROPOSE])
+    if view.state.claiming and (kept := selection(view.state, view.seat, action)) is not None:
+        return f"{name}: you claim {in_words(kept)} ({points(worth(view.values, kept))})"
     if action.act_type.is_offer:
         mine, theirs = in_words(action.oA), in_words(rest(view.counts, action.oA))
         return f"{name}: you keep {mine} ({points(worth(view.values, action.oA))}), they get {theirs}"
@@ -137,6 +188,10 @@ def unread_text(line: str, why: str, times: int) -> str:
 def time_left(state: State) -> str:
     """How much talk is left, and what that means near the end."""
     left = state.turns_remaining
+    if state.claiming:
+        return "One secret claim of each of you" if left == 2 else "The last secret claim"
+    if state.rules.secret_claims:
+        return f"{left - 2} act{'s' if left > 3 else ''} of talk left, then a secret claim of each of you"
     if left == 1:
         return "Last act of all: accept, or claim exactly what they leave you"
     return f"{left} acts left" + (", this is your last one" if left == 2 else "")
@@ -149,10 +204,12 @@ def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) 
     for turn, action in enumerate(state.history):
         mine = turn % 2 == seat
         note = ""
-        if action.act_type.is_offer:
+        hidden = turn >= state.rules.talk_turns and not mine and not state.over
+        if action.act_type.is_offer and not hidden:
             share = action.oA if mine else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"
-        text = in_english(action, counts, variant=turn, final=final)
+        loose = "(A secret claim.)" if hidden else unbound(action, turn, state.rules)
+        text = loose or in_english(action, counts, variant=turn, final=final)
         if typed and turn in typed:
             text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
         lines.append(Line(mine, text, note, state.messages[turn] if state.messages else ""))
@@ -168,6 +225,11 @@ def hint_text(hint: Hint, view: View) -> str:
 def act_text(action: Action, state: State) -> str:
     """An act of the seat to move in words, such as ``propose to keep 2 hats (6 points)``."""
     act, kept, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
+    if state.claiming:
+        claim = selection(state, state.mover, action)
+        return "claim nothing" if claim is None else f"claim {in_words(claim)} ({points(worth(values, claim))})"
+    if state.rules.secret_claims and not act.is_offer:
+        return {Act.AGREE: "say yes to their suggestion", Act.DISAGREE: "say no"}.get(act, "suggest nothing")
     if act.is_offer:
         name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
         return f"{name} {in_words(kept)} ({points(worth(values, kept))})"

@@ -136,6 +136,8 @@ def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
         return "the game is over"
     try:
         rules = step.state.rules
+        if rules.secret_claims:
+            return "nothing binds before the secret claims"
         if not exact_by_answers(partner, rules) and not (partner.traits.deterministic and has_minds(partner, rules)):
             return "it is exact only against a partner that does not gamble and says what it remembers"
         return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))

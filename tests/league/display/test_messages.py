@@ -10,25 +10,30 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, record_of, replay
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from league.display.dialogue import said, steps
-from league.display.game import Terminal
+from league.display.dialogue import protocol, said, steps
+from league.display.game import Terminal, described, ending, warning
 from league.display.game import conversation as heard
 from league.display.session import Sitting
 
 pytest.importorskip("nicegui", reason="nicegui is not installed: it comes with the [ui] extra")
 
+from league.display.svg.frontier import ending_text
+from league.web.occupants import Candidate
 from league.web.play.live_game import Asked, Ended, LiveGame
-from league.web.play.setup_form import Wish
-from league.web.play.view import talk_lines
+from league.web.play.setup_form import Wish, sitting_of
+from league.web.play.view import act_text, choices, headline, reading_text, talk_lines, time_left
 from league.web.replay.step import conversation
+from league.web.replay.view import best_answer
 from partners.human import Human, View, views
 from tests.command import dond
 
+EQUILIBRIUM = Wish(partner="equilibrium", binding="claims")
 SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 TALK = Rules(message_length=40)
 
@@ -139,6 +144,66 @@ def test_the_page_plays_a_game_with_messages_and_the_replay_shows_them_without_m
     assert "&lt;script&gt;" in page and "<script>" not in page
     lines = talk_lines(replay(ended.record), 0)
     assert lines[0].message == "<script>alert(1)</script>" and lines[1].message.startswith("My values:")
+
+
+def test_a_game_of_secret_claims_is_told_as_what_it_is_and_its_claims_when_it_is_over():
+    rules = Rules(4, secret_claims=True)
+    assert protocol(Rules()) == "" and protocol(Rules(3, secret_claims=True)).startswith("The first act is talk that")
+    assert protocol(rules).startswith("The first 2 acts are talk that binds nobody. Then each of you makes one secret")
+    assert protocol(Rules(2, secret_claims=True)).startswith("Each of you makes one secret claim")
+    talk = apply(State(SCENARIO, rules), Action(Act.PROPOSE, (1, 0, 2)))
+    labels = [choice.label for choice in choices(View(talk), (0, 2, 0))]
+    assert labels == ["Suggest", "Insist", "Say yes", "Say no", "Suggest nothing"]
+    assert headline(View(talk)) == "They would leave you 2 hats, worth 8 points to you."
+    assert time_left(talk) == "1 act of talk left, then a secret claim of each of you"
+    claims = apply(apply(talk, Action(Act.AGREE)), Action(Act.PROPOSE, (1, 2, 2)))
+    mine = {choice.act: choice for choice in choices(View(claims), (0, 2, 0))}
+    assert Act.INSIST not in mine and mine[Act.AGREE].detail == "that they left you, 8 points"
+    assert mine[Act.END].detail == "nothing" and mine[Act.PROPOSE].label == "Claim this"
+    assert headline(View(claims)) == "Claim in secret. They last left you 2 hats, worth 8 points to you."
+    assert warning(Action(Act.END), View(claims)) == "This claims nothing: no deal, nothing for both."
+    assert warning(Action(Act.AGREE), View(claims)) == "" != warning(Action(Act.PROPOSE, (1, 0, 0)), View(claims))
+    assert described(Action(Act.AGREE), View(claims)) == "AGREE: you keep 2 hats (8 points), they get 1 book, 2 balls"
+    assert reading_text(Action(Act.AGREE), View(claims)) == "Claim the rest: you claim 2 hats (8 points)"
+    assert act_text(Action(Act.END), claims) == "claim nothing" and act_text(Action(Act.END), talk) == "suggest nothing"
+    assert "everything" not in str(talk_lines(claims, 1)) and talk_lines(claims, 1)[2].text == "(A secret claim.)"
+    assert talk_lines(claims, 0)[2].text == "(Secret claim: 1 book, 2 hats, 2 balls.)"
+    over = apply(claims, Action(Act.AGREE))
+    assert ending(over, 1) == "No deal, 0 points for both: the secret claims do not add up to the pool."
+    assert ending_text(over, 0) == ("No deal.", "The secret claims do not add up to the pool.")
+    assert talk_lines(over, 1)[2].text == "(Secret claim: 1 book, 2 hats, 2 balls.)"
+    assert best_answer(seat_occupant("tough"), steps(record_of(over, ("a", "b")))[0], "lewis").startswith(
+        "nothing binds"
+    )
+
+
+@pytest.mark.parametrize("seat", ["0", "1"])
+def test_dond_play_with_secret_claims_keeps_them_until_both_are_made(seat, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("p 0 0 0\nhello\nd\ny\n"))
+    arguments = ["--partner", "heuristic", "--seat", seat, "--seed", "3", "--max-turns", "4", "--record", "g.jsonl"]
+    assert dond("play", "--no-color", "--secret-claims", "--messages", *arguments) == 0
+    record = from_json((tmp_path / "g.jsonl").read_text().splitlines()[0])
+    assert record.rules == Rules(4, message_length=200, secret_claims=True)
+    assert len(record.actions) == 4 and record.messages[int(seat)] == "hello" and not any(record.messages[2:])
+    assert replay(record).outcome == record.outcome
+    told = " ".join(capsys.readouterr().out.split())
+    assert "The first 2 acts are talk that binds nobody." in told and "not both have claimed" in told
+    before, after = told.split("No deal, 0 points", 1)[0].rsplit("your act>", 1)
+    assert ("(A secret claim.)" in before) == (seat == "1") and "(Secret claim: " not in before
+    assert after.count("(Secret claim: ") == 2 and "(Secret claim: no claim.)" in after
+
+
+def test_secret_claims_need_two_acts_and_whoever_knows_them(tmp_path, capsys):
+    assert dond("play", "--secret-claims", "--max-turns", "1") == 2
+    assert "--max-turns of at least 2" in capsys.readouterr().err
+    assert dond("play", "--secret-claims", "--partner", "equilibrium") == 2
+    assert "none is known with secret claims" in capsys.readouterr().err
+    for wish, told in ((Wish(binding="claims", max_turns="1"), "a claim of each"), (EQUILIBRIUM, "none is known")):
+        with pytest.raises((ValueError, InputError), match=told):
+            sitting_of(wish, Candidate(wish.partner, ""), tmp_path / "games.jsonl", None)
+    sitting = sitting_of(Wish(binding="claims"), Candidate("tough", ""), tmp_path / "games.jsonl", None)
+    assert sitting.rules == Rules(secret_claims=True) and Wish().binding == "acts"
 
 
 def test_silent_games_show_no_text_and_are_what_the_form_begins_with():

@@ -409,3 +409,37 @@ def test_a_text_beside_an_act_is_sent_shown_without_markup_and_recorded(look, fo
     record = games_in(folder)[-1]
     assert record.rules.message_length == 200 and record.messages[0] == "<b>hats</b> - please"
     assert replay(record).messages == record.messages
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seat", "size"), [("0", WIDE), ("1", NARROW)])
+def test_a_secret_claim_is_made_and_nobodys_is_shown_before_the_end(look, folder, seat, size):
+    page = look("/", size)
+    page.get_by_text("Rules and chance").click()
+    page.get_by_label("Acts in all").fill("4")
+    page.get_by_text("Rules and chance").click()
+    begin(page, "heuristic", seat=seat, What_binds="claims", Messages_beside_acts="text")
+    page.get_by_text("The first 2 acts are talk that binds nobody. Then each of you makes one secret claim").wait_for()
+    page.get_by_role("button", name="Suggest this split").click()
+    page.get_by_role("heading", name="Claim in secret").wait_for()
+    assert page.get_by_label("Said beside your act").is_disabled()
+    assert not page.get_by_role("button", name="Insist").is_visible()
+    assert page.locator(".log li", has_text="(A secret claim.)").count() == int(seat)
+    assert page.locator(".log li", has_text="(Secret claim:").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it can be scrolled sideways"
+    assert serious(page) == [], "a secret claim"
+    page.get_by_role("button", name="Claim this").click()
+    page.get_by_role("heading", name="The secret claims").wait_for()
+    assert page.locator(".log li", has_text="(Secret claim:").count() == 2
+    assert page.locator(".log li", has_text="(A secret claim.)").count() == 0
+    page.get_by_text("nothing binds before the secret claims").wait_for()
+    record = games_in(folder)[-1]
+    assert record.rules == Rules(4, message_length=200, secret_claims=True) and replay(record).over
+    assert page.locator(".score.me b").inner_text() == str(record.outcome.scores[int(seat)])
+    page.get_by_role("link", name="Link to this game").click()
+    page.get_by_text(re.compile("^Act 1 of")).wait_for()
+    for _ in range(int(seat)):  # to the person's first act
+        page.keyboard.press("ArrowRight")
+    page.get_by_text("not known: nothing binds before the secret claims").wait_for()
+    page.get_by_role("button", name="The end").click()
+    assert page.locator(".talked li", has_text="(Secret claim:").count() == 2
