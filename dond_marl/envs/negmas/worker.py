@@ -20,6 +20,8 @@ utility function alone. The other negotiator says what the other seat said, and 
 games that go on are kept; a game that is not known, or went another way, is played again from its beginning. Each game
 has random numbers of its own, so that it does not matter which others are played beside it. An agent has ``limit``
 seconds of processor time for one act; by the clock, for one that sleeps, thirty times as many and at least a minute.
+An agent that asks for the other's utility function, which in some competitions it was told, is told that all of each
+type is worth the same to the other.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 PROPOSE, INSIST, AGREE, DISAGREE, END = range(5)
@@ -59,10 +62,22 @@ def ufun_of(counts: Sequence[int], values: Sequence[int], seat: int) -> Any:
     It is linear and additive, as in Genius: a weight for each issue, summing to one, and an evaluation of each value
     from none of the items (0) to all of them (1).
     """
+    whole = sum(count * value for count, value in zip(counts, values, strict=True)) or 1
+    return _weighted(counts, [count * value / whole for count, value in zip(counts, values, strict=True)], seat)
+
+
+def supposed_ufun(counts: Sequence[int], seat: int) -> Any:
+    """What an agent that asks for the other's utility function is told of the seat's, which nobody knows.
+
+    All of each type is worth the same to it.
+    """
+    here = sum(count > 0 for count in counts)
+    return _weighted(counts, [(count > 0) / here for count in counts], seat)
+
+
+def _weighted(counts: Sequence[int], weights: list[float], seat: int) -> Any:
     from negmas.preferences import LinearAdditiveUtilityFunction, TableFun
 
-    whole = sum(count * value for count, value in zip(counts, values, strict=True)) or 1
-    weights = [count * value / whole for count, value in zip(counts, values, strict=True)]
     tables = [
         {given: (given if seat == 0 else count - given) / max(count, 1) for given in range(count + 1)}
         for count in map(int, counts)
@@ -105,7 +120,7 @@ class Game:
         self._next: Any = None  # what the other negotiator says next
         self._forced: Any = None  # what the agent is taken to say next, whatever it says
         self._heard: Any = None  # what the agent said
-        self._random = _seeded(row["seed"])
+        self.random: Any = None  # the states of the global generators, while they are another game's
         game = self
 
         class Clockless(SAOMechanism):  # type: ignore[misc]
@@ -130,15 +145,22 @@ class Game:
             game._heard = said
             return game._forced or said
 
-        watched = type(agent.__name__, (agent,), {"__call__": heard, "__module__": agent.__module__})
-        with self._own_randomness():
-            self.mechanism = Clockless(
-                issues=issues_of(self.counts), n_steps=rounds_of(max_turns), ignore_negotiator_exceptions=False
-            )
-            ufun = ufun_of(self.counts, row["values"], self.seat)
-            seats = [(watched(name="agent", **parameters), ufun), (Told(name="other"), None)]
-            for negotiator, preferences in seats if self.seat == 0 else reversed(seats):
-                self.mechanism.add(negotiator, preferences=preferences)
+        supposed = property(lambda this: game.supposed)  # noqa: ARG005  # what a property asks
+        body = {"__call__": heard, "__module__": agent.__module__, "opponent_ufun": supposed}
+        watched = type(agent.__name__, (agent,), body)
+        _seed(row["seed"])
+        self.mechanism = Clockless(
+            issues=issues_of(self.counts), n_steps=rounds_of(max_turns), ignore_negotiator_exceptions=False
+        )
+        ufun = ufun_of(self.counts, row["values"], self.seat)
+        seats = [(watched(name="agent", **parameters), ufun), (Told(name="other"), None)]
+        for negotiator, preferences in seats if self.seat == 0 else reversed(seats):
+            self.mechanism.add(negotiator, preferences=preferences)
+
+    @cached_property
+    def supposed(self) -> Any:
+        """The other's utility function as the agent is told it, made when it asks."""
+        return supposed_ufun(self.counts, 1 - self.seat)
 
     def goes_on_as(self, history: list[list[Any]]) -> bool:
         """Whether ``history`` is this game, and more of it."""
@@ -152,8 +174,7 @@ class Game:
             else:
                 self._next = self._as_response(said, 1 - self.seat)
                 if self.seat == 0:  # the other's act ends the round; where it comes first, it is asked with the agent
-                    with self._own_randomness():
-                        self.mechanism.step()
+                    self.mechanism.step()
             self.said.append(said)
         act, kept = self._ask(limit, None)
         self.said.append([act, kept])
@@ -162,7 +183,7 @@ class Game:
     def _ask(self, limit: float, forced: list[Any] | None) -> tuple[int, list[int]]:
         """The agent's act; where one is ``forced``, that one is taken instead of it."""
         self._heard, self._forced = None, None if forced is None else self._as_response(forced, self.seat)
-        with self._own_randomness(), _limited(limit):
+        with _limited(limit):
             self.mechanism.step()
         return self._as_act(self._heard)
 
@@ -193,17 +214,6 @@ class Game:
             return PROPOSE, list(outcome_of(given, self.counts, self.seat))
         return END, [0, 0, 0]  # it ends the negotiation, leaves it, waits, or says nothing
 
-    @contextmanager
-    def _own_randomness(self) -> Iterator[None]:
-        """The global generators are this game's, and are put back as they were."""
-        before = _states()
-        _restore(self._random)
-        try:
-            yield
-        finally:
-            self._random = _states()
-            _restore(before)
-
 
 def _answer(agent: type[Any], this: Any, state: Any, dest: str | None) -> Any:
     try:
@@ -227,16 +237,11 @@ def _restore(states: tuple[Any, Any]) -> None:
     np.random.set_state(states[1])  # noqa: NPY002
 
 
-def _seeded(seed: int) -> tuple[Any, Any]:
-    """The states of the global generators after seeding them; they are put back."""
+def _seed(seed: int) -> None:
     import numpy as np
 
-    before = _states()
     random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002
-    states = _states()
-    _restore(before)
-    return states
+    np.random.seed(seed % 2**32)  # noqa: NPY002  # agents use the global generators
 
 
 _Random = random.Random
@@ -291,9 +296,11 @@ class Worker:
 
     def __init__(self) -> None:
         self._games: OrderedDict[str, Game] = OrderedDict()
+        self._last: Game | None = None  # the game whose random numbers are in the global generators
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Whether the agent can be loaded and made, and the versions of what it is from."""
+        self._set_aside()
         try:
             row = {"counts": [1, 1, 1], "values": [3, 3, 4], "seat": 1, "seed": 0}
             Game(load(request["agent"]), request["parameters"], row, 2)
@@ -319,19 +326,28 @@ class Worker:
         """The agent's act in one row, as a line of the protocol."""
         key = f"{request['agent']} {request['parameters']} {request['max_turns']} {row['seat']} {row['key']}"
         game = self._games.pop(key, None)
+        self._set_aside()
         try:
             if game is None or not game.goes_on_as(row["history"]):
                 game = Game(load(request["agent"]), request["parameters"], row, request["max_turns"])
+            else:
+                _restore(game.random)
             act, kept = game.act(row["history"], request["limit"])
         except OutOfTime:
             return [END, [0, 0, 0], "out of time"]
         except BaseException as error:  # noqa: BLE001  # somebody else's code: whatever it raises is a forfeit
             return [END, [0, 0, 0], _told(error)]
         if act in (PROPOSE, DISAGREE) and len(row["history"]) + 2 < request["max_turns"]:
-            self._games[key] = game
+            self._games[key] = self._last = game
             while len(self._games) > KEPT:
                 self._games.popitem(last=False)
         return [act, kept, ""]
+
+    def _set_aside(self) -> None:
+        """The last game keeps its random numbers: another's turn comes."""
+        if self._last is not None:
+            self._last.random = _states()
+        self._last = None
 
 
 def _told(error: BaseException) -> str:

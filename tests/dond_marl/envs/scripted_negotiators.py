@@ -83,3 +83,13 @@ class Wordy(Ladder):
         if self.made == 1:
             return SAOResponse(ResponseType.REJECT_OFFER, None, {"text": "come on"})
         return SAOResponse(ResponseType.REJECT_OFFER, self.ranked()[0])
+
+
+class Curious(Ladder):
+    """Offers what it likes best of what the other likes best, as it is told."""
+
+    def __call__(self, state, dest=None):
+        self.made += 1
+        theirs = self.opponent_ufun
+        best = max(self.ranked(), key=lambda outcome: (round(float(theirs(outcome)), 6), float(self.ufun(outcome))))
+        return SAOResponse(ResponseType.REJECT_OFFER, best)

@@ -175,6 +175,15 @@ def test_an_agent_that_takes_its_process_with_it_loses_its_own_games_alone(alone
     assert same(both_seats(ladder, other), undisturbed)
 
 
+def test_who_asks_for_the_others_utility_is_told_a_guess_of_the_pool_alone():
+    told = worker.supposed_ufun([1, 2, 0], 1)
+    assert [float(told(given)) for given in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 2, 0)]] == [1, 0.5, 0.75, 0]
+    curious = NegMASPartner("scripted_negotiators.Curious")
+    for seat, games in enumerate(both_seats(curious, seat_occupant("stubborn"))):
+        assert (games.oA[:, seat::2][games.act[:, seat::2] == Act.PROPOSE] == 0).all()  # all is the other's
+    assert not curious.forfeits
+
+
 def test_agreeing_to_nothing_is_illegal():
     hasty = NegMASPartner("scripted_negotiators.Hasty")
     games = rollout((hasty, seat_occupant("heuristic")), SCENARIOS, seed=0)

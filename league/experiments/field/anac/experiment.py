@@ -1,12 +1,15 @@
-"""Every negotiator that loads against everybody of ours, cell by cell; what is done is kept."""
+"""Every negotiator that loads against everybody of ours, a block of scenarios after the other; what is done is kept."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import date
+from itertools import product
 from pathlib import Path
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +32,7 @@ from league.experiments.field.anac.cells import (
     from_document,
     play,
     sample,
+    whole,
 )
 from league.experiments.field.anac.settings import AnacConfig
 from league.experiments.kept import place, read, write
@@ -66,50 +70,76 @@ def perform(
     ours: dict[str, tuple[Partner, str]] = {spec: (seat_occupant(spec), identity(spec)) for spec in config.ours}
     ours.update(more)
     scenarios = sample(config.scenarios, config.seed)
-    folder = Path(config.output_dir).expanduser() / "cells"
-    cells = _between_ours(config, ours, scenarios)
-    versions: dict[str, str] = {}
-    refused: dict[str, str] = {}
-    for number, path in enumerate(modules, start=1):
-        mine = scenarios.rows(np.arange(config.fewer.get(path, config.scenarios)))
-        places = {
-            (name, seat): place(folder, _what(config, path, what, seat, mine.size))
-            for name, (_, what) in ours.items()
-            for seat in (0, 1)
-        }
-        kept = {key: read(where) for key, where in places.items()}
-        agent: NegMASPartner | None = None
-        for key, document in kept.items():
-            if document is None and agent is None:
-                try:
-                    agent = NegMASPartner(path, python=python, limit=config.limit)
-                except InputError as error:
-                    refused[path] = str(error)
-                    break
-            if document is None:
-                assert agent is not None
-                found = _played(agent, path, key[0], ours[key[0]][0], key[1], mine, config, worker)
-                document = kept[key] = {"cell": as_document(found), "versions": agent.versions}
-                write(places[key], document)
-        if path in refused:
-            report(f"{number}/{len(modules)} {refused[path]}")
-            continue
-        own = [from_document(document["cell"]) for document in kept.values() if document is not None]
-        for document in kept.values():
-            versions.update(document["versions"] if document is not None else {})
-        cells += own
-        forfeits = sum(sum(each.forfeits.values()) for each in own)
-        report(
-            f"{number}/{len(modules)} {path}: {np.mean([np.mean(each.points) for each in own]):.2f} points, ours "
-            f"{np.mean([np.mean(each.our_points) for each in own]):.2f}, {np.mean([each.cpu_ms for each in own]):.1f} "
-            f"CPU ms a game" + (f", {forfeits} forfeits" if forfeits else "")
-        )
+    kept = _Kept(config, python, worker)
+    found: dict[tuple[str, str, int], list[Cell]] = {}  # by agent, ours and seat: a cell for each block
+    for first in range(0, config.scenarios, config.block):
+        of_block = []
+        for path, name, seat in product(modules, ours, (0, 1)):
+            stop = min(first + config.block, config.fewer.get(path, config.scenarios))
+            rows = scenarios.rows(np.arange(first, max(first, stop)))
+            cell_of_block = kept.cell(path, name, *ours[name], seat, first, rows)
+            if cell_of_block is not None:
+                of_block.append(cell_of_block)
+                found.setdefault((path, name, seat), []).append(cell_of_block)
+        report(_said(of_block, first, config))
+    refused = kept.refused
     if len(refused) == len(modules):
         raise InputError(f"none of {len(modules)} agents loads; {next(iter(refused.values()), '')}")
+    cells = [*_between_ours(config, ours, scenarios), *map(whole, found.values())]
     years = {path: _year(path, module) for path, module in modules.items() if path not in refused}
     identities = {name: what for name, (_, what) in ours.items()}
     day = date.today().isoformat()
-    return Experiment(config, tuple(ours), identities, cells, years, versions, refused, day, scenarios)
+    return Experiment(config, tuple(ours), identities, cells, years, kept.versions, refused, day, scenarios)
+
+
+class _Kept:
+    """The cells of blocks: read where they are kept, else played and kept; an agent is loaded when it first plays."""
+
+    def __init__(self, config: AnacConfig, python: str | None, worker: Worker) -> None:
+        self._config, self._python, self._worker = config, python, worker
+        self._folder = Path(config.output_dir).expanduser() / "cells"
+        self._agents: dict[str, NegMASPartner] = {}
+        self.versions: dict[str, str] = {}
+        self.refused: dict[str, str] = {}  # agents that did not load, and why
+
+    def cell(
+        self, path: str, name: str, partner: Partner, what: str, seat: int, first: int, rows: Scenarios
+    ) -> Cell | None:
+        """An agent against one of ours on some scenarios, ``first`` of all; ``None`` for none, and who is refused."""
+        if not rows.size or path in self.refused:
+            return None
+        config = self._config
+        same = {"seed": config.seed, "max_turns": config.max_turns, "limit": config.limit}
+        place_of = {"agent": path, "ours": what, "seat": seat, "first": first, "scenarios": rows.size}
+        file = place(self._folder, {**place_of, **same})
+        document = read(file)
+        if document is None:
+            try:
+                agent = self._agents.get(path) or NegMASPartner(path, python=self._python, limit=config.limit)
+            except InputError as error:
+                self.refused[path] = str(error)
+                return None
+            self._agents[path] = agent
+            before, theirs, own = agent.forfeits.copy(), self._worker.cpu_seconds(), process_time()
+            games = play(agent, partner, seat, rows, config.max_turns, config.seed, first)
+            spent = max(self._worker.cpu_seconds() - theirs, 0.0) + process_time() - own
+            played = cell(path, name, seat, games, dict(agent.forfeits - before), spent * 1000 / games.size)
+            document = {"cell": as_document(played), "versions": agent.versions}
+            write(file, document)
+        self.versions.update(document["versions"])
+        return from_document(document["cell"])
+
+
+def _said(played: list[Cell], first: int, config: AnacConfig) -> str:
+    games = sum(cell.size for cell in played)
+    spent = sum(cell.cpu_ms * cell.size for cell in played) / 1000
+    lost = Counter[str]()
+    for each in played:
+        lost[each.player] += sum(each.forfeits.values())
+    most = min(first + config.block, config.scenarios)
+    return f"scenarios {first + 1} to {most} of {config.scenarios}: {games:,} games, {spent:.0f} CPU seconds" + "".join(
+        f"; {path} forfeits {times}" for path, times in lost.items() if times
+    )
 
 
 def _agents(config: AnacConfig, worker: Worker) -> dict[str, str]:
@@ -119,27 +149,6 @@ def _agents(config: AnacConfig, worker: Worker) -> dict[str, str]:
     if unknown:
         raise InputError(f"leave_out and fewer name {', '.join(unknown)}, which is none of the {len(modules)} agents")
     return {path: module for path, module in modules.items() if path not in config.leave_out}
-
-
-def _what(config: AnacConfig, path: str, ours: str, seat: int, size: int) -> dict[str, Any]:
-    same = {"seed": config.seed, "of": config.scenarios, "max_turns": config.max_turns, "limit": config.limit}
-    return {"agent": path, "ours": ours, "seat": seat, "scenarios": size, **same}
-
-
-def _played(
-    agent: NegMASPartner,
-    path: str,
-    name: str,
-    partner: Partner,
-    seat: int,
-    scenarios: Scenarios,
-    config: AnacConfig,
-    worker: Worker,
-) -> Cell:
-    before, cpu = agent.forfeits.copy(), worker.cpu_seconds()
-    games = play(agent, partner, seat, scenarios, config.max_turns, config.seed)
-    spent = max(worker.cpu_seconds() - cpu, 0.0) * 1000 / games.size
-    return cell(path, name, seat, games, dict(agent.forfeits - before), spent)
 
 
 def _between_ours(config: AnacConfig, ours: Mapping[str, tuple[Partner, str]], scenarios: Scenarios) -> list[Cell]:

@@ -13,7 +13,7 @@ class AnacConfig(Section):
     """All settings. The scenarios are a sample of the paper's test set, the same for everybody."""
 
     packages: tuple[str, ...] = Field(
-        default=("negmas_genius_agents", "negmas_negolog"),
+        default=("negmas_genius_agents", "negmas_negolog", "anl_agents.anl2024"),
         strict=False,
         description="a list of packages",
     )
@@ -21,6 +21,9 @@ class AnacConfig(Section):
     leave_out: tuple[str, ...] = Field(default=(), strict=False, description="a list of dotted paths")
     ours: tuple[str, ...] = Field(strict=False, min_length=1, description="a list of occupants of ours")
     scenarios: int = Field(default=20, ge=2, le=392, description="of the 392 of lewis, split paper_test")
+    block: int = Field(
+        default=28, ge=1, le=392, description="scenarios; all play a block before anybody plays the next"
+    )
     fewer: dict[str, int] = Field(default_factory=dict, description="a mapping from a dotted path to a number")
     max_turns: int = Field(default=10, ge=1, le=100)
     seed: int = Field(default=0, ge=0)

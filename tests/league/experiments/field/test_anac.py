@@ -1,11 +1,12 @@
 """Negotiators of NegMAS against ours: cell by cell, resumable, and the file says what was found."""
 
 import json
+import math
 
 import pytest
 
 from dond_marl.errors import InputError
-from league.experiments.field.anac.cells import SPLIT, sample
+from league.experiments.field.anac.cells import SPLIT, Cell, sample, whole
 from league.experiments.field.anac.experiment import lines, perform
 from league.experiments.field.anac.findings import found_in, markdown, middle, of_best
 from league.experiments.field.anac.picture import drawing
@@ -29,11 +30,8 @@ def test_cells_are_played_kept_and_gone_on_with(tmp_path):
     said = []
     whole = config(tmp_path, fewer={MICRO: 2})
     first = perform(whole, None, {}, said.append)
-    assert (
-        len(said) == 3
-        and "Nobody" in next(iter(first.refused))
-        and "no attribute" in first.refused[next(iter(first.refused))]
-    )
+    assert said[0].startswith("scenarios 1 to 4 of 4: 24 games") and len(said) == 1
+    assert "Nobody" in next(iter(first.refused)) and "no attribute" in next(iter(first.refused.values()))
     kept = sorted((tmp_path / "cells").iterdir())
     assert len(kept) == 2 * 2 * 2
     kept[0].unlink()
@@ -54,6 +52,33 @@ def test_cells_are_played_kept_and_gone_on_with(tmp_path):
     text = markdown(found)
     assert "BoulwareTBNegotiator" in text and "Nobody" in text and "2 agents, 24 games of 10 turns" in text
     assert drawing(found).count("<circle") == 2 + 3  # and the legend's
+
+
+def test_all_play_a_block_before_anybody_plays_the_next_and_what_was_played_stays(tmp_path):
+    pytest.importorskip("negmas", reason="the extra [negmas] is not installed")
+    said = []
+    whole = config(tmp_path, agents=(BOULWARE, MICRO), ours=("linear",), block=2, fewer={MICRO: 3})
+    found = perform(whole, None, {}, said.append)
+    sizes = {(cell.player, cell.seat): cell.size for cell in found.cells if cell.player != "linear"}
+    assert sizes == {(BOULWARE, 0): 4, (BOULWARE, 1): 4, (MICRO, 0): 3, (MICRO, 1): 3}
+    assert [line.partition(",")[0] for line in said] == [
+        "scenarios 1 to 2 of 4: 8 games",
+        "scenarios 3 to 4 of 4: 6 games",
+    ]
+    begun = config(tmp_path, agents=(BOULWARE, MICRO), ours=("linear",), block=2, scenarios=2)
+    first = perform(begun, "/no/python", {}, said.append)  # nobody is asked
+    for part, all_of in zip(first.cells, found.cells, strict=True):
+        assert part.points == all_of.points[:2] and part.our_points == all_of.our_points[:2]
+
+
+def test_blocks_count_by_their_games_and_claims_by_the_games_with_an_offer():
+    one = Cell("a.B", "linear", 0, [4, 0], [6, 0], 0.5, 4.0, 1.0, 0.8, 1, {"out of time": 1}, 3.0)
+    other = Cell("a.B", "linear", 0, [5], [5], 1.0, 1.0, math.nan, math.nan, 0, {}, 9.0)
+    both = whole([one, other])
+    assert (both.points, both.our_points, both.size) == ([4, 0, 5], [6, 0, 5], 3)
+    assert (both.deals, both.turns, both.cpu_ms) == (pytest.approx(2 / 3, abs=1e-4), 3.0, 5.0)
+    assert (both.opens, both.closes, both.offered, both.forfeits) == (1.0, 0.8, 1, {"out of time": 1})
+    assert math.isnan(whole([other]).opens)
 
 
 def test_other_weights_in_the_same_file_play_anew(tmp_path):
