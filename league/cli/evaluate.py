@@ -77,7 +77,7 @@ OF_PAIRS = (
 )
 
 
-@click.command(cls=Command, help=__doc__, interrupted="nothing is written")
+@click.command(cls=Command, help=__doc__, interrupted="what is finished is written, and nothing else")
 @click.option(
     "--member", metavar="OCCUPANT", help="whom to measure: a name of dond catalogue, or name(parameter=value)"
 )
@@ -197,12 +197,19 @@ def _pair(
     print_evaluation(console, evaluation, human, details=details)
     if not details:
         say("--details prints every figure: fairness, efficiency, and the same of people and of the best splits")
+    if json is not None:  # what is finished stays, whatever becomes of what follows
+        write_pair(json, evaluation, human)
+    if csv is not None:
+        write_pair_table(csv, evaluation, human)
+    if plot is not None:
+        draw(plot, evaluation, human_figures(human))
     gains = None
     if probe:
         with console.status("what could be gained"):
             gains = probe_pair(member, against, source, rules)
         print_probe(console, gains)
-    diagnosed = None
+        if json is not None:
+            write_pair(json, evaluation, human, gains)
     if diagnose or beliefs:
         with console.status("") as status:
             diagnosed = diagnosis.diagnose(
@@ -211,9 +218,5 @@ def _pair(
                 player=player if player.traits.remote else None,  # whose limits hold for all of it
             )  # fmt: skip
         print_section(console, diagnosis_section(diagnosed))
-    if json is not None:
-        write_pair(json, evaluation, human, gains, diagnosed)
-    if csv is not None:
-        write_pair_table(csv, evaluation, human)
-    if plot is not None:
-        draw(plot, evaluation, human_figures(human))
+        if json is not None:
+            write_pair(json, evaluation, human, gains, diagnosed)

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dond_marl.game import Act, Action, Rules, State, apply
+from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Turns, worth
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
+from league.evaluation.matches import Witness
+from partners.llm.cache import behind
 from partners.llm.client import Client
 from partners.llm.diagnosis.beliefs import Stated, believer, stated
 from partners.llm.diagnosis.worths import Worths
@@ -75,25 +76,6 @@ class Diagnosis(NamedTuple):
         return made
 
 
-@dataclass
-class _Witness:
-    """Keeps the turns on which somebody is asked, and what it says."""
-
-    player: Partner
-    turns: list[Turns] = field(default_factory=list)
-    said: list[Decisions] = field(default_factory=list)
-
-    @property
-    def traits(self) -> Any:
-        return self.player.traits
-
-    def act(self, turns: Turns) -> Decisions:
-        decisions = self.player.act(turns)
-        self.turns.append(turns)
-        self.said.append(decisions)
-        return decisions
-
-
 class _Asked:
     """What a language model says that it believes, turn by turn; nothing where the exact posterior is not known."""
 
@@ -120,7 +102,7 @@ class _Asked:
 
     def close(self) -> None:
         """End what was opened for asking."""
-        client = getattr(self.client, "client", self.client)  # behind a cache
+        client = None if self.client is None else behind(self.client)
         if isinstance(client, RemoteClient):
             client.close()
 
@@ -154,7 +136,7 @@ def diagnose(
     own, lost, acts, offers = [], [], dict[str, list[float]](), dict[int, list[Doubles]]()
     asked = _Asked(player, partner) if beliefs else None
     for seat in (0, 1):
-        witness = _Witness(player)
+        witness = Witness(player)
         pair = (witness, partner) if seat == 0 else (partner, witness)
         games = rollout(pair, scenarios, rules, seed=seed, index=(seat,), prior=source.prior)
         own.append(points_of_ten(games.scores, wholes)[:, seat])
@@ -164,7 +146,7 @@ def diagnose(
             _offers(offers, turns, said, rows, scenarios.size)
             if worths is not None:
                 try:
-                    _losses(worths, scenarios, turns, said, rows, of_game, acts, rules)
+                    _losses(worths, scenarios, turns, said, rows, of_game, acts)
                 except ValueError as unknown:
                     worths, note = None, f"what acts lose is not known: {unknown}"
             if asked is not None:
@@ -206,16 +188,14 @@ def _second(player: Partner, partner: Partner, scenarios: Scenarios, rules: Rule
 
 def _losses(
     worths: Worths, scenarios: Scenarios, turns: Turns, said: Decisions, rows: Rows, of_game: Doubles,
-    acts: dict[str, list[float]], rules: Rules,
+    acts: dict[str, list[float]],
 ) -> None:  # fmt: skip
     """Add what each act lost to its game and to its kind."""
     history, claims = turns.history.act, turns.history.oA
     for place, row in enumerate(rows.tolist()):
-        state = State(scenarios.scenario(row), rules)
-        for act, (a, b, c) in zip(history[place].tolist(), claims[place].tolist(), strict=True):
-            state = apply(state, Action(Act(act), (a, b, c)) if Act(act).is_offer else Action(Act(act)))
+        state = worths.position(scenarios.scenario(row), history[place], claims[place])
         act, (a, b, c) = Act(int(said.act_type[place])), said.oA[place].tolist()
-        cost = worths.lost(state, Action(act, (a, b, c)) if act.is_offer else Action(act))
+        cost = worths.lost(state, Action(act, (a, b, c)))
         of_game[row] += cost
         acts.setdefault(act.name, []).append(cost)
 
@@ -238,7 +218,7 @@ def _counted(player: Partner) -> dict[str, int]:
     """What a language model has counted so far."""
     if not isinstance(player, LLMPartner):
         return {}
-    client = getattr(player.client, "client", player.client)  # behind a cache
+    client = behind(player.client)
     cached = {name: times for name, times in player.client.tally.items() if name == "cache_hits"}
     return {**dict(client.tally), **cached, **dict(player.tally)}
 
@@ -247,7 +227,7 @@ def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str
     if not isinstance(player, LLMPartner):
         return {}
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
-    client, usd = getattr(player.client, "client", player.client), 0.0
+    client, usd = behind(player.client), 0.0
     if isinstance(client, RemoteClient):
         of, known = client.settings, listed(client.settings.url, client.settings.name)
         first, second = of.prompt_price, of.completion_price

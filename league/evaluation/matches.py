@@ -17,7 +17,7 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
-from dond_marl.seats import Bools, Doubles, Partner, Whisper
+from dond_marl.seats import Bools, Decisions, Doubles, Partner, Turns, Whisper
 from dond_marl.yardsticks.efficiency import check_joint
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.outcomes import Outcomes, outcomes_of
@@ -77,6 +77,21 @@ class Terms(NamedTuple):
                 reveal_partner_utilities=self.revealed,
                 whispers=(whisper, None) if seat == 0 else (None, whisper),
             )
+
+
+class Witness:
+    """Keeps the turns on which somebody is asked, and what it says."""
+
+    def __init__(self, player: Partner) -> None:
+        self.player, self.traits = player, player.traits
+        self.turns: list[Turns] = []
+        self.said: list[Decisions] = []
+
+    def act(self, turns: Turns) -> Decisions:
+        decisions = self.player.act(turns)
+        self.turns.append(turns)
+        self.said.append(decisions)
+        return decisions
 
 
 def heldout_terms(rules: Rules = Rules(), seed: int = 0) -> Terms:

@@ -167,6 +167,11 @@ class CachedClient:
         )
 
 
+def behind(client: Client) -> Client:
+    """Who answers what a cache does not know: the client behind ``client``, or itself where it is no cache."""
+    return client.client if isinstance(client, CachedClient) else client
+
+
 def question_key(identity: str, ask: Ask) -> str:
     """The SHA-256 of all that shapes an answer: the model and its parameters, the prompt, what is legal, the sample."""
     question = [identity, ask.prompt, [list(ask.legal.counts), list(ask.legal.acts)], ask.sample]

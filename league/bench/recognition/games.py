@@ -13,24 +13,10 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, History, Partner, Rows, Turns
 from league.bench.play import noise_index
 from league.bench.protocol import NOISE_SEED
+from league.evaluation.matches import Witness
 
 PRIOR = "lewis"
 NOT_BY_ROW = ("rules", "prior", "history")  # fields of Turns
-
-
-class Listener:
-    """Keeps the turns on which somebody is asked, and what it says."""
-
-    def __init__(self, player: Partner) -> None:
-        self._player, self.traits = player, player.traits
-        self.turns: list[Turns] = []
-        self.said: list[Decisions] = []
-
-    def act(self, turns: Turns) -> Decisions:
-        decisions = self._player.act(turns)
-        self.turns.append(turns)
-        self.said.append(decisions)
-        return decisions
 
 
 class Asked(NamedTuple):
@@ -46,12 +32,12 @@ def asked(player: Partner, seat: int, partner: Partner, name: str, scenarios: Sc
 
     The partner's ``name`` fixes the luck of the games, as in the benchmark.
     """
-    listener = Listener(player)
-    pair = (listener, partner) if seat == 0 else (partner, listener)
+    witness = Witness(player)
+    pair = (witness, partner) if seat == 0 else (partner, witness)
     games = rollout(pair, scenarios, rules, seed=NOISE_SEED, index=(noise_index(name),), prior=PRIOR)
     return [
         Asked(np.flatnonzero(games.turns > turns.taken), turns, said)
-        for turns, said in zip(listener.turns, listener.said, strict=True)
+        for turns, said in zip(witness.turns, witness.said, strict=True)
     ]
 
 

@@ -19,11 +19,15 @@ class Worths:
         self._known: dict[State, dict[Action, float]] = {}
 
     def of(self, scenario: Scenario, acts: Int8s, oA: Int8s) -> dict[Action, float]:
-        """:meth:`at` the position of ``scenario`` after the acts ``[t]`` and claims ``[t, 3]``."""
+        """:meth:`at` the :meth:`position` after the acts ``[t]`` and claims ``[t, 3]``."""
+        return self.at(self.position(scenario, acts, oA))
+
+    def position(self, scenario: Scenario, acts: Int8s, oA: Int8s) -> State:
+        """The game over ``scenario`` after the acts ``[t]`` and claims ``[t, 3]``."""
         state = State(scenario, self._rules)
         for act, (a, b, c) in zip(acts.tolist(), oA.tolist(), strict=True):
-            state = apply(state, Action(Act(act), (a, b, c)) if Act(act).is_offer else Action(Act(act)))
-        return self.at(state)
+            state = apply(state, Action(Act(act), (a, b, c)))
+        return state
 
     def at(self, state: State) -> dict[Action, float]:
         """Points, 0..the mover's whole pool, of every legal act.

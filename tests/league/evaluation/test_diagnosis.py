@@ -168,6 +168,33 @@ def test_the_command_prints_and_writes_it(tmp_path, capsys):
     assert written["games"] == 20 and written["lost"]["mean"] > 0
 
 
+BREAKS = """
+from partners.scripted.heuristic import Tough
+
+class Breaks(Tough):
+    made = 0
+
+    def __init__(self):
+        type(self).made += 1
+        self.broken = self.made > 1
+
+    def act(self, turns):
+        if self.broken:
+            raise RuntimeError("the second of its kind is broken")
+        return super().act(turns)
+"""
+
+
+def test_what_was_measured_before_a_diagnosis_broke_down_is_written(tmp_path, capsys):
+    (tmp_path / "breaks.py").write_text(BREAKS)
+    words = ["--member", f"{tmp_path}/breaks.py:Breaks", "--against", "heuristic", "--sample", 4, "--diagnose"]
+    assert dond("evaluate", *words, "--json", tmp_path / "e.json", "--csv", tmp_path / "e.csv") != 0
+    assert "the second of its kind is broken" in capsys.readouterr().err
+    written = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))
+    assert written["figures"] and "diagnosis" not in written
+    assert (tmp_path / "e.csv").stat().st_size
+
+
 def test_what_a_service_may_be_asked_holds_for_the_evaluation_and_the_diagnosis_together(monkeypatch, capsys):
     without_proxy_and_key(monkeypatch)
     service = Service(lambda heard, _: completion(STUBBORN))

@@ -23,7 +23,7 @@ from dond_marl.records.files import write_whole
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import points_of_ten
-from league.bench.recognition.games import Listener
+from league.evaluation.matches import Witness
 from league.experiments.language_models.post_training.settings import GamesSection
 from partners.learning.rewards import reward_of
 from partners.llm.prompt import SYSTEM, Template
@@ -67,13 +67,13 @@ def collect(games: GamesSection, reward: str, template: Template, seed: int) -> 
         partner = seat_occupant(other)
         table = source.block(seed, number, games.scenarios)
         for seat in (0, 1):
-            listener = Listener(seat_occupant(name))
-            pair = (listener, partner) if seat == 0 else (partner, listener)
+            witness = Witness(seat_occupant(name))
+            pair = (witness, partner) if seat == 0 else (partner, witness)
             played = rollout(pair, table, rules, seed=seed, index=(number, seat), prior=source.prior)
             earned = points_of_ten(played.scores, table.wholes)
             paid = pays(played, earned, table)[:, seat]
             acts: list[list[Example]] = [[] for _ in range(table.size)]
-            for turns, said in zip(listener.turns, listener.said, strict=True):
+            for turns, said in zip(witness.turns, witness.said, strict=True):
                 rows = np.flatnonzero(played.turns > turns.taken).tolist()
                 texts, legal = template.render(turns), legal_rows(turns)
                 for place, row in enumerate(rows):

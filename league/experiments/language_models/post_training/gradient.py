@@ -23,7 +23,7 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Doubles
-from league.bench.recognition.games import Listener
+from league.evaluation.matches import Witness
 from league.experiments.language_models.post_training.examples import SPLIT
 from league.experiments.language_models.post_training.held_out import seated
 from league.experiments.language_models.post_training.packing import line_log_probs, packed
@@ -63,10 +63,10 @@ def positions(config: PostTrainingConfig, template: Template, adapter: Path, ste
         table = source.block(config.seed, 1000 + step * len(section.partners) + number, section.scenarios)
         worths = Worths(partner, rules, source.prior)
         for seat in (0, 1):
-            listener = Listener(model)
-            pair = (listener, partner) if seat == 0 else (partner, listener)
+            witness = Witness(model)
+            pair = (witness, partner) if seat == 0 else (partner, witness)
             played = rollout(pair, table, rules, seed=config.seed, index=(step, number, seat), prior=source.prior)
-            for turns in listener.turns:
+            for turns in witness.turns:
                 rows = np.flatnonzero(played.turns > turns.taken).tolist()
                 for place, (text, legal) in enumerate(zip(template.render(turns), legal_rows(turns), strict=True)):
                     if (text, name) not in found:

@@ -14,7 +14,7 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.yardsticks.metrics import points_of_ten
-from league.bench.recognition.games import Listener
+from league.evaluation.matches import Witness
 from league.experiments.language_models.post_training.settings import PostTrainingConfig
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LocalLLMPartner
@@ -81,15 +81,15 @@ def written(config: PostTrainingConfig, model: LocalLLMPartner, number: int) -> 
     import torch
 
     read, table = model.local.ready(), drawn(config)
-    listener = Listener(seat_occupant(_STRANGERS[0]))
+    witness = Witness(seat_occupant(_STRANGERS[0]))
     for seat in (0, 1):
         other = seat_occupant(_STRANGERS[1])
         rollout(
-            (listener, other) if seat == 0 else (other, listener), table, Rules(config.games.max_turns),
+            (witness, other) if seat == 0 else (other, witness), table, Rules(config.games.max_turns),
             seed=config.seed, index=(seat,), prior="lewis",
         )  # fmt: skip
     posed = [
-        pair for turns in listener.turns for pair in zip(model.template.render(turns), legal_rows(turns), strict=True)
+        pair for turns in witness.turns for pair in zip(model.template.render(turns), legal_rows(turns), strict=True)
     ]
     order = generator(config.seed, "written").permutation(len(posed))[:number].tolist()
     legal = 0
