@@ -10,7 +10,7 @@ from typing import Any
 from dond_marl.occupants import spec_name
 from dond_marl.records.files import write_whole
 from league.experiments.kept import place, read, write
-from league.experiments.language_models.objectives.models import played, told, with_prompt
+from league.experiments.language_models.objectives.models import answers_of, played, told, with_prompt
 from league.experiments.language_models.objectives.settings import ObjectivesConfig
 
 Row = dict[str, Any]
@@ -49,10 +49,11 @@ def _models(config: ObjectivesConfig, folder: Path, tell: Callable[[str], None])
     section, rows = config.models, []
     files = told(section, folder / "prompts") if section.occupants else {}
     for occupant in section.occupants:
+        answers = answers_of(occupant, next(iter(files.values()))) if files else {}
         for number, (name, path) in enumerate(files.items()):
             what = {
-                "occupant": spec_name(occupant), "prompt": path.read_text(encoding="utf-8"), "luck": number,
-                "game": [config.max_turns, config.seed, section.scenarios],
+                "occupant": spec_name(occupant), "answers": answers, "prompt": path.read_text(encoding="utf-8"),
+                "luck": number, "game": [config.max_turns, config.seed, section.scenarios],
             }  # fmt: skip
             kept = place(folder / "models", what)
             found = read(kept)

@@ -59,6 +59,12 @@ def with_prompt(occupant: str, path: Path) -> str:
     return spec_name({"kind": kind, **given, "prompt_path": str(path)})
 
 
+def answers_of(occupant: str, path: Path) -> dict[str, Any]:
+    """All that shapes the answers of a language model beside its prompt: its weights by their SHA-256, parameters."""
+    player = seat_occupant(with_prompt(occupant, path))
+    return dict(player.client.identity) if isinstance(player, LLMPartner) else {}
+
+
 def played(config: ObjectivesConfig, occupant: str, number: int, path: Path) -> dict[str, Any]:
     """Plain values, a figure a game: deals, and the points of both seats. ``number`` names the luck of the games."""
     table = scenarios_of(config)

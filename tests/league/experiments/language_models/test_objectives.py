@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from league.experiments.language_models.objectives.models import told, with_prom
 from league.experiments.language_models.objectives.permutation import paired, unpaired
 from league.experiments.language_models.objectives.settings import ModelsSection, ObjectivesConfig
 from partners.llm.prompt import load_template
+from tests.tiny_models import tiny_model
 
 GOALS = [{"name": "own", "sentence": "Get many points."}, {"name": "win", "sentence": "Get more than the other."}]
 LEARNERS = {
@@ -62,3 +65,16 @@ def test_learners_are_kept_and_laid_out_by_what_they_were_paid(tmp_path):
     again, kept = read_rows(tmp_path / "rows.jsonl")
     assert [(bar.objective, bar.n) for bar in learner_bars(again, kept)] == [("own", 2), ("win", 2)]
     assert "`spite(weight=1)`" in markdown(again, kept)
+
+
+def test_games_of_a_model_are_not_those_of_another_that_takes_its_folder(tmp_path):
+    model = tiny_model(tmp_path / "model")
+    models = {"occupants": [f"llm(provider=hf, model={str(model)!r})"], "goals": GOALS[:1], "scenarios": 2}
+    given = {"output_dir": str(tmp_path / "run"), "max_turns": 2, "models": models}
+    config, kept = ObjectivesConfig.model_validate(given, strict=False), tmp_path / "run" / "models"
+    (first,) = perform(config, lambda _: None)
+    assert perform(config, lambda _: None) == [first] and len(list(kept.iterdir())) == 1
+    shutil.rmtree(model)
+    tiny_model(model, "gpt2")
+    perform(config, lambda _: None)
+    assert len(list(kept.iterdir())) == 2
