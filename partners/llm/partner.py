@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -126,8 +127,9 @@ class LLMPartner:
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
         samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
         asks = [Ask(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
+        reworded = partial(_reworded, say=any(row.say for row in legal))
         return read_all(
-            self.client, asks, self.read, _reworded, re_asks=self.re_asks, tally=self.tally, samples=self.samples
+            self.client, asks, self.read, reworded, re_asks=self.re_asks, tally=self.tally, samples=self.samples
         )
 
     def read(self, ask: Ask, reply: Reply) -> Result:
@@ -195,6 +197,6 @@ class LocalLLMPartner(LLMPartner):
         return probs
 
 
-def _reworded(prompt: str, result: Result) -> str | None:
-    """The prompt that asks for a better reply, where a reply came and was refused."""
-    return nudged(prompt, result) if isinstance(result, Reason) else None
+def _reworded(prompt: str, result: Result, *, say: bool) -> str | None:
+    """The prompt that asks for a better reply, where a reply came and was refused; ``say``: messages may pass."""
+    return nudged(prompt, result, say=say) if isinstance(result, Reason) else None

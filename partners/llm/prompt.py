@@ -77,6 +77,7 @@ NUDGES = {
     "more of any type than the pool holds.",
 }
 
+_NUDGE_SAY = "One more key, say, may be there; it is a text."
 _NAME = re.compile(r"\{(\w+)\}")
 _ATTEMPT = re.compile(r"\{\s*[^\W\d][^{}\"\n]*\}")  # JSON has no letter after a brace: this is meant to be a name
 
@@ -218,9 +219,10 @@ def by_value(turns: Turns) -> tuple[Turns, Rows]:
     return changed, order
 
 
-def nudged(prompt: str, reason: Reason) -> str:
-    """``prompt`` for another try, after a reply that was refused for ``reason``."""
-    return f"{prompt.rstrip()}\n\n{NUDGES[reason]} Return ONLY the JSON object, on a single line.\n"
+def nudged(prompt: str, reason: Reason, *, say: bool = False) -> str:
+    """``prompt`` for another try, after a reply that was refused for ``reason``; ``say``: a message may stand in it."""
+    more = f" {_NUDGE_SAY}" if say and reason in (Reason.WRONG_KEYS, Reason.WRONG_TYPE) else ""
+    return f"{prompt.rstrip()}\n\n{NUDGES[reason]}{more} Return ONLY the JSON object, on a single line.\n"
 
 
 def _csv(numbers: Int8s) -> str:

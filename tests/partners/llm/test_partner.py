@@ -98,6 +98,14 @@ def test_a_refused_reply_is_asked_again_so_often_and_then_the_fallback_plays(re_
     assert len({(ask.prompt, ask.sample) for ask in model.asked}) == len(model.asked)
 
 
+def test_a_re_ask_about_the_keys_names_the_text_where_one_may_stand():
+    for rules, named in ((Rules(), False), (Rules(message_length=40), True)):
+        model = Model(lambda _: '{"act_type": 4, "told": "hi"}')
+        LLMPartner(model, re_asks=1).act(opening(rules=rules))
+        again = [ask.prompt for ask in model.asked if "did not have exactly the keys" in ask.prompt]
+        assert again and all(("One more key, say, may be there" in prompt) == named for prompt in again)
+
+
 def test_a_re_ask_says_what_was_wrong_and_what_it_mends_is_no_fallback():
     def answer(ask):
         return (

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.errors import InputError, shown
 
+MOST_DIVISIONS = 100_000  # of a table's items; every one is looked at
 Counts = tuple[int, ...]  # items by type, three or more types
 
 
@@ -110,6 +112,10 @@ def _instance(table: dict[str, Any]) -> Instance:
     counts, first, second = (_numbers(table[key]) for key in ("item_counts", "player_a_values", "player_b_values"))
     if not len(counts) == len(first) == len(second):
         raise ValueError("counts and values of different lengths")
+    if prod(number + 1 for number in counts) > MOST_DIVISIONS:
+        raise ValueError(
+            f"a table whose items can be divided in more than {MOST_DIVISIONS:,} ways; got {shown(counts)}"
+        )
     return Instance(int(table["game_id"]), counts, (first, second))
 
 

@@ -122,6 +122,15 @@ def test_another_layout_is_a_line_that_names_the_file(folder, file, text):
         games(folder / "nowhere", "semi_en")
 
 
+def test_a_table_of_too_many_divisions_is_told_and_not_looked_through(folder):
+    table = plain(Instance(0, (10**6, 10**6, 1), ((0, 0, 5), (1, 3, 2))))
+    (folder / "instances_semi_en.json").write_text(
+        json.dumps({"experiments": [{"name": "semi_en", "game_instances": [table]}]})
+    )
+    with pytest.raises(PublicGameError, match="more than 100,000 ways"):
+        instances(folder, "semi_en")
+
+
 def test_the_command_writes_a_line_for_every_model_and_occupant_and_draws_them(folder):
     words = ["--instances", folder, "--transcripts", folder / "games", "--seat", "heuristic", "--reply", "heuristic"]
     out = folder / "frontier.jsonl"
