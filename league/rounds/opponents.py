@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.randomness import generator
 from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Kind, Prospects
 from league.rounds.repair import Repair
 from league.settings.learner import Among, Branch, LearnerConfig, branches_of
 from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History
-from league.standings.meta_game import Game, game_of, max_gini_cce, max_welfare_cce, nash_bargaining_cce
+from league.standings.meta_game import Game, game_of, max_gini_cce, max_gini_ce, max_welfare_cce, nash_bargaining_cce
 from league.standings.payoffs import Shrunk, complete, shrink
 from league.tasks.values import Meeting, Member, Seated
 
 if TYPE_CHECKING:
-    from league.settings.sections import MetaSolver
+    from league.settings.sections import LeagueConfig, MetaSolver
 
 NEVER = 1e-12  # a probability that is none, and a weight
 EXPLORED = 0.01  # of projected replicator dynamics' mixtures: at least so much is spread over all members
@@ -82,7 +83,7 @@ def meetings_of(
     taken = 0.0 if repaired is None else repaired.share
     first = second = mixed(branches, known, config.league.floor, taken)
     if "meta_mixture" in rules:
-        shares = _mixture(config.league.meta_solver, history, learner.name, opponents)
+        shares = _mixture(config.league, history, learner.name, opponents)
         first, second = (mixed(branches, known._replace(mixture=own), config.league.floor, taken) for own in shares.T)
     if repaired is not None:
         first, second = _joined(repaired, opponents, first), _joined(repaired, opponents, second)
@@ -232,7 +233,7 @@ def _snapshots(history: History, opponents: Sequence[int]) -> dict[str, Any]:
     return {"families": families, "alone": np.array([mean[place, :, place].mean() for place in opponents])}
 
 
-def _mixture(solver: MetaSolver, history: History, oracle: str, opponents: Sequence[int]) -> NDArray[np.float64]:
+def _mixture(league: LeagueConfig, history: History, oracle: str, opponents: Sequence[int]) -> NDArray[np.float64]:
     """How often each opponent plays in either seat, ``[N, 2]``, in a solution of the game between those that are still.
 
     The game is that of the matches at the beginning of the oracle's life; who has played none is not in it.
@@ -250,17 +251,19 @@ def _mixture(solver: MetaSolver, history: History, oracle: str, opponents: Seque
     ]
     if not still:
         return shares
-    those = [opponents[number] for number in still]
-    first, second = solution(solver, game_of(complete(payoffs)[np.ix_(those, (0, 1), those)]))
-    shares[still] = np.column_stack([first, second])
+    those, lives = [opponents[number] for number in still], sum(m.parent == oracle for m in history.members)
+    drawn = generator(league.seed, "recommendation", history.cross.place[oracle], lives).random(2)
+    game = game_of(complete(payoffs)[np.ix_(those, (0, 1), those)])
+    shares[still] = np.column_stack(solution(league.meta_solver, game, (float(drawn[0]), float(drawn[1]))))
     return shares
 
 
-def solution(solver: MetaSolver, game: Game) -> tuple[Floats, Floats]:
+def solution(solver: MetaSolver, game: Game, drawn: tuple[float, float] = (0.0, 0.0)) -> tuple[Floats, Floats]:
     """How often each member sits in seat_0, ``[A]``, and in seat_1, ``[B]``, in a solution of the meta-game.
 
-    ``replicator``: projected replicator dynamics (Lanctot et al. 2017, section 3.1); the marginals of a coarse
-    correlated equilibrium otherwise (Marris et al. 2021), but for ``uniform``.
+    ``replicator``: projected replicator dynamics (Lanctot et al. 2017, section 3.1); ``max_gini_ce``: who sits opposite
+    a seat to which one of its members, the one at ``drawn`` (0..1), is recommended by a correlated equilibrium; the
+    marginals of a coarse one otherwise (Marris et al. 2021), but for ``uniform``.
     """
     from league.standings.evolution import replicator
 
@@ -269,5 +272,7 @@ def solution(solver: MetaSolver, game: Game) -> tuple[Floats, Floats]:
     if solver == "replicator":
         drift = replicator(game, floor=EXPLORED)
         return drift.first, drift.second
+    if solver == "max_gini_ce":
+        return max_gini_ce(game).met(drawn)
     solve = {"max_gini": max_gini_cce, "max_welfare": max_welfare_cce, "nash_bargaining": nash_bargaining_cce}[solver]
     return solve(game).mixtures

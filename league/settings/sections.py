@@ -39,7 +39,7 @@ from partners.catalogue import UNSCRIPTED
 from partners.network.saved import who_plays
 
 BackendName = Literal["local", "process", "ray"]
-MetaSolver = Literal["max_gini", "max_welfare", "nash_bargaining", "replicator", "uniform"]
+MetaSolver = Literal["max_gini", "max_gini_ce", "max_welfare", "nash_bargaining", "replicator", "uniform"]
 MAX_TEXT = 1_000  # characters of one occupant or path
 MAX_NAME = 80  # characters of a member's name
 

@@ -68,6 +68,33 @@ class Deviations:
         return np.unique(np.concatenate(best))
 
 
+class Swaps:
+    """What each deviation by recommendation gains: rows are pairs of a member that was named and one to play instead.
+
+    Who is told what was drawn for its seat may play something else; :class:`Deviations` are fixed before that.
+    """
+
+    def __init__(self, first: Table, second: Table) -> None:
+        self.first, self.second = first / TEN, second / TEN
+        self.seats = first.shape  # A members in seat_0, B in seat_1
+        self.rows = sum(size**2 for size in first.shape)  # seat_0's first
+
+    def priced(self, prices: Table) -> Table:
+        """What every pair of members costs at ``prices[A * A + B * B]`` of the gains, ``[A * B]``."""
+        (a, b), parts = self.seats, np.split(prices, [self.seats[0] ** 2])
+        rows, columns = parts[0].reshape(a, a), parts[1].reshape(b, b)
+        left = rows.sum(axis=1)[:, None] * self.first + self.second * columns.sum(axis=1)
+        total: Table = (rows @ self.first + self.second @ columns.T - left).ravel()
+        return total
+
+    def gained(self, chances: Table) -> Table:
+        """What each deviation gains under ``chances[A * B]``, ``[A * A + B * B]``, with the chance of being named."""
+        joint = chances.reshape(self.seats)
+        rows = joint @ self.first.T - (joint * self.first).sum(axis=1, keepdims=True)
+        columns = joint.T @ self.second - (joint * self.second).sum(axis=0)[:, None]
+        return np.concatenate([rows.ravel(), columns.ravel()])
+
+
 class Solved(NamedTuple):
     """A program's solution, proven over all the pairs that it was allowed."""
 
@@ -96,7 +123,7 @@ def least_gain(
     return _generate(deviations, np.zeros(len(deviations.pairs)), bound, open_, allowed, start, enough)
 
 
-def nearest_to_even(deviations: Deviations) -> Table:
+def nearest_to_even(deviations: Deviations | Swaps) -> Table:
     """The distribution over all pairs with the least sum of squares from which no deviation gains, ``[A * B]``.
 
     A quadratic program by its dual, which has one unknown a deviation: for prices p of the gains G the best

@@ -4,8 +4,9 @@ Which mixtures of members are stable, which of the stable ones is best for all, 
 Everything is a function of two payoff tables, one per seat: bargaining is general-sum, and the seats differ.
 
 A coarse correlated equilibrium (CCE) is a distribution over pairs of members from which neither seat gains by naming
-another member before it sees the draw (Moulin & Vial 1978); the set of them is a polytope, so that linear programs
-find the best one. A = members of seat_0, B = of seat_1. Dynamics on the same game: :mod:`league.standings.evolution`.
+another member before it sees the draw (Moulin & Vial 1978). From a correlated equilibrium (CE) it does not gain after
+it has seen its own part of the draw either (Aumann 1974). Both sets are polytopes, so that linear programs find the
+best one. A = members of seat_0, B = of seat_1. Dynamics on the same game: :mod:`league.standings.evolution`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.yardsticks.metrics import TEN
-from league.standings.linear_programs import Deviations, Pairs, Solved, Table, least, least_gain, nearest_to_even
+from league.standings.linear_programs import Deviations, Pairs, Solved, Swaps, Table, least, least_gain, nearest_to_even
 
 SETTLED = 1e-9  # relative growth of the Nash product that another vertex promises: too little to search on
 MOST_VERTICES = 100  # of the planar image of the polytope; each search adds one, a dozen are many
@@ -46,7 +47,9 @@ class Joint(NamedTuple):
 
     chances: Table  # [A, B], adds up to 1
     values: tuple[float, float]  # of seat_0 and seat_1, points of ten
-    gap: float  # the most that a seat gains by naming one member beforehand; 0 in a CCE, up to rounding
+    # The most that a seat gains by naming one member beforehand, or, of a CE, instead of one that was drawn for it
+    # (times the chance of that draw): 0 in an equilibrium, up to rounding.
+    gap: float
 
     @property
     def welfare(self) -> float:
@@ -57,6 +60,16 @@ class Joint(NamedTuple):
     def mixtures(self) -> tuple[Table, Table]:
         """How often each member sits in seat_0, ``[A]``, and in seat_1, ``[B]``."""
         return self.chances.sum(axis=1), self.chances.sum(axis=0)
+
+    def met(self, drawn: tuple[float, float]) -> tuple[Table, Table]:
+        """Who sits in seat_0, ``[A]``, and in seat_1, ``[B]``, opposite somebody who was told its part of the draw.
+
+        ``drawn``: a number in [0, 1) for the part that seat_1 was told, and one for that of seat_0.
+        """
+        pairs = zip(self.mixtures, drawn[::-1], strict=True)
+        told = [int(np.count_nonzero(np.cumsum(mixture) <= at * mixture.sum())) for mixture, at in pairs]
+        rows, columns = self.chances[:, told[1]], self.chances[told[0]]
+        return rows / rows.sum(), columns / columns.sum()
 
 
 def game_of(mean: Table) -> Game:
@@ -128,7 +141,18 @@ def max_gini_cce(game: Game) -> Joint:
     There is exactly one, and members that nobody gains by naming are in it too.
     Source: Marris et al. 2021 (maximum Gini coarse correlated equilibrium). Raises :class:`MetaGameError`.
     """
-    deviations = Deviations(*checked(game))
+    return _most_even(game, Deviations(*checked(game)))
+
+
+def max_gini_ce(game: Game) -> Joint:
+    """The CE that is spread most evenly over pairs of members, as :func:`max_gini_cce`; its ``gap`` is a CE's.
+
+    Source: Marris et al. 2021 (maximum Gini correlated equilibrium). Raises :class:`MetaGameError`.
+    """
+    return _most_even(game, Swaps(*checked(game)))
+
+
+def _most_even(game: Game, deviations: Deviations | Swaps) -> Joint:
     chances = nearest_to_even(deviations)
     values = float(chances @ game.first.ravel()), float(chances @ game.second.ravel())
     gap = max(TEN * float(deviations.gained(chances).max()), 0.0)

@@ -8,6 +8,7 @@ examples:
   dond experiment baselines --config configs/ablation.yaml --dry-run
   dond experiment baselines --config configs/ablation.yaml --seeds 3 --only pool_ppo --only league
   dond experiment baselines --against test --results docs/results/baselines.jsonl
+  dond experiment baselines --config configs/ablation.yaml --exploited docs/results/exploited.jsonl
 """
 
 from __future__ import annotations
@@ -43,6 +44,12 @@ MOST_WORKERS = 64
 @click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
 @click.option("--dry-run", is_flag=True, help="print what remains to be done and what it would cost, stop")
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
+@click.option(
+    "--exploited",
+    type=FILE,
+    metavar="FILE",
+    help="play nothing: what an exact best response takes from each finished run, added to this file",
+)
 def command(
     config_path: Path,
     overrides: tuple[str, ...],
@@ -52,6 +59,7 @@ def command(
     only: tuple[str, ...],
     dry_run: bool,
     results: Path | None,
+    exploited: Path | None,
 ) -> None:
     """Train, measure, and print the table."""
     from league.bench.run import against as opponents_of  # PyTorch is loaded from here on
@@ -77,6 +85,14 @@ def command(
         from league.experiments.baselines.forecast import forecast
 
         print_section(console_for_people(), forecast(jobs, rosters, lines_in(path)))
+        return
+    if exploited is not None:
+        from league.experiments.baselines.exploited import measure
+        from league.experiments.baselines.exploited import section as taken
+
+        lines = measure(jobs, exploited, say)
+        reference = comparison.reference if any(line["arm"] == comparison.reference for line in lines) else None
+        print_section(console_for_people(), taken(lines, reference))
         return
     measured_on = " and ".join(comparison.against)
     say(f"{len(jobs)} runs against the roster {measured_on}, {workers} at a time, under {folder}")

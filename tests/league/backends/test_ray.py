@@ -53,7 +53,7 @@ def workers_with(folder: Path) -> int:
 
 
 def all_gone(folder: Path) -> bool:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60  # Ray notices a killed driver when it looks; a busy machine looks late
     while workers_with(folder) and time.monotonic() < until:
         time.sleep(0.1)
     return not workers_with(folder)

@@ -335,7 +335,7 @@ def first_matches(opening: dict[str, tuple[int, ...]]) -> list[Leg]:
 
 def test_each_seats_oracle_answers_the_other_seats_marginal_for_all_its_life():
     """The game's one equilibrium is heuristic opening and random answering: that is who sits opposite, seat by seat."""
-    for solver in ("replicator", "max_gini", "max_welfare", "nash_bargaining"):
+    for solver in ("replicator", "max_gini", "max_gini_ce", "max_welfare", "nash_bargaining"):
         config, history = oracle_of(solver)
         before = met_by_seat(config, history)
         assert before["heuristic"] == before["random"] == pytest.approx((0.5, 0.5)), "no snapshot has played yet"

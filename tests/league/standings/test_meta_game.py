@@ -18,6 +18,7 @@ from league.standings.meta_game import (
     deviation_rating,
     game_of,
     max_gini_cce,
+    max_gini_ce,
     max_welfare_cce,
     nash_bargaining_cce,
     strictest_cce,
@@ -35,6 +36,9 @@ ROCK = Game(CYCLE, -CYCLE)
 # Tough, fair and soft bargainers: two tough ones break every deal.
 BARGAINERS = np.array([[0, 8, 9], [5.5, 7, 8], [4, 6, 7]])
 BARGAINING = Game(BARGAINERS, BARGAINERS.T)
+# Two drivers dare or give way (Aumann 1974's chicken); seat_0 may also give way late, which is always a bit worse.
+CHICKEN = game([[0, 7], [2, 6]], [[0, 2], [7, 6]])
+LATE = game([[0, 7], [2, 6], [1.5, 5.5]], [[0, 2], [7, 6], [7, 6]])
 # Who gets the larger part: seat_0 may ask for 8 or 5, seat_1 may accept any or only 5 and more.
 ULTIMATUM = game([[8, 0], [5, 5]], [[2, 0], [5, 5]])
 TABLES = arrays(np.float64, (3, 3), elements=st.integers(0, 10).map(float))
@@ -314,3 +318,46 @@ def test_the_most_even_equilibrium_is_the_nearest_point_of_the_polytope(seed):
     left = equations @ nnls(equations, target)[0] - target
     assert made.chances.ravel() == pytest.approx(-left[:-1] / left[-1], abs=1e-6)
     assert made.gap < 1e-5 and made.values == pytest.approx([(made.chances * table).sum() for table in drawn])
+
+
+def test_the_most_even_correlated_equilibrium_of_chicken_is_worked_by_hand():
+    """From the even split only "told to dare, I give way" gains, so p(dare, give way) = 2 p(dare, dare) binds."""
+    assert max_gini_ce(CHICKEN).chances == pytest.approx(np.array([[5, 10], [10, 9]]) / 34, abs=1e-6)
+    assert max_gini_ce(CHICKEN).values == pytest.approx([(2 * 10 + 7 * 10 + 6 * 9) / 34] * 2, abs=1e-5)
+
+
+def test_what_is_never_worth_playing_is_recommended_by_a_coarse_equilibrium_alone():
+    """Told to give way late, a seat gives way at once: no correlated equilibrium names it, the coarse one does."""
+    made = max_gini_ce(LATE)
+    assert made.chances == pytest.approx(np.array([[5, 10], [10, 9], [0, 0]]) / 34, abs=1e-5) and made.gap < 1e-5
+    assert max_gini_cce(LATE).chances[2].sum() > 0.05
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_most_even_correlated_equilibrium_is_the_nearest_point_of_its_polytope(seed):
+    rng = np.random.default_rng(seed)
+    drawn = Game(10 * rng.random((3, 4)), 10 * rng.random((3, 4)))
+    gains = []  # of every "told this, play that", written out
+    for seat, table in enumerate(drawn):
+        own = np.moveaxis(table, seat, 0)
+        for told, instead in np.ndindex(len(own), len(own)):
+            row = np.zeros_like(own)
+            row[told] = own[instead] - own[told]
+            gains.append(np.moveaxis(row, 0, seat).ravel())
+    inside = np.vstack([-np.array(gains) / 10, np.eye(12), np.ones((1, 12))])
+    equations = np.vstack([inside.T, np.append(np.zeros(len(inside) - 1), 1.0)])
+    target = np.append(np.zeros(12), 1.0)
+    left = equations @ nnls(equations, target)[0] - target
+    made = max_gini_ce(drawn)
+    assert made.chances.ravel() == pytest.approx(-left[:-1] / left[-1], abs=1e-6)
+    assert (
+        made.gap == pytest.approx(max((np.array(gains) @ made.chances.ravel()).max(), 0), abs=1e-9) and made.gap < 1e-5
+    )
+
+
+def test_who_was_told_its_part_of_a_draw_meets_those_who_are_drawn_beside_it():
+    made = max_gini_ce(CHICKEN)
+    opens, answers = made.met((0.0, 0.5))  # seat_1 is told to dare; seat_0, 19 of 34 of whose draws give way, that
+    assert opens == pytest.approx([5 / 15, 10 / 15], abs=1e-6) and answers == pytest.approx([10 / 19, 9 / 19], abs=1e-6)
+    often = [made.met(((k + 0.5) / 340, 0.0))[0][0] for k in range(340)]
+    assert np.mean(often) == pytest.approx(15 / 34, abs=0.01), "over all draws: how often seat_0 dares"
