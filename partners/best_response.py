@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, State, apply, legal_actions
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Traits, Turns, decide
+from dond_marl.seats import Decisions, Doubles, History, Int8s, Partner, Traits, Turns, decide
 from dond_marl.yardsticks.adaptive import Adaptive, Belief, has_minds
 from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
@@ -34,8 +34,9 @@ class BestResponse:
     drawn for each game from such and from deterministic ones without memory, it is exact in games of at most four
     turns; in longer ones it acts as if it knew the partner and its values until three turns are left
     (:mod:`dond_marl.yardsticks.odds`). If its partner says what ``to`` would say under no values, it begins again with
-    the prior. ``contexts``: the distribution to believe in instead of the one that the game names. The uniform prior
-    is out of reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
+    the prior; where ``to`` is several partners without memory, from the latest answers that one of them would give.
+    ``contexts``: the distribution to believe in instead of the one that the game names. The uniform prior is out of
+    reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
 
     - ``to``: an occupant without memory, or that says what it remembers.
     - ``contexts``: scenarios to believe in, or None.
@@ -224,24 +225,28 @@ class _Tracking:
 
     def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
         self._seats = [Adaptive(to, contexts, seat, rules, prior) for seat in (0, 1)]
+        self._forget = all(persona.partner.traits.memoryless for persona in self._seats[0].personas)
 
     def value(self, seat: int) -> float:
         value, exact = self._seats[seat].value()
         return value if exact else math.nan
 
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
-        """The best acts ``[R]`` and claims ``[R, 3]``; AGREE where nobody says what was heard."""
+        """The best acts ``[R]`` and claims ``[R, 3]``; AGREE where nobody might ever say what was heard."""
         game = self._seats[turns.seat]
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         for number in np.unique(game.pool_of[context]):
             rows = np.flatnonzero(game.pool_of[context] == number)
             pool, history = game.pool(int(number)), turns.history.rows(rows)
-            belief = pool.after(game.place[context[rows]], history.act, history.oA)
+            which, same = _each_once(game.place[context[rows]], history)
+            explain = pool.after_the_latest if self._forget else pool.after
+            belief = explain(game.place[context[rows[which]]], history.act[which], history.oA[which])
             known = np.flatnonzero(np.diff(belief.start))
-            n, say = pool.automaton.width, np.full(len(rows), 2 * pool.automaton.width)
+            n, best = pool.automaton.width, np.full(len(which), 2 * pool.automaton.width)
             some = Belief(belief.context[known], np.append(belief.start[known], belief.start[-1]), belief.member)
             if some.size:
-                say[known] = pool.acts(some, turns.rules.max_turns - turns.taken)
+                best[known] = pool.acts(some, turns.rules.max_turns - turns.taken)
+            say = best[same]
             agree = (say == 2 * n) & turns.act_mask[rows, Act.AGREE]
             claim = np.where(say == 2 * n, 0, say)
             act[rows] = np.where(agree, Act.AGREE, claim // n)
@@ -286,6 +291,13 @@ class _Guess:
 
 
 _Mind = _Sure | _Tracking | _Guess
+
+
+def _each_once(context: Index, history: History) -> tuple[Index, Index]:
+    """One row of each context and history, and which of these each row is, ``[R]``."""
+    columns = np.column_stack([context, history.act, history.oA.reshape(len(context), -1)])
+    _, first, same = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+    return first, same.reshape(-1)
 
 
 def _written(say: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:

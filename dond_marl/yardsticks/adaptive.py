@@ -256,21 +256,61 @@ class Pool:
 
         A row that no mind explains has no members.
         """
-        automaton, n = self.automaton, self.automaton.width
-        seat, left = automaton.seat, automaton.rules.max_turns - automaton.seat
-        said = np.where(acts <= Act.INSIST, acts * np.int64(n) + offers @ automaton.strides, 2 * n + acts - Act.AGREE)
-        state = np.where(self.chances[context] > 0, automaton.first, -1)  # [R, M]
-        if seat:
+        return _held(context, self._explaining(context, self._said(acts, offers)))
+
+    def after_the_latest(self, context: Index, acts: Int8s, offers: Int8s) -> Belief:
+        """As :meth:`after`; a row that no mind explains is explained by its latest answers alone, as many as can be.
+
+        Where no mind explains even the last answer, it is whoever may ever make that claim on that turn. Of minds
+        without memory alone: what they answer depends on nothing before. A row may still have no members.
+        """
+        automaton, said, taken = self.automaton, self._said(acts, offers), acts.shape[1]
+        found = self._explaining(context, said)
+        for turn in range(automaton.seat + 2, taken, 2):
+            rows = np.flatnonzero((found < 0).all(axis=1))
+            anywhere = self._anywhere(automaton.levels.get(automaton.rules.max_turns - turn))
+            state = np.where(self.chances[context[rows]] > 0, anywhere, -1)
+            found[rows] = self._answering(state, said[rows], turn)
+        level = automaton.levels.get(automaton.rules.max_turns - taken)
+        if not taken or level is None:
+            return _held(context, found)
+        for row in np.flatnonzero((found < 0).all(axis=1)):
+            states = np.flatnonzero(level.claim == said[row, -1] % automaton.width)
+            minds = level.mind[states]
+            found[row, minds] = np.where(self.chances[context[row], minds] > 0, states, -1)
+        return _held(context, found)
+
+    def _said(self, acts: Int8s, offers: Int8s) -> Index:
+        """What was said by number, ``[R, t]``."""
+        n, claimed = self.automaton.width, offers @ self.automaton.strides
+        said: Index = np.where(acts <= Act.INSIST, acts * np.int64(n) + claimed, 2 * n + acts - Act.AGREE)
+        return said
+
+    def _explaining(self, context: Index, said: Index) -> Index:
+        """The state of each mind after all that was said, ``[R, M]``; -1 for who would not have said it."""
+        automaton = self.automaton
+        state = np.where(self.chances[context] > 0, automaton.first, -1)
+        if automaton.seat:
             state = np.where(automaton.opening == said[:, :1], state, -1)
-        for turn in range(seat, acts.shape[1], 2):
-            level = automaton.levels[left]
+        return self._answering(state, said, automaton.seat)
+
+    def _answering(self, state: Index, said: Index, turn: int) -> Index:
+        """Where minds in ``state[R, M]`` on the seat's ``turn`` are after all that was said; -1: would not say it."""
+        automaton, n = self.automaton, self.automaton.width
+        for asked in range(turn, said.shape[1], 2):
+            level = automaton.levels[automaton.rules.max_turns - asked]
             row, mind = np.nonzero(state >= 0)
-            at, claim = state[row, mind], said[row, turn] % automaton.claims
-            fits = (level.answer[at, claim] == said[row, turn + 1]) & (said[row, turn] < 2 * n)
+            at, claim = state[row, mind], said[row, asked] % automaton.claims
+            fits = (level.answer[at, claim] == said[row, asked + 1]) & (said[row, asked] < 2 * n)
             state[row, mind] = np.where(fits, level.following[at, claim], -1)
-            left -= 2
-        row, mind = np.nonzero(state >= 0)
-        return Belief(context, np.searchsorted(row, np.arange(len(context) + 1)), state[row, mind])
+        return state
+
+    def _anywhere(self, level: Level | None) -> Index:
+        """A state of each mind on a turn, ``[M]``; -1 for who is never met there."""
+        found = np.full(self.chances.shape[1], -1)
+        if level is not None:
+            found[level.mind] = np.arange(len(level.mind))
+        return found
 
     def acts(self, belief: Belief, left: int) -> Index:
         """The best act in each belief by number, ``[J]``: 2N for AGREE; told values stand in where none are known.
@@ -403,6 +443,12 @@ def check_adaptive(partner: Partner, rules: Rules) -> list[Persona]:
             f'that are, and says what it remembers (summary), and disagree="ends"; got {partner!r} under {rules}'
         )
     return personas
+
+
+def _held(context: Index, state: Index) -> Belief:
+    """R beliefs of the minds that are in some ``state[R, M]``, not -1."""
+    row, mind = np.nonzero(state >= 0)
+    return Belief(context, np.searchsorted(row, np.arange(len(context) + 1)), state[row, mind])
 
 
 def _grouped(group: Index, context: Index, member: Index) -> Belief:

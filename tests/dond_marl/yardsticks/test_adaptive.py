@@ -211,3 +211,34 @@ def test_who_cannot_be_followed_is_refused_in_words():
     for partner, rules in ((seat_occupant("random"), Rules()), (Moody(1), Rules(10, "rejects"))):
         with pytest.raises(ValueError, match="Bayes-adaptive"):
             Adaptive(partner, contexts, 0, rules, "")
+
+
+def test_after_words_that_nobody_would_say_the_latest_answers_count_alone():
+    """It claims everything twice; no member would give the first answer, some would give the second."""
+    members = [seat_occupant(spec) for spec in ("linear", "tough")]
+    space = lewis_space()
+    pool_of = np.flatnonzero((space.counts == np.unique(space.counts, axis=0)[1]).all(axis=1))
+    table = Scenarios(*(array[pool_of] for array in space))
+    pool = Adaptive(Mixture(members), contexts_in(table, 0), 0, Rules(), "lewis").pool(0)
+    splits = pool.automaton.splits.oA[0]
+    claims, n = np.array([len(splits) - 1]), len(splits)
+    level, next_level = pool.automaton.levels[10], pool.automaton.levels[8]
+    mind = int(np.flatnonzero(pool.chances[0])[0])
+    at = int(np.flatnonzero(next_level.mind == mind)[0])
+    answer = int(next_level.answer[at, claims[0]])
+    assert answer < 2 * n, "it goes on"
+    never = next(number for number in range(n) if not (level.answer[:, claims[0]] == number).any())
+    numbers = np.array([[claims[0], never, claims[0], answer]])
+    acts, offers = (numbers // n).astype(np.int8), splits[numbers % n]
+    assert not len(pool.after(np.array([0]), acts, offers).member)
+    found = pool.after_the_latest(np.array([0]), acts, offers)
+    expected = {m for m in np.flatnonzero(pool.chances[0]) if (next_level.mind == m).any()}
+    says = {int(m): int(next_level.answer[np.flatnonzero(next_level.mind == m)[0], claims[0]]) for m in expected}
+    assert set(pool.automaton.levels[6].mind[found.member]) == {m for m, said in says.items() if said == answer}
+    explained = np.array([[claims[0], int(level.answer[mind, claims[0]])]])
+    if explained[0, 1] < 2 * n:  # where somebody explains all of it, nothing else counts
+        both = [
+            f(np.array([0]), (explained // n).astype(np.int8), splits[explained % n])
+            for f in (pool.after, pool.after_the_latest)
+        ]
+        np.testing.assert_array_equal(both[0].member, both[1].member)
