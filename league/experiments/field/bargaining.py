@@ -62,24 +62,43 @@ class Row(NamedTuple):
         return float(np.mean(self.points) * np.mean(self.left))
 
 
-def perform(
-    specs: Sequence[str], simulations: int, instances: int, folder: Path, report: Callable[[str], None]
-) -> list[Row]:
-    """Everybody of OpenSpiel's side and of ``specs`` against everybody, in both games; kept in ``folder``.
+class Guests(Protocol):
+    """Players that are made for a table, both seats of each."""
 
-    The first ``instances`` of each game are played. ``simulations``: of its tree search, games a decision.
-    Raises :class:`InputError` without OpenSpiel.
+    names: tuple[str, ...]
+    what: dict[str, Any]  # all that they are a function of, as plain values
+
+    def sit(self, table: Table) -> None:
+        """Put into the table's ``guests`` who says what, by name: a function of the game's seed and the seat."""
+
+
+def perform(
+    specs: Sequence[str],
+    simulations: int,
+    instances: int,
+    folder: Path,
+    report: Callable[[str], None],
+    guests: Guests | None = None,
+) -> list[Row]:
+    """Everybody of OpenSpiel's side, of ``specs`` and the ``guests`` against everybody, in both games.
+
+    The first ``instances`` of each game are played, and kept in ``folder``. ``simulations``: of its tree search, games
+    a decision. Raises :class:`InputError` without OpenSpiel.
     """
-    names = [CHANCE, SEARCH, *specs]
+    names = [CHANCE, SEARCH, *specs, *(guests.names if guests is not None else ())]
     ours = {spec: seat_occupant(spec) for spec in specs}
     rows = []
     for game in GAMES:
         pairs = [(ORACLE, ORACLE)] if game == THEIRS else []
         pairs += [(who, against) for number, who in enumerate(names) for against in names[number:]]
         for who, against in pairs:
-            path = place(folder, {"pair": [game, who, against], "simulations": simulations, "instances": instances})
+            what: dict[str, Any] = {"pair": [game, who, against], "simulations": simulations, "instances": instances}
+            invited = guests if guests is not None and {who, against} & set(guests.names) else None
+            path = place(folder, what | (invited.what if invited is not None else {}))
             kept = read(path)
-            row = Row(**kept) if kept is not None else _played(game, who, against, ours, simulations, instances)
+            row = (
+                Row(**kept) if kept is not None else _played(game, who, against, ours, simulations, instances, invited)
+            )
             if kept is None:
                 write(path, row._asdict())
             rows.append(row)
@@ -87,8 +106,18 @@ def perform(
     return rows
 
 
-def _played(game: str, who: str, against: str, ours: dict[str, Partner], simulations: int, instances: int) -> Row:
+def _played(
+    game: str,
+    who: str,
+    against: str,
+    ours: dict[str, Partner],
+    simulations: int,
+    instances: int,
+    guests: Guests | None,
+) -> Row:
     table = Table(game, ours, simulations)
+    if guests is not None:
+        guests.sit(table)
     points: list[float] = []
     left: list[float] = []
     orders = ((who, against),) if who == against else ((who, against), (against, who))
@@ -117,20 +146,21 @@ class Table:
             from dond_marl.envs.openspiel import game as own
         except ImportError as error:
             raise InputError(f"OpenSpiel is needed: pip install open_spiel ({error})") from None
-        self._spiel, self._own, self._kind, self._simulations = pyspiel, own, game, simulations
+        self._spiel, self._own, self.kind, self._simulations = pyspiel, own, game, simulations
         self.ours = dict(ours)
+        self.guests: dict[str, Callable[[int, int], Says]] = {}
         if game == THEIRS:
             given: dict[str, str | int] = {}
             if instances is not None:
                 most = len(instances.read_text(encoding="utf-8").splitlines())
                 given = {"instances_file": str(instances), "max_num_instances": most}
-            self._game = pyspiel.load_game(THEIRS, given)
+            self.game = pyspiel.load_game(THEIRS, given)
         else:
-            self._game = pyspiel.load_game(f"{own.NAME}(split=paper_test,disagree=rejects)")
+            self.game = pyspiel.load_game(f"{own.NAME}(split=paper_test,disagree=rejects)")
 
     def play(self, instance: int, players: tuple[str, str]) -> list[float]:
         """The returns of one game; its chance is a function of the instance and the seats."""
-        state = self._game.new_initial_state()
+        state = self.game.new_initial_state()
         state.apply_action(instance)
         says = [self._says(name, instance, seat) for seat, name in enumerate(players)]
         while not state.is_terminal():
@@ -138,7 +168,7 @@ class Table:
         return list(state.returns())
 
     def _says(self, name: str, instance: int, seat: int) -> Says:
-        seed = int(generator(0, f"bargaining {self._kind}", instance, seat).integers(LARGEST_SEED))
+        seed = int(generator(0, f"bargaining {self.kind}", instance, seat).integers(LARGEST_SEED))
         if name == CHANCE:
             draw = np.random.RandomState(seed)
             return lambda state: int(draw.choice(state.legal_actions()))
@@ -147,11 +177,13 @@ class Table:
         if name == SEARCH:
             step: Says = self._search(seed).step
             return step
-        return partial(self._occupant, self.ours[name], seed)
+        if name in self.guests:
+            return self.guests[name](seed, seat)
+        return partial(self.occupant, self.ours[name], seed)
 
     def _search(self, seed: int) -> Any:
         spiel = self._spiel
-        if self._kind == THEIRS:
+        if self.kind == THEIRS:
             evaluator = spiel.RandomRolloutEvaluator(1, seed)
             final = spiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
             return spiel.ISMCTSBot(seed, evaluator, EXPLORATION, self._simulations, -1, final, False, False)
@@ -159,14 +191,15 @@ class Table:
 
         draw = np.random.RandomState(seed)
         bot = ismcts.ISMCTSBot(
-            game=self._game, uct_c=EXPLORATION, max_simulations=self._simulations,
+            game=self.game, uct_c=EXPLORATION, max_simulations=self._simulations,
             evaluator=mcts.RandomRolloutEvaluator(1, draw), random_state=draw,
         )  # fmt: skip
         bot.set_resampler(partial(_resampled, self._own, draw))
         return bot
 
-    def _occupant(self, partner: Partner, seed: int, state: Any) -> int:
-        if self._kind == OURS:
+    def occupant(self, partner: Partner, seed: int, state: Any) -> int:
+        """The number of what a partner says in a state; ``seed``: the game's chance."""
+        if self.kind == OURS:
             return self._own.answer(partner, state, seed=seed)
         from dond_marl.envs.openspiel.instances import load_instances
         from dond_marl.envs.openspiel.seat import OFFERS, say
@@ -211,9 +244,11 @@ def _resampled(own: Any, draw: np.random.RandomState, state: Any, player: int) -
     return other
 
 
-def lines(rows: Sequence[Row], simulations: int) -> str:
-    """What was found as lines of JSON: how, then a pair a line."""
-    about = {"simulations": simulations, "prior": "lewis", "confidence": CONFIDENCE}
+def lines(rows: Sequence[Row], simulations: int, learned: Mapping[str, Any] | None = None) -> str:
+    """What was found as lines of JSON: how, then a pair a line. ``learned``: what guests learned from, by game."""
+    about: dict[str, Any] = {"simulations": simulations, "prior": "lewis", "confidence": CONFIDENCE}
+    if learned is not None:
+        about["learned"] = dict(learned)
     return "".join(json.dumps(row) + "\n" for row in (about, *(_plain(row) for row in rows)))
 
 

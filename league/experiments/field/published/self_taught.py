@@ -70,12 +70,12 @@ def perform(config: SelfTaughtConfig, report: Callable[[str], None]) -> Found:
     for league in config.leagues:
         for seed in range(config.seeds):
             what = {"league": league.model_dump(mode="json"), "seed": seed}
-            made = _made(league, seed, place(folder / "leagues", what).with_suffix(""))
-            mixtures.setdefault(league.name, []).append(made.shares)
+            players = made(league, seed, place(folder / "leagues", what).with_suffix(""))
+            mixtures.setdefault(league.name, []).append(players.shares)
             for game, table in tables.items():
                 path = place(folder, {**what, "game": game, "against": config.against, "instances": config.instances})
                 kept = read(path)
-                row = _row(league.name, seed, game, table, made, config.instances) if kept is None else row_of(kept)
+                row = _row(league.name, seed, game, table, players, config.instances) if kept is None else row_of(kept)
                 write(path, plain_of(row))
                 report(f"{row.who}, seed {seed}: {row.measures['points']:.2f} v {row.measures['left']:.2f} points")
                 rows.append(row)
@@ -103,7 +103,7 @@ def _row(name: str, seed: int, game: str, table: Table, made: Made, instances: i
     return Row(name + (HERE if game == OURS else ""), seed, len(own), measures, [])
 
 
-def _made(league: LeagueSection, seed: int, folder: Path) -> Made:
+def made(league: LeagueSection, seed: int, folder: Path) -> Made:
     """The league in ``folder``: what was begun goes on, and what has ended is taken as it is."""
     run = _played(league, seed, folder)
     if league.plays == "itself":
