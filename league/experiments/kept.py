@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from dond_marl import __version__
 from dond_marl.records.files import write_whole
+from league.ledger.origin import commit
 
 
 def place(folder: Path, what: Mapping[str, Any]) -> Path:
@@ -29,3 +34,13 @@ def write(path: Path, document: Mapping[str, Any]) -> None:
     """Keep plain values, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(document) + "\n")
+
+
+def made_now(*packages: str) -> dict[str, Any]:
+    """The ``date`` and ``versions`` of figures that are made now: ours with its commit, Python's and the packages'.
+
+    They are kept beside the figures: who goes on another day, or with other versions, says so of the new ones alone.
+    """
+    own = {"dond-marl": __version__, "commit": commit()["commit"], "python": platform.python_version()}
+    today = datetime.now(UTC).date().isoformat()
+    return {"date": today, "versions": own | {name: version(name) for name in packages}}

@@ -16,7 +16,7 @@ from league.evaluation.outcomes import Outcomes, figures, outcomes_of
 from league.experiments.field.published.learner import learned, likelihood
 from league.experiments.field.published.results import CONFIDENCE, MEASURES, Found, Row, Step, plain_of, row_of
 from league.experiments.field.published.settings import LIKELIHOOD, ArmSection, GameSection, PublishedConfig
-from league.experiments.kept import place, read, write
+from league.experiments.kept import made_now, place, read, write
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
 from partners.scripted.rollouts import Rollouts
@@ -36,7 +36,7 @@ def perform(config: PublishedConfig, report: Callable[[str], None]) -> Found:
             path = place(Path(config.output_dir).expanduser(), {"who": who, "seed": seed, **task})
             kept = read(path)
             try:
-                row = row_of(kept) if kept is not None else makers.play(who)
+                row = row_of(kept) if kept is not None else makers.play(who)._replace(**made_now("numpy", "torch"))
             except (DondError, OSError) as error:
                 kind = InputError if isinstance(error, InputError) else RunFailure
                 raise kind(f"{who}, seed {seed}: {error}") from error

@@ -20,7 +20,7 @@ from dond_marl.scenarios.data import DIALOGUE_SPLITS, Dialogue, load_dialogues
 from league.display.figures import with_half
 from league.experiments.field.bargaining import CHANCE, ORACLE, SEARCH, THEIRS, Table
 from league.experiments.field.published.results import Found, Row, plain_of, row_of
-from league.experiments.kept import place, read, write
+from league.experiments.kept import made_now, place, read, write
 
 PLAYERS = (ORACLE, CHANCE, SEARCH)
 PREFIX, PEOPLES = "nbs_", "nash_product_of_means"
@@ -50,7 +50,9 @@ def perform(
                 what = {"who": who, "batch": chosen[batch].tolist(), "simulations": simulations if who == SEARCH else 0}
                 kept = read(place(folder, what))
                 row = _row(table, who, seed, batch) if kept is None else row_of(kept)
-                write(place(folder, what), plain_of(row))
+                if kept is None:
+                    row = row._replace(**made_now("numpy", "open_spiel"))
+                    write(place(folder, what), plain_of(row))
                 rows.append(row)
             product = float(np.mean([row.measures["nash"] for row in rows if row.who == PREFIX + who]))
             report(f"{who}: {product:.2f}, {games:,} games")

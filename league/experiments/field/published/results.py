@@ -31,6 +31,8 @@ class Row(NamedTuple):
     games: int
     measures: dict[str, float]  # by :data:`MEASURES`, as in :class:`league.evaluation.outcomes.Figures`
     curve: list[Step]  # of its learning; empty where it did not learn
+    date: str | None = None  # when it was played; None where that was not written down
+    versions: dict[str, str | None] | None = None  # of what it was played with
 
 
 class Found(NamedTuple):
@@ -76,4 +78,5 @@ def plain_of(row: Row) -> dict[str, Any]:
 def row_of(plain: dict[str, Any]) -> Row:
     """The inverse of :func:`plain_of`, but for what it rounds."""
     curve = [Step(int(step[0]), *step[1:]) for step in plain["curve"]]
-    return Row(plain["who"], plain["seed"], plain["games"], plain["measures"], curve)
+    made = plain.get("date"), plain.get("versions")
+    return Row(plain["who"], plain["seed"], plain["games"], plain["measures"], curve, *made)

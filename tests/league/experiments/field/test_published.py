@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import date
 
 import pytest
 import torch
@@ -14,9 +15,10 @@ from league.experiments.field.published import reproduction
 from league.experiments.field.published.cells import FILE, published
 from league.experiments.field.published.cells import parsed as cells_of
 from league.experiments.field.published.learner import learned
-from league.experiments.field.published.results import MEASURES, Found, Row, Step, lines, parsed
+from league.experiments.field.published.results import MEASURES, Found, Row, Step, lines, parsed, row_of
 from league.experiments.field.published.settings import GameSection, GoalTraining, PublishedConfig
 from league.experiments.field.published.table import beside, markdown
+from league.experiments.kept import made_now
 from league.settings.read import ConfigError, load_config
 from partners.network.network import PolicyNetwork
 from partners.network.shape import NetworkShape
@@ -95,6 +97,18 @@ def test_results_are_lines_that_are_read_again():
             parsed(wrong)
 
 
+def test_every_line_says_when_and_with_what_it_was_played_and_older_ones_that_this_is_not_known():
+    now = made_now("numpy", "torch")
+    assert date.fromisoformat(now["date"])
+    assert set(now["versions"]) == {"dond-marl", "commit", "python", "numpy", "torch"}
+    (row,) = found(7.0).rows
+    dated = Found({}, [row._replace(**now)])
+    line = lines(dated).splitlines()[1]
+    assert json.loads(line)["versions"]["torch"] == torch.__version__ and parsed(['{"settings": {}}', line]) == dated
+    older = {name: value for name, value in json.loads(line).items() if name not in now}
+    assert row_of(older).date is None is row_of(older).versions
+
+
 def test_learning_is_a_function_of_its_seed_and_the_pull_keeps_it_near_where_it_began():
     first = PolicyNetwork(NetworkShape(hidden=(8,)), seed=0)
     game, training = GameSection(), GoalTraining(algo="reinforce", lr=0.01, rollout=1, num_envs=32, games=320)
@@ -143,6 +157,7 @@ def test_one_command_makes_and_plays_everybody_and_goes_on_where_it_was(data_dir
     assert dond(*words, overrides=settings) == 0
     first = (tmp_path / "results.jsonl").read_text()
     assert parsed(first.splitlines()).players == ["likelihood", "rl", "both"]
+    assert all(row.date and row.versions for row in parsed(first.splitlines()).rows)
     [kept] = [path for path in (tmp_path / "kept").iterdir() if '"who": "both"' in path.read_text()]
     kept.unlink()
     assert dond(*words, overrides=settings) == 0
