@@ -41,7 +41,7 @@ SEATS = (0, 1)
 class Learned(NamedTuple):
     """Who learned, as a mixture of policies in each seat."""
 
-    policies: Sequence[Sequence[_Oracle]]  # by seat
+    policies: Sequence[Sequence[Oracle]]  # by seat
     shares: Sequence[Sequence[float]]  # by seat, of the policies
     decisions: int  # own decisions that were learned from, of all oracles
     seconds: float  # of processor time
@@ -57,7 +57,7 @@ class Learned(NamedTuple):
         return says
 
 
-class _Oracle:
+class Oracle:
     """A policy of OpenSpiel as its oracle and its solver ask for one: an agent of policy gradient in one seat."""
 
     def __init__(self, env: Any, player: int, tally: list[int]) -> None:
@@ -92,9 +92,9 @@ class _Oracle:
         """Whether it learns no more."""
         return self._frozen
 
-    def copy_with_noise(self, sigma: float = 0.0) -> _Oracle:  # noqa: ARG002  # what its oracle asks
+    def copy_with_noise(self, sigma: float = 0.0) -> Oracle:  # noqa: ARG002  # what its oracle asks
         """A new one."""
-        return _Oracle(self._env, self._player, self._tally)
+        return Oracle(self._env, self._player, self._tally)
 
     def __call__(self, state: Any) -> dict[int, float]:
         """The chance of each legal act."""
@@ -143,7 +143,7 @@ def theirs(game: Any, decisions: int, seed: int, folder: Path) -> Learned:
         )
         write(path, kept)
     with _seeded(number):
-        policies = [[_Oracle(env, seat, [0]) for _ in kept["shares"][seat]] for seat in SEATS]
+        policies = [[Oracle(env, seat, [0]) for _ in kept["shares"][seat]] for seat in SEATS]
     _restore(policies, load_file(weights))
     whole = [[share / sum(of) for share in of] for of in kept["shares"]]
     return Learned(policies, whole, kept["decisions"], kept["seconds"])
@@ -184,8 +184,8 @@ def _solver(env: Any, tally: list[int], episodes: int) -> Any:
         from open_spiel.python.algorithms.psro_v2 import psro_v2, rl_oracle
     except ImportError as error:
         raise InputError(f"OpenSpiel's PSRO needs cvxpy: pip install cvxpy ({error})") from None
-    oracle = rl_oracle.RLOracle(env, _Oracle, {"tally": tally}, number_training_episodes=episodes, sigma=0.0)
-    first = [_Oracle(env, seat, tally) for seat in SEATS]
+    oracle = rl_oracle.RLOracle(env, Oracle, {"tally": tally}, number_training_episodes=episodes, sigma=0.0)
+    first = [Oracle(env, seat, tally) for seat in SEATS]
     for each in first:
         each.freeze()
     return psro_v2.PSROSolver(
@@ -194,7 +194,7 @@ def _solver(env: Any, tally: list[int], episodes: int) -> Any:
     )  # fmt: skip
 
 
-def _restore(policies: Sequence[Sequence[_Oracle]], tensors: dict[str, Any]) -> None:
+def _restore(policies: Sequence[Sequence[Oracle]], tensors: dict[str, Any]) -> None:
     import torch
 
     for seat, of in enumerate(policies):
@@ -222,8 +222,8 @@ def _seeded(number: int) -> Iterator[None]:
 def ours(decisions: int, seed: int, folder: Path) -> tuple[Partner, Partner]:
     """Ours: who plays in each seat of a league whose oracles learned from that many own decisions, and a few more."""
     learner = {
-        "name": "oracle", "decisions": max(1, decisions // LEARNING), "minibatch": 2048, "num_envs": 512, "snapshot_every": 2,
-        "reset": 1.0, "matchmaking": "meta_mixture",
+        "name": "oracle", "decisions": max(1, decisions // LEARNING), "minibatch": 2048, "num_envs": 512,
+        "snapshot_every": 2, "reset": 1.0, "matchmaking": "meta_mixture",
     }  # fmt: skip
     settings = {"heldout": [], "league.rounds": ROUNDS, "learners": [learner]}
     section = LeagueSection(name="psro", config="league_psro.yaml", member="oracle", plays="mixture", settings=settings)

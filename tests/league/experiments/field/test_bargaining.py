@@ -7,6 +7,9 @@ from itertools import compress
 
 import pytest
 
+from league.experiments.field.bargaining import GAMES, OURS, Table, perform
+from league.experiments.field.psro import OURS as LEAGUE
+from league.experiments.field.psro import THEIRS, Oracle, Oracles
 from tests.command import dond
 
 pytest.importorskip("pyspiel", reason="pip install -e '.[examples]' brings OpenSpiel")
@@ -28,3 +31,40 @@ def test_everybody_meets_everybody_in_both_games_and_what_is_kept_is_not_played_
     # OpenSpiel's own search in C++ plays other games whenever it is asked, whatever its seed.
     same = [row["game"] != "bargaining" or "is_mcts" not in (row["who"], row["against"]) for row in rows]
     assert sum(same) == 10 and list(compress(again, same)) == list(compress(rows, same))
+
+
+@pytest.mark.slow
+def test_response_oracles_learn_once_and_sit_at_both_tables(tmp_path):
+    pytest.importorskip("cvxpy", reason="OpenSpiel's PSRO needs it: pip install cvxpy")
+    said, arguments = [], (240, 0, tmp_path / "psro")
+    oracles = Oracles(*arguments, said.append)
+    again = Oracles(*arguments, said.append)  # nobody learns again
+    assert oracles.learned() == again.learned() and said[:2] == said[2:]
+    for kind in GAMES:
+        found = oracles.learned()[kind]
+        assert found["decisions"] >= 240 and [sum(shares) for shares in found["shares"]] == pytest.approx([1, 1])
+    rows = perform([], 2, 2, tmp_path / "pairs", said.append, oracles)
+    assert rows == perform([], 2, 2, tmp_path / "pairs", said.append, again)
+    table, other = Table(OURS, {}), Table(OURS, {})
+    oracles.sit(table)
+    again.sit(other)
+    for players in ((THEIRS, LEAGUE), (LEAGUE, THEIRS), (THEIRS, THEIRS)):
+        assert [table.play(number, players) for number in range(4)] == [
+            other.play(number, players) for number in range(4)
+        ]
+
+
+def test_an_oracle_of_openspiel_knows_the_chance_of_every_legal_act_and_counts_what_it_learns_from():
+    rl_environment = pytest.importorskip("open_spiel.python.rl_environment")
+    env, tally = rl_environment.Environment(Table(OURS, {}).game), [0]
+    oracle = Oracle(env, 0, tally)
+    state = env.game.new_initial_state()
+    state.apply_action(0)
+    chances = oracle(state)
+    assert list(chances) == state.legal_actions() and sum(chances.values()) == pytest.approx(1)
+    step = env.reset()
+    oracle.freeze()
+    assert oracle.step(step).action in step.observations["legal_actions"][0] and tally == [0]
+    oracle.unfreeze()
+    oracle.step(step)
+    assert tally == [1] and not oracle.copy_with_noise().is_frozen()
