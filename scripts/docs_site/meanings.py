@@ -7,6 +7,7 @@ MEANINGS = {
     "algo": "the learning rule",
     "at_least": "the bound that the figure's lower end has to reach, in the figure's unit",
     "AnacConfig.agents": "negotiators that play besides",
+    "AnacConfig.block": "how many scenarios everybody plays before anybody plays the next ones",
     "AnacConfig.fewer": "how many scenarios each slow negotiator plays, from the first",
     "AnacConfig.leave_out": "negotiators that do not play",
     "AnacConfig.limit": "processor time that a negotiator may take for one act",
