@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -24,7 +25,8 @@ from dond_marl.randomness import generator
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.metrics import Estimate, mean_of
 from league.display.figures import with_ends
-from league.experiments.kept import place, read, write
+from league.experiments.kept import made_now, place, read, write
+from partners.provenance import identity
 
 OURS, THEIRS = "deal_or_no_dialog", "bargaining"
 GAMES = (THEIRS, OURS)
@@ -50,6 +52,8 @@ class Row(NamedTuple):
     games: int
     points: list[float]  # own, one entry per game
     left: list[float]
+    date: str | None = None  # when it was played; None where that was not written down
+    versions: dict[str, str | None] | None = None  # of what it was played with
 
     @property
     def deals(self) -> float:
@@ -85,14 +89,17 @@ def perform(
     The first ``instances`` of each game are played, and kept in ``folder``. ``simulations``: of its tree search, games
     a decision. Raises :class:`InputError` without OpenSpiel.
     """
+    spiel = _spiel_version()
     names = [CHANCE, SEARCH, *specs, *(guests.names if guests is not None else ())]
     ours = {spec: seat_occupant(spec) for spec in specs}
+    identities = {spec: identity(spec) for spec in specs}  # what exactly each is, weights too
     rows = []
     for game in GAMES:
         pairs = [(ORACLE, ORACLE)] if game == THEIRS else []
         pairs += [(who, against) for number, who in enumerate(names) for against in names[number:]]
         for who, against in pairs:
             what: dict[str, Any] = {"pair": [game, who, against], "simulations": simulations, "instances": instances}
+            what |= {"ours": [identities.get(name) for name in (who, against)], "open_spiel": spiel}
             invited = guests if guests is not None and {who, against} & set(guests.names) else None
             path = place(folder, what | (invited.what if invited is not None else {}))
             kept = read(path)
@@ -100,10 +107,18 @@ def perform(
                 Row(**kept) if kept is not None else _played(game, who, against, ours, simulations, instances, invited)
             )
             if kept is None:
+                row = row._replace(**made_now("numpy", "open_spiel"))
                 write(path, row._asdict())
             rows.append(row)
             report(f"{game}: {who} {np.mean(row.points):.2f}, {against} {np.mean(row.left):.2f}, {row.deals:.0%} deals")
     return rows
+
+
+def _spiel_version() -> str:
+    try:
+        return version("open_spiel")
+    except PackageNotFoundError:
+        raise InputError("OpenSpiel is needed: pip install open_spiel") from None
 
 
 def _played(
@@ -260,6 +275,8 @@ def _plain(row: Row) -> dict[str, Any]:
         "left": [round(value, DIGITS) for value in (left.mean, left.low, left.high)],
         "deals": round(row.deals, DIGITS),
         "nash": round(row.nash, DIGITS),
+        "date": row.date,
+        "versions": row.versions,
     }
 
 

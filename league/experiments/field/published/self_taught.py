@@ -20,12 +20,14 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
 from league.experiments.field.bargaining import GAMES, OURS, Table
 from league.experiments.field.published.results import Found, Row, plain_of, row_of
-from league.experiments.kept import place, read, write
+from league.experiments.kept import made_now, place, read, write
 from league.settings.sections import PathText, Section
 from partners.mixture import Mixture
+from partners.provenance import identity
 
 LEAST = 0.001  # of a mixture; members with less are left out
 FINDINGS, SOLUTION, SEATS = "meta_game.json", "replicator", ("seat_0", "seat_1")
+PLAYED_WITH = ("numpy", "torch", "open_spiel")
 HERE = "_here"  # after a name: in this game; without it in OpenSpiel's
 
 
@@ -65,6 +67,7 @@ def perform(config: SelfTaughtConfig, report: Callable[[str], None]) -> Found:
     raise, and :class:`dond_marl.errors.InputError` without OpenSpiel.
     """
     folder, clone, rows = Path(config.output_dir).expanduser(), seat_occupant(config.against), []
+    against = identity(config.against)  # what exactly it is, weights too
     tables = {game: Table(game, {"clone": clone}) for game in GAMES}
     mixtures: dict[str, list[list[dict[str, float]]]] = {}
     for league in config.leagues:
@@ -73,16 +76,19 @@ def perform(config: SelfTaughtConfig, report: Callable[[str], None]) -> Found:
             players = made(league, seed, place(folder / "leagues", what).with_suffix(""))
             mixtures.setdefault(league.name, []).append(players.shares)
             for game, table in tables.items():
-                path = place(folder, {**what, "game": game, "against": config.against, "instances": config.instances})
+                path = place(folder, {**what, "game": game, "against": against, "instances": config.instances})
                 kept = read(path)
                 row = _row(league.name, seed, game, table, players, config.instances) if kept is None else row_of(kept)
-                write(path, plain_of(row))
+                if kept is None:
+                    row = row._replace(**made_now(*PLAYED_WITH))
+                    write(path, plain_of(row))
                 report(f"{row.who}, seed {seed}: {row.measures['points']:.2f} v {row.measures['left']:.2f} points")
                 rows.append(row)
     for spec in config.beside:
         player = seat_occupant(spec)
         for game, table in tables.items():
-            rows.append(_row(spec, 0, game, table, Made((player, player), []), config.instances))
+            row = _row(spec, 0, game, table, Made((player, player), []), config.instances)
+            rows.append(row._replace(**made_now(*PLAYED_WITH)))
     rows.sort(key=lambda row: (row.who.endswith(HERE), row.who, row.seed))
     return Found({**config.model_dump(mode="json", exclude={"output_dir"}), "mixtures": mixtures}, rows)
 
