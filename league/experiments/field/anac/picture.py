@@ -38,7 +38,11 @@ def drawing(found: Found) -> str:
     parts.append(
         element("text", "what it takes", class_="quiet", x=LEFT + SIDE / 2, y=TOP + SIDE + 38, text_anchor="middle")
     )
-    parts.append(element("text", "what ours take from it", class_="quiet", x=LEFT - 54, y=TOP - 8))
+    turned = f"rotate(-90 {LEFT - 40} {TOP + SIDE / 2})"
+    parts.append(
+        element("text", "what ours take from it", class_="quiet", x=LEFT - 40, y=TOP + SIDE / 2, text_anchor="middle",
+                transform=turned)
+    )  # fmt: skip
     for player in agents:
         kind = next(kind for least, kind, _ in KINDS if not player.closes < least)
         dot = element("circle", element("title", _title(player)), class_=f"{kind} dot", cx=_x(player.points.mean),
