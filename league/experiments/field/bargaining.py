@@ -297,6 +297,17 @@ def markdown(text: str) -> str:
     ]
     for game in dict.fromkeys(row["game"] for row in rows):
         parts += [f"`{game}`:", "\n".join(_table([row for row in rows if row["game"] == game]))]
+    for game, of in about.get("learned", {}).items():
+        shares = " and ".join(", ".join(f"{share:.0%}" for share in seat) for seat in of["shares"])
+        parts.append(
+            f"In `{game}` OpenSpiel's response oracles learned from {of['decisions']:,} own decisions in "
+            f"{of['seconds']:.0f} CPU seconds; the shares of its first player and its oracles are {shares}, by seat."
+        )
+    dates = sorted({row["date"] for row in rows if row.get("date")})
+    versions = {f"{name} {number}" for row in rows for name, number in (row.get("versions") or {}).items() if number}
+    said = sorted(each for each in versions if not each.startswith("commit"))
+    if dates:
+        parts.append(f"Played {' and '.join(dict.fromkeys((dates[0], dates[-1])))} with {', '.join(said)}.")
     return "\n\n".join(parts) + "\n"
 
 
