@@ -44,7 +44,7 @@ def assert_same_view(turns: Turns, row: int, state: State, reveal: bool) -> None
         assert getattr(alone, name)[0].tolist() == getattr(turns, name)[row].tolist()
 
 
-@pytest.mark.parametrize("source", ["uniform", "lewis"])
+@pytest.mark.parametrize("source", ["uniform", pytest.param("lewis", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("max_turns", "disagree", "illegal", "reveal"), VARIANTS)
 def test_random_play_is_the_same_in_both_engines(source, max_turns, disagree, illegal, reveal):
     rng = np.random.default_rng([max_turns, disagree == "ends", illegal == "raise", reveal])

@@ -82,7 +82,7 @@ def test_a_run_killed_with_workers_goes_on_without_them_to_the_same_ledger(tmp_p
     assert kept(folder) == kept(tmp_path / "runs" / "0002")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_stop_is_heeded_while_a_member_hangs(tmp_path, number):
     members = ["--set", "members=[tough, 'broken(how=deaf)']"]
     environment = {**os.environ, "PYTHONPATH": str(install_plugin(tmp_path / "site"))}

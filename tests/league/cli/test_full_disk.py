@@ -50,7 +50,7 @@ def trained(tmp_path_factory) -> str:
     return newest(folder / "runs" / "0001")
 
 
-@pytest.mark.parametrize("size", [50, *(pytest.param(each, marks=pytest.mark.slow) for each in (400, 1_400)), 4_000])
+@pytest.mark.parametrize("size", [*(pytest.param(each, marks=pytest.mark.slow) for each in (50, 400, 1_400)), 4_000])
 def test_a_training_on_a_full_disk_ends_in_words_and_goes_on_to_the_same_bits(tmp_path, capsys, trained, size):
     path, folder = settings(tmp_path, TRAINING), tmp_path / "runs" / "0001"
     with room(size):
@@ -71,7 +71,7 @@ def league(tmp_path_factory) -> tuple[Path, str]:
 
 @pytest.mark.parametrize(
     "size",
-    [1_000, pytest.param(40_000, marks=pytest.mark.slow), 100_000, pytest.param(160_000, marks=pytest.mark.slow)],
+    [*(pytest.param(each, marks=pytest.mark.slow) for each in (1_000, 40_000, 160_000)), 100_000],
 )
 def test_a_league_on_a_full_disk_ends_in_words_and_goes_on_to_the_same_rows(tmp_path, capsys, league, size):
     path, folder = settings(tmp_path, LEAGUE), tmp_path / "runs" / "0001"

@@ -30,7 +30,9 @@ class Counted:
         return self._inner.act(turns)
 
 
-@pytest.mark.parametrize("name", ["linear", "tough", "pushover"])
+@pytest.mark.parametrize(
+    "name", ["tough", *(pytest.param(name, marks=pytest.mark.slow) for name in ("linear", "pushover"))]
+)
 def test_what_a_response_says_it_is_worth_is_the_best_responses_value(name):
     partner = seat_occupant(name)
     reply = best_reply(partner, LEWIS, RULES)

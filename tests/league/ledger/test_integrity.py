@@ -85,7 +85,10 @@ def test_a_damaged_round_is_played_again_to_the_same_rows(whole, tmp_path):
     assert final(copy) == final(whole)
 
 
-@pytest.mark.parametrize(("number", "damage"), [(-1, "flipped"), (2, "truncated"), (ROUNDS, "missing")])
+@pytest.mark.parametrize(
+    ("number", "damage"),
+    [pytest.param(-1, "flipped", marks=pytest.mark.slow), (2, "truncated"), (ROUNDS, "missing")],
+)
 def test_damaged_weights_are_made_anew(number, damage, whole, tmp_path):
     copy = tmp_path / "runs" / "0001"
     shutil.copytree(whole, copy)

@@ -609,7 +609,9 @@ def test_calls_tokens_and_fallbacks_are_told_by_class(tmp_path, monkeypatch):
     assert not [block for block in document["games"]["blocks"] if "game" in block]  # nobody is asked again
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["both keep answers", "one does"])
+@pytest.mark.parametrize(
+    "kept", [pytest.param(True, marks=pytest.mark.slow), False], ids=["both keep answers", "one does"]
+)
 def test_a_model_is_not_asked_for_another_models_classes(kept, tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     service = Service(lambda heard, number: completion())

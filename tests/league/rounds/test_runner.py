@@ -68,7 +68,10 @@ def uninterrupted(tmp_path_factory) -> str:
 
 @pytest.mark.parametrize(
     "moment",
-    ["first match", "mid round", pytest.param("after the last match", marks=pytest.mark.slow), "after a commit"],
+    [
+        "mid round",
+        *(pytest.param(at, marks=pytest.mark.slow) for at in ("first match", "after the last match", "after a commit")),
+    ],
 )
 def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_path, moment, uninterrupted):
     config = write_settings(tmp_path, 3, "killed")
@@ -111,7 +114,7 @@ def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_pat
     assert fingerprint(folder) == uninterrupted
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_polite_stop_says_how_to_go_on_and_the_run_does(tmp_path, number):
     config = write_settings(tmp_path, 5000)
     process = subprocess.Popen(command("--config", config), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

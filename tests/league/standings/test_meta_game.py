@@ -284,7 +284,7 @@ def test_many_games_drift_as_each_does_alone():
         assert one.values == pytest.approx(alone.values)
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-9, 1e-7, 1e-6])
+@pytest.mark.parametrize("noise", [0.0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1e-9, 1e-7)), 1e-6])
 def test_programs_in_which_a_solver_loses_its_way_are_solved_by_another(noise):
     """Clones, pairs that never deal and rounding make them degenerate; one setting alone fails in some of these."""
     rng = np.random.default_rng(1)

@@ -107,7 +107,7 @@ KINDS = {
 }
 
 
-ALONE = ("ppo", "reinforce")  # what they keep, the others keep too
+ALONE = ("ppo", "reinforce", "ppo against past selves")  # what they keep, the others keep too
 
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in ALONE)) for kind in KINDS])
@@ -151,7 +151,13 @@ def test_another_seed_ends_with_other_bits(tmp_path):
     assert fingerprint(tmp_path / "one") != fingerprint(tmp_path / "other")
 
 
-@pytest.mark.parametrize("damage", ["a flipped bit", "cut short", "no tensors", "no note", "both newest"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *("a flipped bit", "no note", "both newest"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("cut short", "no tensors")),
+    ],
+)
 def test_a_damaged_checkpoint_falls_back_to_the_one_before_with_a_warning(tmp_path, damage):
     config = settings(tmp_path, "training.past_selves=0.5")
     folder = tmp_path / "run"
@@ -399,7 +405,7 @@ def test_the_options_choose_algorithm_and_hints(tmp_path):
 
 
 @pytest.mark.parametrize("partner", ["boulware(exponent=2)", "{kind: mixture, of: zoo}", "mixture(of=[tough, nice])"])
-@pytest.mark.parametrize("hint", ["none", "random"])
+@pytest.mark.parametrize("hint", [pytest.param("none", marks=pytest.mark.slow), "random"])
 def test_any_partner_and_any_hints_train(tmp_path, capsys, partner, hint):
     overrides = [f"env.partner={partner}", f"hints.mode={hint}", "training.num_train_steps=80"]
     if partner.startswith("mixture(of=["):

@@ -149,39 +149,41 @@ def test_the_command_writes_the_page_into_a_folder_that_it_makes(tmp_path, capsy
 
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
-def test_a_person_plays_by_keys_in_a_page_opened_as_a_file_light_wide_and_dark_narrow(tmp_path):
+@pytest.mark.parametrize(
+    ("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.slow), (NARROW, "dark")], ids=["wide", "narrow"]
+)
+def test_a_person_plays_by_keys_in_a_page_opened_as_a_file(tmp_path, size, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
     (tmp_path / "index.html").write_text(page(), encoding="utf-8")
     problems: list[str] = []
     asked: set[str] = set()
     with browsing() as browser:
-        for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
-            context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
-            window = context.new_page()
-            window.set_default_timeout(60_000)  # a busy machine is no failure
-            window.on("pageerror", lambda error: problems.append(str(error)))
-            window.on("console", lambda line: problems.append(line.text))
-            window.on("request", lambda request: asked.add(request.url.split(":")[0]))
-            window.goto((tmp_path / "index.html").as_uri())
-            accessible(Axe(), window)
-            window.get_by_text("Stubborn", exact=True).click()
-            window.locator("#seat").select_option("0")
-            window.get_by_role("button", name="Deal the items").click()
-            window.keyboard.press("p")  # everything that is worth anything: nobody stubborn takes it
-            window.get_by_text("They insist").or_(window.get_by_text("They offer")).or_(
-                window.get_by_text("They want everything")
-            ).wait_for()
-            accessible(Axe(), window)
-            window.keyboard.press("d")
-            window.get_by_text("Really?").wait_for()
-            window.keyboard.press("d")
-            window.get_by_role("heading", name="No deal. You walked away.").wait_for()
-            window.get_by_text("Nobody gets anything. A fair deal was there").wait_for()
-            accessible(Axe(), window)
-            window.get_by_role("button", name="Swap sides").click()
-            window.get_by_text("they open").wait_for()
-            context.close()
+        context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+        window = context.new_page()
+        window.set_default_timeout(60_000)  # a busy machine is no failure
+        window.on("pageerror", lambda error: problems.append(str(error)))
+        window.on("console", lambda line: problems.append(line.text))
+        window.on("request", lambda request: asked.add(request.url.split(":")[0]))
+        window.goto((tmp_path / "index.html").as_uri())
+        accessible(Axe(), window)
+        window.get_by_text("Stubborn", exact=True).click()
+        window.locator("#seat").select_option("0")
+        window.get_by_role("button", name="Deal the items").click()
+        window.keyboard.press("p")  # everything that is worth anything: nobody stubborn takes it
+        window.get_by_text("They insist").or_(window.get_by_text("They offer")).or_(
+            window.get_by_text("They want everything")
+        ).wait_for()
+        accessible(Axe(), window)
+        window.keyboard.press("d")
+        window.get_by_text("Really?").wait_for()
+        window.keyboard.press("d")
+        window.get_by_role("heading", name="No deal. You walked away.").wait_for()
+        window.get_by_text("Nobody gets anything. A fair deal was there").wait_for()
+        accessible(Axe(), window)
+        window.get_by_role("button", name="Swap sides").click()
+        window.get_by_text("they open").wait_for()
+        context.close()
     assert problems == []
     assert asked <= {"file", "data"}
 

@@ -37,7 +37,7 @@ from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply
 from partners.llm.student.network import prompt_tokenizer
 from partners.llm.student.recipe import StudentSettings
 from partners.scripted.heuristic import Heuristic
-from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, tiny_model, tiny_tokenizer
+from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, UNLIKE, tiny_model, tiny_tokenizer
 
 torch.set_num_threads(1)
 SHORT = Template("Pool {counts_csv}, values {my_utils_csv}, {turns} turns, offered {last_offer_csv}.")
@@ -138,7 +138,9 @@ def brute_force(model, prompt, tree: Branch, size: int) -> np.ndarray:
     return found / found.sum()
 
 
-@pytest.mark.parametrize("kind", SMALL)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind not in UNLIKE)) for kind in SMALL]
+)
 def test_any_architecture_says_in_a_batch_what_it_says_alone(kind, tmp_path):
     read = load_model(str(tiny_model(tmp_path, kind)))
     asked = asks(size=4)
