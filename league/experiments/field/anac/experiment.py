@@ -126,8 +126,18 @@ class _Kept:
             played = cell(path, name, seat, games, dict(agent.forfeits - before), spent * 1000 / games.size)
             document = {"cell": as_document(played), "versions": agent.versions}
             write(file, document)
-        self.versions.update(document["versions"])
+        self._same_versions(document["versions"])
         return from_document(document["cell"])
+
+    def _same_versions(self, versions: dict[str, str]) -> None:
+        """Note them. Raises :class:`InputError` where a package has another version than with another cell."""
+        for name, version in versions.items():
+            before = self.versions.setdefault(name, version)
+            if before != version:
+                raise InputError(
+                    f"the cells in {self._folder} are of {name} {before} and of {name} {version}, which are not to be "
+                    f"compared: name another output_dir, or remove those cells"
+                )
 
 
 def _said(played: list[Cell], first: int, config: AnacConfig) -> str:

@@ -71,6 +71,17 @@ def test_all_play_a_block_before_anybody_plays_the_next_and_what_was_played_stay
         assert part.points == all_of.points[:2] and part.our_points == all_of.our_points[:2]
 
 
+def test_cells_of_two_versions_of_a_package_are_not_put_together(tmp_path):
+    pytest.importorskip("negmas", reason="the extra [negmas] is not installed")
+    small = config(tmp_path, agents=(MICRO,), ours=("linear",), scenarios=2)
+    perform(small, None, {}, print)
+    one = next((tmp_path / "cells").iterdir())
+    document = json.loads(one.read_text())
+    one.write_text(json.dumps({**document, "versions": {**document["versions"], "negmas": "0.1"}}))
+    with pytest.raises(InputError, match=r"of negmas [\d.]+ and of negmas [\d.]+, .* name another output_dir"):
+        perform(small, None, {}, print)
+
+
 def test_blocks_count_by_their_games_and_claims_by_the_games_with_an_offer():
     one = Cell("a.B", "linear", 0, [4, 0], [6, 0], 0.5, 4.0, 1.0, 0.8, 1, {"out of time": 1}, 3.0)
     other = Cell("a.B", "linear", 0, [5], [5], 1.0, 1.0, math.nan, math.nan, 0, {}, 9.0)
