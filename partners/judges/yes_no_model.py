@@ -31,7 +31,8 @@ class YesNoClient:
     """Answers ``Yes`` or ``No`` by the model in the folder ``model``; a client as :mod:`partners.llm.client` has it.
 
     ``system``: put before the prompt where the model has a chat template. ``batch``: prompts read at once. ``dtype``:
-    as of :class:`partners.llm.local.client.LocalSettings`. What all prompts of a call begin with is read once.
+    as of :class:`partners.llm.local.client.LocalSettings`. What all prompts of a call begin with is read once, and kept
+    for the calls after it whose prompts begin so too.
     ``tally`` counts ``replies``, ``prompt_tokens`` and ``read_tokens``, those that went through the model. Raises
     ``ValueError``.
     """
@@ -46,6 +47,7 @@ class YesNoClient:
             raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {shown(dtype)}")
         self.model, self.system, self.batch, self.device, self.dtype = model, system, batch, device, dtype
         self.tally: Counter[str] = Counter()
+        self._kept: tuple[list[int], Reading | None] = ([], None)
 
     @cached_property
     def identity(self) -> Mapping[str, object]:
@@ -106,10 +108,13 @@ class YesNoClient:
         model = self._read.model
         if same < _WORTH_KEEPING or not shares(model) or not allows_gaps(model, max(map(len, prompts))):
             return 0, None
-        begun = Reading(model)
-        begun.go_on([first[:same]])
-        self.tally["read_tokens"] += begun.tokens
-        return same, begun
+        tokens, begun = self._kept
+        if begun is None or first[: min(len(tokens), same)] != tokens:
+            tokens, begun = first[:same], Reading(model)
+            begun.go_on([tokens])
+            self.tally["read_tokens"] += begun.tokens
+            self._kept = tokens, begun
+        return len(tokens), begun
 
     def _yes(self, prompts: Sequence[list[int]], beginning: tuple[int, Reading | None]) -> Doubles:
         """The probability of yes against no after each prompt, ``[B]``."""

@@ -61,7 +61,9 @@ class ComparisonConfig(Section):
     examples: int = Field(default=3, ge=2, le=20, description="labelled episodes")
     seeds: int = Field(default=3, ge=1, le=100, description="learners of each kind")
     seed: int = Field(default=0, ge=0, lt=2**31 - 1000)
-    episodes: int = Field(default=392, ge=10, le=100_000, description="on which a judge is compared")
+    episodes: int = Field(
+        default=392, ge=10, le=100_000, description="on which a judge is compared, and of each learner in each seat"
+    )
 
     @property
     def sources(self) -> tuple[Source, ...]:

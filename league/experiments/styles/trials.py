@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.occupants import seat_occupant
+from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.efficiency import efficiency_of
@@ -148,13 +149,15 @@ def reward_in(trial: Trial) -> Reward:
 
 
 def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) -> tuple[Played, Agreement | None]:
-    """Play every held-out scenario once in each seat; and how truly ``reward`` labels those games."""
+    """Play every held-out scenario once in each seat; and how truly ``reward`` labels ``episodes`` of them in each."""
     config = trial.config
     terms = heldout_terms(config.env.rules(), config.comparison.seed + trial.number)
     terms, table = terms._replace(revealed=config.env.reveal_partner_utilities), terms.scenarios
     groups = scenario_groups(table)
     sums, counts = np.zeros((len(FIGURES), 2, GROUPS)), np.zeros((2, GROUPS))
     watched = None if trial.style is None else Watched(reward, trial.style)
+    order = generator(config.comparison.seed, "labelled games").permutation(table.size)
+    some = np.sort(order[: config.comparison.episodes])
     for seat, games in enumerate(terms.games((member, member), partner, index=(0,))):
         earned = points_of_ten(games.scores, table.wholes)
         figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
@@ -165,5 +168,5 @@ def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) ->
         )
         counts[seat] = games_of_group[0]
         if watched is not None:
-            watched.for_seat(seat)(games, earned, table)
+            watched.for_seat(seat)(games.rows(some), earned[some], table.rows(some))
     return Played(sums, counts), None if watched is None else watched.seen

@@ -61,7 +61,8 @@ class Reading:
             own = torch.cat([self._mask, own], dim=1)
         self._mask = own
         mask = self._whole_mask()
-        options = {"position_ids": (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -width:], "logits_to_keep": 1}
+        last = torch.tensor([width - 1], device=device)  # picked, its rows lie together; of a slice products are slow
+        options = {"position_ids": (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -width:], "logits_to_keep": last}
         output = self._model(
             input_ids=torch.from_numpy(tokens).to(device),
             attention_mask=mask,

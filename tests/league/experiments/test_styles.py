@@ -181,7 +181,7 @@ def test_a_trial_is_a_function_of_its_settings_and_says_how_true_its_reward_was(
     other = run(Trial(config, "judge", Style.STUBBORN, 1))
     assert any((other.weights[name] != weights).any() for name, weights in again.weights.items())
     for source, result in results.items():
-        assert result.practiced.judged >= 64 and result.labelled.judged == 2 * 1977
+        assert result.practiced.judged >= 64 and result.labelled.judged == 2 * 60
         assert result.played.games.sum() == 2 * 1977
         assert (result.practiced.accuracy == 1) == (source == "true")
         assert result.decisions >= 100

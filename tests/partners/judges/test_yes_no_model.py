@@ -154,6 +154,8 @@ def test_what_all_questions_begin_with_is_read_once_and_changes_no_answer(tmp_pa
         assert sure[0] == pytest.approx(sure[1], abs=2e-4)
     assert together.tally["prompt_tokens"] == alone.tally["prompt_tokens"] == alone.tally["read_tokens"]
     assert together.tally["read_tokens"] < 0.5 * together.tally["prompt_tokens"]
+    read = together.tally["read_tokens"]
+    assert together.complete(asked[:4]) and together.tally["read_tokens"] - read < 0.5 * read, "it was kept"
     assert together.identity != YesNoClient(str(folder), "system").identity
     with pytest.raises(ValueError, match="dtype must be one of auto, float32"):
         YesNoClient(str(folder), "system", dtype="int8")

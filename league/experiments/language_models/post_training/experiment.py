@@ -76,9 +76,8 @@ def _gradient(config: PostTrainingConfig, folder: Path, begun: Path, tell: Calla
             climb(trained, met, config, steps, tell)
 
         _train(config, room, start, end, climbing, begun, tell)
-        if end == section.steps:
-            row = _row(config, folder, GRADIENT, end, _mark(room, end), tell, raw=RAW)
-            rows.append(row | {"training_seconds": _seconds(room, [*range(section.every, end, section.every), end])})
+        raw = RAW * (end == section.steps)
+        rows.append(_row(config, folder, GRADIENT, end, _mark(room, end), tell, raw=raw))
     return rows
 
 
@@ -113,12 +112,6 @@ def claim(config: PostTrainingConfig, folder: Path) -> None:
             )
     for name, what in rooms.items():
         write(folder / name / _MADE_BY, what)
-
-
-def _seconds(room: Path, marks: list[int]) -> float | None:
-    """Of the training up to the last of ``marks``; None where not all are known."""
-    took = [found["seconds"] for mark in marks if (found := read(_mark(room, mark) / "took.json")) is not None]
-    return round(sum(took), 1) if len(took) == len(marks) else None
 
 
 def _mark(room: Path, step: int) -> Path:

