@@ -82,11 +82,14 @@ class TrainingConfig(Hyperparameters):
     """
 
     # A training has had ``device`` from the start.
-    LATER = (*(key for key in Hyperparameters.LATER if key != "device"), "exact_reply")
+    LATER = (*(key for key in Hyperparameters.LATER if key != "device"), "exact_reply", "likeliest")
     algo: Literal["ppo", "reinforce", "bc"] = "ppo"  # type: ignore[assignment]  # one more than a league's learners
     num_train_steps: int = Field(default=500_000, ge=1, description="own decisions")
     exact_reply: float = Field(
         default=0.0, ge=0, le=1000, description="weight of what each act loses to the best reply to those it can follow"
+    )
+    likeliest: float = Field(
+        default=0.0, ge=0, le=1, description="share of practice in which it plays its likeliest acts; needs exact_reply"
     )
     past_selves: float = Field(default=0.0, ge=0, lt=1, description="share against snapshots")
     seed: int = Field(default=0, ge=0, lt=2**63)
@@ -139,7 +142,11 @@ class TrainConfig(Section):
     @model_validator(mode="after")
     def _taught_by_the_best_reply(self) -> TrainConfig:
         if not self.training.exact_reply:
+            if self.training.likeliest:
+                raise wrong("rewards of likeliest acts teach nothing: say exact_reply too", "training.likeliest")
             return self
+        if self.training.likeliest and self.training.past_selves:
+            raise wrong("a past self cannot be followed: leave past_selves out", "training.likeliest")
         if self.training.algo != "ppo" or self.training.plays_on_device:
             raise wrong("is for ppo on the host alone: say algo: ppo, rollouts: host", "training.exact_reply")
         if self.env.scenarios != "lewis" or self.env.disagree != "ends" or self.env.reveal_partner_utilities:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from dond_marl.errors import RunFailure
+from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.files import write_whole
@@ -103,7 +103,13 @@ class Training:
         plan = settings.practice(self.config.env, self.source, settings.seed)
         if not settings.exact_reply:
             return plan
-        return replace(plan, exact=_exact_reply(spec_name(self.config.env.partner), plan.rules, self.source.prior))
+        exact = _exact_reply(spec_name(self.config.env.partner), plan.rules, self.source.prior)
+        if settings.likeliest and not exact.follows_all:
+            raise InputError(
+                "training.likeliest: somebody whom env.partner draws cannot be followed, and rewards of likeliest acts "
+                "teach nothing; leave it out, or name only partners without memory that do not gamble"
+            )
+        return replace(plan, exact=exact, likeliest=settings.likeliest)
 
     @cached_property
     def practice(self) -> Practicing:

@@ -10,6 +10,7 @@ partner may have are those of the scenario prior, which both seats know. No PyTo
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,11 @@ class ExactReply:
         self._mixture = Mixture(members, shares, [each.name for each in self.crowd])
         self._names = sorted({each.name for each in self.crowd})
         self._pools: dict[tuple[int, ...], _PoolOfSeat] = {}
+
+    @property
+    def follows_all(self) -> bool:
+        """Whether nobody else is met."""
+        return math.isclose(sum(each.share for each in self.crowd), 1.0)
 
     def meets(self, partner: Partner, utilities: Int8s, game_noise: Doubles) -> Bools:
         """In which games ``[N]`` of whom it was made for, or of a past self, somebody of the crowd sits opposite.

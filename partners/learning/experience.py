@@ -56,10 +56,13 @@ class Experience(NamedTuple):
 
 
 class LearningSeat:
-    """A network that plays one block of games and remembers what it said; made anew for every block."""
+    """A network that plays one block of games and remembers what it said; made anew for every block.
 
-    def __init__(self, network: PolicyNetwork) -> None:
-        self._partner = NetworkPartner(network)
+    ``greedy``: it says its likeliest acts; only what is told of every act is to be learned from these.
+    """
+
+    def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
+        self._partner = NetworkPartner(network, greedy=greedy)
         self._choices: list[tuple[Turns, Choices]] = []
 
     @property

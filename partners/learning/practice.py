@@ -44,6 +44,7 @@ class Practice:
     reward: Reward = field(default_factory=Own)
     told: bool = False  # whether learning is told the partner's values and who it was
     exact: ExactReply | None = None  # by which learning is told what every act loses
+    likeliest: float = 0.0  # share of the blocks, 0..1, in which the network plays its likeliest acts
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
 
 
@@ -97,15 +98,19 @@ def practice(
     def who(block: int) -> int:
         return int(generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum()))
 
+    def greedy(block: int) -> bool:
+        return bool(plan.likeliest) and generator(plan.seed, "likeliest", update, block).random() < plan.likeliest
+
     while decisions < plan.decisions:
         chosen, last = who(block), block + 1
+        likeliest = greedy(block)
         partner = opponents[chosen].partner
         if whisper is None and not costs_to_ask(partner.traits):  # who costs nothing may answer in vain
             needed = (plan.decisions - decisions) / (plan.games * own_turns) - SPARE if own_turns else 0.0
-            while last < block + needed and who(last) == chosen:
+            while last < block + needed and who(last) == chosen and greedy(last) == likeliest:
                 last += 1
         first = games_before + games_played
-        for leg in _legs(network, partner, plan, update, range(block, last), first, whisper):
+        for leg in _legs(network, partner, plan, update, range(block, last), first, whisper, likeliest):
             if leg.seat == 0 and decisions >= plan.decisions:
                 break  # fewer blocks were enough
             games = leg.games
@@ -146,12 +151,13 @@ def _legs(
     blocks: range,
     games_before: int,
     whisper: Whisper | None,
+    likeliest: bool,
 ) -> Iterator[_Leg]:
     """Blocks in their order, of each first the games in which the learner opens; all of a seat are played at once."""
     sizes = (plan.games - plan.games // 2, plan.games // 2)
     of_seat: list[list[_Leg]] = []
     for seat, size in enumerate(sizes):
-        learner = LearningSeat(network)
+        learner = LearningSeat(network, greedy=likeliest)
         starts = [games_before + place * plan.games + seat * sizes[0] for place in range(len(blocks))]
         games = rollout_blocks(
             (learner, partner) if seat == 0 else (partner, learner),

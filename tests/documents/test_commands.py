@@ -176,6 +176,9 @@ HOW = {
     "dond train --config configs/ppo_memory.yaml": How(
         f"{STEPS} --set training.num_envs=64 --set env.partner=heuristic", slow=True
     ),
+    "dond train --config configs/ppo_taught.yaml --set training.init_from=CHECKPOINT": How(
+        by="tests/partners/learning/test_exact_reply.py::test_in_a_share_of_its_practice_it_plays_its_likeliest_acts"
+    ),
     'dond train --config configs/ppo_config.yaml --set "logging.trackers=[wandb]"': How(
         by="tests/league/ledger/test_trackers.py::test_wandb_runs_offline_in_the_folder_of_the_run"
     ),

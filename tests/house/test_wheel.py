@@ -37,6 +37,7 @@ COMMANDS = {  # of every other config
     "ppo_config.yaml": "train",
     "ppo_fast.yaml": "train",
     "ppo_memory.yaml": "train",
+    "ppo_taught.yaml": "train",
     "published.yaml": "experiment published",
     "self_taught.yaml": "experiment self-taught",
     "published_weaker.yaml": "experiment published",

@@ -35,6 +35,7 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "ppo_config.yaml": TrainConfig,
     "ppo_fast.yaml": TrainConfig,
     "ppo_memory.yaml": TrainConfig,
+    "ppo_taught.yaml": TrainConfig,
     "reinforce_config.yaml": TrainConfig,
     "styles.yaml": StylesConfig,
 }

@@ -19,6 +19,7 @@ from league.bench.recognition.games import asked
 from league.bench.recognition.regret import lost_by_turn
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
+from league.training.training import begin
 from partners.learning.exact_reply import ExactReply, followed
 from partners.learning.learners import Learner
 from partners.learning.losses import taught_loss
@@ -26,7 +27,7 @@ from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import NetworkPartner
+from partners.network.partner import NetworkPartner, chosen_from
 
 torch.set_num_threads(1)
 RULES, MOST = Rules(6), 4
@@ -139,6 +140,51 @@ def test_a_network_that_is_taught_comes_to_lose_less():
     assert losses[-1] < 0.75 * losses[0]
     unknown = practice(network, [Opponent(seat_occupant("nice"), 1.0)], plan, update=9, games_before=0)[0].lost
     assert unknown is not None and unknown.isnan().all()
+
+
+def test_in_a_share_of_its_practice_it_plays_its_likeliest_acts():
+    """It is taught on the states that it comes to when it is measured; blocks side by side change nothing."""
+    source = ScenarioSource("lewis", "all", one_pool(), MOST)
+    network = PolicyNetwork(NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint"), seed=1)
+    crowd = [Opponent(EQUAL, 1.0)]
+
+    def sure(share, own_turns):
+        plan = Practice(source, RULES, 800, 100, 5, exact=exact(EQUAL), likeliest=share)
+        found, _ = practice(network, crowd, plan, update=0, games_before=0, own_turns=own_turns)
+        chosen = chosen_from(network, found.features, found.mask, None)
+        same = (chosen.act == found.act) & ((chosen.oA == found.oA).all(dim=1) | (found.act > Act.INSIST))
+        return same.float().mean().item(), found
+
+    assert sure(1.0, 0.0)[0] == 1.0 and sure(0.0, 0.0)[0] < 0.5
+    half, found = sure(0.5, 0.0)
+    assert 0.5 < half < 1.0 and torch.equal(sure(0.5, 2.0)[1].act, found.act)
+    assert exact(EQUAL).follows_all and not exact().follows_all
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("training.exact_reply=0", "say exact_reply too"),
+        ("training.past_selves=0.5", "a past self cannot be followed"),
+    ],
+)
+def test_likeliest_acts_are_refused_where_rewards_would_teach(wrong, why, tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("env: {scenarios: lewis, split: train}\ntraining: {exact_reply: 1.0, likeliest: 0.5}\n")
+    assert load_config(path, (), TrainConfig).training.likeliest == 0.5
+    with pytest.raises(InputError, match=why):
+        load_config(path, (wrong,), TrainConfig)
+
+
+def test_likeliest_acts_are_refused_where_somebody_cannot_be_followed(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "env: {scenarios: lewis, split: train, partner: {kind: mixture, of: [tough, nice]}}\n"
+        "training: {exact_reply: 1.0, likeliest: 0.5}\n"
+    )
+    training = begin(load_config(path, (), TrainConfig))
+    with pytest.raises(InputError, match=r"training\.likeliest: somebody whom env\.partner draws cannot be followed"):
+        training.plan  # noqa: B018  # what it practices by is made when it is first asked for
 
 
 @pytest.mark.parametrize(
