@@ -44,7 +44,7 @@ def drawing(found: Found) -> str:
                 transform=turned)
     )  # fmt: skip
     for player in agents:
-        kind = next(kind for least, kind, _ in KINDS if not player.closes < least)
+        kind = next((kind for least, kind, _ in KINDS if player.closes >= least), "soft")  # who offers nothing is soft
         dot = element("circle", element("title", _title(player)), class_=f"{kind} dot", cx=_x(player.points.mean),
                       cy=_y(player.ours.mean), r=4.5)  # fmt: skip
         parts.append(dot)
