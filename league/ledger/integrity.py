@@ -6,12 +6,13 @@ whole and plays the others again, to the same rows and weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
-from league.tasks.blobs import SUFFIX, BlobError, read_content, write_blob
+from league.tasks.blobs import SUFFIX, BlobError, read_content, reservoir_of, write_blob
 
 
 def mend(
@@ -19,10 +20,12 @@ def mend(
     blobs: Path,
     first: Mapping[str, bytes],
     round_name: Callable[[int], str] = lambda number: f"round {number + 1}",
+    averaging: Collection[str] = (),
 ) -> str | None:
     """Take a run back to its last good state; what was wrong, ``None`` where nothing was.
 
     ``first``: the learners' weights before the first round, by blob. ``round_name``: of a round, as people count.
+    ``averaging``: the learners that need the acts that their average is learned from.
     Raises :class:`RunError` where even what the run began with is damaged.
     """
     refuse_other_beginning(ledger)
@@ -30,7 +33,7 @@ def mend(
     played = ledger.next_round
     sound = played if unsound is None else unsound
     damaged: dict[str, str] = {}
-    while sound > 0 and not _whole(ledger, blobs, sound, first, damaged):
+    while sound > 0 and not _whole(ledger, blobs, sound, first, damaged, averaging):
         sound -= 1
     for blob in damaged:  # made anew when its round is played again, under the same name
         (blobs / (blob + SUFFIX)).unlink(missing_ok=True)
@@ -55,9 +58,20 @@ def refuse_other_beginning(ledger: Ledger) -> None:
         )
 
 
-def _whole(ledger: Ledger, blobs: Path, number: int, first: Mapping[str, bytes], damaged: dict[str, str]) -> bool:
+def _whole(
+    ledger: Ledger,
+    blobs: Path,
+    number: int,
+    first: Mapping[str, bytes],
+    damaged: dict[str, str],
+    averaging: Collection[str],
+) -> bool:
     """Whether the weights of all who take part in round ``number`` are there; those that are not go to ``damaged``."""
-    needed = {state.blob for state in ledger.states(number - 1).values()}
+    states = ledger.states(number - 1)
+    needed = {state.blob for state in states.values()}
+    for name in sorted(averaging):
+        with suppress(BlobError):  # found out below
+            needed.add(reservoir_of(blobs, states[name].blob) or states[name].blob)
     needed |= {member.blob for member in ledger.members() if member.blob is not None and member.born <= number}
     for blob in sorted(needed):
         try:

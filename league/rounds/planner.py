@@ -68,7 +68,7 @@ def plan_round(
         for learner in _practicing(config, history)
         if (made := repair_of(config, learner, history, seats, place)) is not None
     }
-    stage, training = stage_now(config, history), _training(config, history, seats, states, repairs)
+    stage, training = stage_now(config, history), _training(config, history, seats, states, repairs, place)
     block = block_of(config, number)
     matches = tuple(
         MatchTask(
@@ -111,6 +111,7 @@ def _training(
     seats: Mapping[str, Seated],
     states: Mapping[str, LearnerState],
     repairs: Mapping[str, Repair],
+    weights: Place | None,
 ) -> tuple[TrainTask, ...]:
     """The practice of the next round, by the rules of its stage."""
     practicing = _practicing(config, history)
@@ -131,6 +132,15 @@ def _training(
             total_decisions=whole[learner.name].decisions * rounds_of_practice(config, whole[learner.name]),
             unreached=config.league.unreached,
             repaired=repairs[learner.name].decision(learner.name) if learner.name in repairs else None,
+            reservoir=_reservoir(learner, states[learner.name], weights),
         )
         for place, learner in enumerate(practicing)
     )
+
+
+def _reservoir(learner: LearnerConfig, state: LearnerState, weights: Place | None) -> str | None:
+    if not learner.reservoir or weights is None:
+        return None
+    from league.tasks.blobs import reservoir_of  # PyTorch is loaded only where somebody learns
+
+    return reservoir_of(weights.blobs, state.blob)

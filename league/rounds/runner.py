@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_whole
@@ -28,7 +29,16 @@ from league.standings.history import History, history_of
 from league.standings.ladder import Responses, ladder_of
 from league.tasks.devices import check_devices
 from league.tasks.pasts import refuse_league
-from league.tasks.values import MatchResult, Place, Round, TrainResult, block_scenarios, machine, open_source
+from league.tasks.values import (
+    LearnerState,
+    MatchResult,
+    Place,
+    Round,
+    TrainResult,
+    block_scenarios,
+    machine,
+    open_source,
+)
 from partners.provenance import ProvenanceError
 
 if TYPE_CHECKING:
@@ -123,9 +133,13 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
         raise RunError(refused)
     if meta["source"] != _drawn_from(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source holds now; start a new run")
-    damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name)
+    averaging = {learner.name for learner in config.learners if learner.reservoir}
+    damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name, averaging)
     if damage is not None:
         watcher.warned(damage)
+    if ledger.next_round > 1:  # what a kill after the last commit left
+        earlier = ledger.states(ledger.next_round - 2)
+        _forget(config, Place(directory.blobs), earlier, ledger.states())
     try:
         refuse_league(config)
     except ProvenanceError as error:
@@ -196,6 +210,8 @@ def _play_round(
             if result.content is not None:  # on disk before anything names it
                 from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
 
+                if result.acts_kept is not None:
+                    write_blob(place.blobs, result.acts_kept)
                 write_blob(place.blobs, result.content)
             trained.append(result)
             pace.practice_games += result.games
@@ -227,8 +243,18 @@ def _play_round(
     )
     now = time.perf_counter()
     ledger.commit_round(done_round, now - began, (started - began) + (now - finished))
+    _forget(config, place, before, follows.states)
     history.admit(follows.born)
     return done_round
+
+
+def _forget(config: Config, place: Place, before: Mapping[str, LearnerState], now: Mapping[str, LearnerState]) -> None:
+    """Delete the acts that learners' averages were learned from up to the round ``before``, which nothing needs."""
+    for learner in config.learners:
+        if learner.reservoir:
+            from league.tasks.blobs import forget_reservoir  # PyTorch is loaded only where somebody learns
+
+            forget_reservoir(place.blobs, before[learner.name].blob, now[learner.name].blob)
 
 
 def _moved(then: str, now: str) -> str:

@@ -1,6 +1,7 @@
 """Weights of a league: files named by the SHA-256 of their content, so that nothing is ever overwritten or mixed up.
 
-What is inside is :func:`partners.network.checkpoint.pack`'s.
+What is inside is :func:`partners.network.checkpoint.pack`'s. The acts that a learner's average is learned from are many
+times larger than its weights, so they are a blob of their own, which the learner's names, and only the newest is kept.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from partners.network.checkpoint import Weights
 
 SUFFIX = ".safetensors"
+KEPT = "reservoir"  # in a blob's note: the name of the blob with the acts that the learner goes on with
 
 
 class BlobError(RunFailure):
@@ -57,3 +59,22 @@ def read_blob(folder: Path, name: str) -> Weights:
     from partners.network.checkpoint import unpack  # loads PyTorch
 
     return unpack(read_content(folder, name), folder / (name + SUFFIX))
+
+
+def reservoir_of(folder: Path, name: str) -> str | None:
+    """The blob of the acts that the learner of the blob ``name`` goes on with; ``None`` where it has none of its own.
+
+    Raises :class:`BlobError`.
+    """
+    kept = read_blob(folder, name).about.get(KEPT)
+    return None if kept is None else str(kept)
+
+
+def forget_reservoir(folder: Path, before: str, now: str) -> None:
+    """Delete the acts that the learner of the blob ``before`` went on with, now that it has come to the blob ``now``.
+
+    Who needs them again, because later blobs are damaged, goes back to a round before there were any.
+    """
+    old = reservoir_of(folder, before)
+    if old is not None and old != reservoir_of(folder, now):
+        (folder / (old + SUFFIX)).unlink(missing_ok=True)

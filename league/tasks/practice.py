@@ -15,14 +15,14 @@ from league.settings.learner import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.tasks.blame import unwatched
-from league.tasks.blobs import name_of, read_blob
+from league.tasks.blobs import KEPT, name_of, read_blob
 from league.tasks.devices import device_of, on_device, practicing
 from league.tasks.hinters import league_schedule_of
 from league.tasks.pasts import pasts_of_league
 from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask, open_source, seated
 from partners.ancestry import KEYS, NOBODY, Ancestry
 from partners.judges.judge import JudgeError
-from partners.learning.average_policy import AveragePolicy
+from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached
 from partners.mixture import BySeat, Mixture
@@ -80,7 +80,10 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     network = weights.network().to(device)
     learner = learner_of(task.learner, network, seed, task.total_decisions)
     counters = {"updates": task.state.updates, "decisions": task.state.decisions}
-    learner.restore({name: value.to(device) for name, value in weights.tensors.items()}, counters)
+    tensors = weights.tensors
+    if KEPT in weights.about:
+        tensors = {**tensors, **read_blob(place.blobs, weights.about[KEPT]).tensors}
+    learner.restore({name: value.to(device) for name, value in tensors.items()}, counters)
     opponents = [Opponent(crowd_of(task, learner, place), 1.0)]
     plan = task.learner.practice(task.env, open_source(task.env), seed, task.unreached)
     practice, whisper = practicing(task.learner, plan), league_schedule_of(task.hints)
@@ -111,9 +114,13 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
         return task.unfinished(one_line(error))
     tensors, counts = learner.state()
     note = {**describe(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
-    content, played = pack({name: value.cpu() for name, value in tensors.items()}, note), games - task.state.games
+    own, acts = {name: value.cpu() for name, value in tensors.items()}, None
+    if sampled := {name: own.pop(name) for name in list(own) if name.startswith(RESERVOIR)}:
+        acts = pack(sampled)
+        note[KEPT] = name_of(acts)
+    content, played = pack(own, note), games - task.state.games
     state = LearnerState(name_of(content), counts["updates"], counts["decisions"], games, task.state.life)
-    return TrainResult(task, state, content, points / played, deals / played, turns=turns / played)
+    return TrainResult(task, state, content, points / played, deals / played, turns=turns / played, acts_kept=acts)
 
 
 def learner_of(

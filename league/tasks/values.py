@@ -207,6 +207,7 @@ class TrainTask:
     total_decisions: int  # over the whole league, for annealing
     unreached: float = UNREACHED_BOUND  # share of an update's games, 0..1, in which the opponent may be out of reach
     repaired: Decision | None = None  # what the league repairs of the learner in this practice; None: it repairs nobody
+    reservoir: str | None = None  # the blob of the acts that the learner's average is learned from; None: it has none
 
     def __str__(self) -> str:
         return f"the practice of {self.learner.name} in round {self.round + 1}"
@@ -217,7 +218,8 @@ class TrainTask:
 
     @property
     def blobs(self) -> set[str]:
-        return {self.state.blob, *(seat.blob for seat in self.asked if seat.blob is not None)}
+        named = (self.state.blob, self.reservoir, *(seat.blob for seat in self.asked))
+        return {blob for blob in named if blob is not None}
 
     def forfeited(self, member: str, cause: str) -> TrainResult:
         return self.unfinished(f"{member}: {cause}")
@@ -238,6 +240,7 @@ class TrainResult(NamedTuple):
     failed: str | None = None  # the learner, whose practice could not be finished
     cause: str | None = None
     turns: float = math.nan  # acts of both seats per game that it practiced
+    acts_kept: bytes | None = None  # of the blob of the acts that its average is learned from; None: it has none
 
     @property
     def games(self) -> int:

@@ -9,6 +9,7 @@ import pytest
 
 from dond_marl.seats import Partner
 from league.settings.learner import LearnerConfig
+from league.tasks.blobs import KEPT, name_of
 from league.tasks.practice import crowd_of, first_state, learner_of, train
 from league.tasks.values import Meeting, Place, Seated, TrainTask
 from partners.mixture import BySeat, Mixture
@@ -62,6 +63,9 @@ def test_fictitious_self_play_meets_its_average_and_itself_in_the_share_that_it_
     assert result.content is not None and told(train(task, place)) == told(result)
     after = unpack(result.content, tmp_path)
     responder = {name: value for name, value in after.tensors.items() if name.startswith("responder.")}
-    assert len(after.tensors["reservoir.act"]) == min(500, result.state.decisions)
+    assert result.acts_kept is not None and after.about[KEPT] == name_of(result.acts_kept)
+    assert not any(name.startswith("reservoir.") for name in after.tensors), "the acts are a blob of their own"
+    acts = unpack(result.acts_kept, tmp_path).tensors["reservoir.act"]
+    assert len(acts) == min(500, result.state.decisions)
     played = copy_of(after.network()).state_dict()
     assert any(not played[name.removeprefix("responder.")].equal(value) for name, value in responder.items())
