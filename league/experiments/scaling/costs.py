@@ -108,11 +108,11 @@ def _shortest(work: Callable[[], object]) -> float:
     return min(_seconds(work) for _ in range(REPEATS))
 
 
-def _seconds(work: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
-    """Seconds of this process alone, or by a clock on the wall where something is waited for."""
-    began = clock()
+def _seconds(work: Callable[[], object]) -> float:
+    """Seconds of processor time of this process, all of its threads: what else the machine does changes little."""
+    began = time.process_time()
     work()
-    return clock() - began
+    return time.process_time() - began
 
 
 def _matches(first: Plan, place: Place) -> tuple[tuple[float, ...], MatchResult]:
@@ -177,7 +177,7 @@ def _committing(config: Config, folder: Path, first: Plan, result: MatchResult, 
     for attempt in range(REPEATS):
         with Ledger(folder / f"{legs}-{meetings}-{attempt}.sqlite") as ledger:
             ledger.begin({}, {}, [_named(k) for k in range(MEETINGS)], {})
-            seconds.append(_seconds(partial(ledger.commit_round, played_round, 0.0), time.perf_counter))
+            seconds.append(_seconds(partial(ledger.commit_round, played_round, 0.0)))
     return min(seconds)
 
 
@@ -211,7 +211,7 @@ def _fitted(plans: Sequence[tuple[int, int, float]]) -> tuple[float, float, floa
 
 
 def _handing(result: MatchResult) -> float:
-    """Seconds that a task takes to another process and its result back, besides the work."""
+    """Seconds of this process for a task to another process and its result back, besides the work."""
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawned) as pool:
 
@@ -220,7 +220,7 @@ def _handing(result: MatchResult) -> float:
                 pool.submit(_echo, result).result()
 
         trips()
-        return min(_seconds(trips, time.perf_counter) for _ in range(REPEATS)) / TRIPS
+        return min(_seconds(trips) for _ in range(REPEATS)) / TRIPS
 
 
 def _echo(result: MatchResult) -> MatchResult:
