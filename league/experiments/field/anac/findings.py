@@ -40,6 +40,7 @@ class Found(NamedTuple):
     header: dict[str, Any]
     players: list[Player]  # by their points, the best first
     field: dict[tuple[str, int | None], tuple[Estimate, Estimate]]  # ours against the field: own, and the agents'
+    seconds: float  # of processor time that the games of the agents took
 
     @property
     def agents(self) -> list[Player]:
@@ -64,7 +65,8 @@ def found_in(lines: Iterable[str]) -> Found:
     met = [row for row in rows if row["kind"] == "field"]
     field = {(row["who"], row["seat"]): (_of(row, "points"), _of(row, "our_points")) for row in met}
     # In a field row the first figures are the agents': the cells are theirs.
-    return Found(rows[0], players, {key: (ours, theirs) for key, (theirs, ours) in field.items()})
+    seconds = sum(cell["cpu_ms"] * cell["n"] for own in cells.values() for cell in own) / 1000
+    return Found(rows[0], players, {key: (ours, theirs) for key, (theirs, ours) in field.items()}, seconds)
 
 
 def _of(row: dict[str, Any], name: str) -> Estimate:
@@ -199,7 +201,8 @@ def notes(found: Found) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in header["versions"].items())
     said = [
         f"{len(found.agents)} agents, {games:,} games of {header['max_turns']} turns: {header['scenarios']}, both "
-        f"seats, one game each; {most} games an agent{f', {fewest} of the slowest' if fewest < most else ''}. "
+        f"seats, one game each; {most} games an agent{f', {fewest} of the slowest' if fewest < most else ''}, "
+        f"{found.seconds:,.0f} CPU seconds in all. "
         f"Intervals of {header['confidence']:.0%} over scenarios. {versions}, {header['day']}.",
         f"Forfeits: {whose}." if lost else "Nobody forfeited a game.",
         f"Not loaded: {', '.join(sorted(refused))}." if refused else "",
