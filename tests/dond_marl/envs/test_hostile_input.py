@@ -266,7 +266,9 @@ def growth(name: str, resets: int) -> int:
     return play(resets) - before
 
 
-@pytest.mark.parametrize("name", ["parallel, flat, arrays", "one seat, discrete, dict"])  # both on top of "aec"
+@pytest.mark.parametrize(  # both on top of "aec"
+    "name", ["parallel, flat, arrays", pytest.param("one seat, discrete, dict", marks=pytest.mark.slow)]
+)
 def test_thousands_of_resets_leave_nothing_behind(name):
     assert growth(name, 2_000) < 1_500  # of which what is kept once for all games
 

@@ -57,11 +57,12 @@ def after_mending(path: Path, blobs: Path) -> str | None:
         return None
 
 
+@pytest.mark.parametrize("places", [40, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", ["flipped", "truncated"])
-def test_no_damage_to_a_ledger_goes_unnoticed(damage, whole, prefixes, tmp_path):
+def test_no_damage_to_a_ledger_goes_unnoticed(damage, places, whole, prefixes, tmp_path):
     content, rng = (whole / "ledger.sqlite").read_bytes(), np.random.default_rng(7)
     path, refused = tmp_path / "ledger.sqlite", 0
-    for place in rng.integers(0, len(content) * (8 if damage == "flipped" else 1), size=100).tolist():
+    for place in rng.integers(0, len(content) * (8 if damage == "flipped" else 1), size=places).tolist():
         path.write_bytes(flipped(content, place) if damage == "flipped" else content[:place])
         found = after_mending(path, whole / "blobs")
         for beside in ("ledger.sqlite-wal", "ledger.sqlite-shm"):
@@ -197,8 +198,7 @@ def test_settings_that_are_not_what_was_kept_are_damage_and_no_mistake_of_the_us
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_run_that_was_damaged_anywhere_is_resumed_to_the_same_or_refused_in_words(place, whole, tmp_path):
-    equal = [resumed_after_damage(whole, tmp_path / str(seed), place, seed) for seed in range(2)]
-    assert all(equal) or place == "the ledger"
+    assert resumed_after_damage(whole, tmp_path / "copy", place, 0) or place == "the ledger"
 
 
 @pytest.mark.slow

@@ -224,7 +224,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_no_committed_round(path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "statement", [1, 5, 19, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 3, 9, 15))]
+    "statement", [5, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2, 3, 9, 15, 19))]
 )
 def test_a_kill_inside_the_transaction_leaves_the_rounds_before_it(path, tmp_path, statement):
     with Ledger(path) as ledger:
