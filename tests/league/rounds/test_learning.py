@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -15,9 +16,12 @@ import torch
 
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
+from league.rounds.planner import plan_round
 from league.rounds.runner import run_league
 from league.settings.read import load_config
+from league.standings.history import history_of
 from league.tasks.blobs import BlobError, name_of, read_blob, write_blob
+from league.tasks.values import Place
 from partners.network.checkpoint import pack
 from tests.killing import killed_and_resumed, run
 
@@ -237,14 +241,16 @@ class StopsAfter:
     """Watches a league and stops it, as a person would, once so many rounds are committed."""
 
     def __init__(self, rounds: float) -> None:
-        self.left = rounds
+        self.left, self.told = rounds, ""
 
     def opened(self, *_: object) -> None: ...
     def finishing(self, _: str) -> None: ...
     def tick(self) -> None: ...
     def played(self, *_: object) -> None: ...
     def trained(self, *_: object) -> None: ...
-    def warned(self, _: str) -> None: ...
+
+    def warned(self, told: str) -> None:
+        self.told += told
 
     def committed(self, *_: object) -> None:
         self.left -= 1
@@ -268,6 +274,28 @@ def test_mixtures_reservoirs_and_magnets_are_the_same_after_any_stop(tmp_path):
         assert waited == [2, 4]
         met = {row[3] for row in trained(ledger, 3) if row[2] == "oracle"}
         assert met == {"heuristic", "random", "oracle@2", "average@0", "average", "pulled"}
+
+
+def test_only_the_newest_reservoir_is_kept_and_where_it_is_lost_its_rounds_are_played_again(tmp_path):
+    alone = re.sub(r"  - {name: (oracle|pulled).*\n", "", LITERATURE)
+    (tmp_path / "league.yaml").write_text(alone.replace("FOLDER", str(tmp_path)))
+    config, stopped = load_config(tmp_path / "league.yaml"), RunDirectory(tmp_path / "stopped")
+    run_league(config, RunDirectory(tmp_path / "whole"), StopsAfter(math.inf))
+    with pytest.raises(KeyboardInterrupt):
+        run_league(config, stopped, StopsAfter(3))
+    (newest,) = reservoirs(stopped.blobs)
+    with Ledger(stopped.ledger) as ledger:
+        plan = plan_round(config, history_of(ledger, config), ledger.states(), Place(stopped.blobs))
+    assert [newest.stem in task.blobs for task in plan.training] == [True], "it travels to where they practice"
+    newest.unlink()
+    watcher = StopsAfter(math.inf)
+    run_league(config, stopped, watcher)
+    assert "missing" in watcher.told and "round 1 to round 3 are played again" in watcher.told
+    assert final(stopped.path) == final(tmp_path / "whole") and len(reservoirs(stopped.blobs)) == 1
+
+
+def reservoirs(blobs: Path) -> list[Path]:
+    return [path for path in blobs.iterdir() if "reservoir.act" in read_blob(blobs, path.stem).tensors]
 
 
 def trained(ledger: Ledger, number: int) -> list[tuple]:
