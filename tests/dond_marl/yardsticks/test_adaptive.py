@@ -136,11 +136,7 @@ PLAYED = ["concession_rule", "versatile", "punisher", "heuristic", "personas", "
 
 @pytest.mark.parametrize(
     ("spec", "seat"),
-    [
-        pytest.param(spec, seat, marks=[pytest.mark.slow] * ((spec, seat) == ("personas", 0)))
-        for spec in PLAYED
-        for seat in (0, 1)
-    ],
+    [pytest.param(spec, seat, marks=[pytest.mark.slow] * (spec == "personas")) for spec in PLAYED for seat in (0, 1)],
 )
 def test_played_it_earns_exactly_what_was_computed(spec, seat):
     """By the engine, and by its own account of every scenario, on some pools of the legal space."""
