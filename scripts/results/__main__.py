@@ -1,7 +1,8 @@
 """Write the figures of README.md and of the pages of docs that have generated blocks, from docs/results.
 
 A block of a page is what stands between its two marks; nothing else is changed. A file that is not there has no row.
-docs/headline.svg, the README's figure, docs/frontier.svg and docs/anac.svg are drawn from the same files.
+docs/headline.svg, the README's figure, docs/frontier.svg, docs/anac.svg and docs/post_training.svg are drawn from the
+same files.
 
 examples:
   python -m scripts.results
@@ -21,6 +22,7 @@ from dond_marl.errors import RunFailure
 from league.cli.shell import Command, run, say
 from scripts.results.field import DRAWN, DRAWN_ANAC, anac_figure, frontier_figure
 from scripts.results.files import FOLDER, ROOT
+from scripts.results.language_models import DRAWN_TRAINING, post_training_figure
 from scripts.results.picture import PICTURE, picture
 from scripts.results.tables import SHORT, TABLES, block
 
@@ -31,7 +33,12 @@ PAGES = (
         for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md", "OBJECTIVES.md", "SCALING.md")
     ),
 )
-DRAWINGS: dict[Path, Callable[[], str]] = {PICTURE: picture, DRAWN: frontier_figure, DRAWN_ANAC: anac_figure}
+DRAWINGS: dict[Path, Callable[[], str]] = {
+    PICTURE: picture,
+    DRAWN: frontier_figure,
+    DRAWN_ANAC: anac_figure,
+    DRAWN_TRAINING: post_training_figure,
+}
 BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
 

@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dond_marl.yardsticks.metrics import mean_of
+from league.display.figures import with_half
 from scripts.results.files import document, there
 from scripts.results.rows import estimate, share
 from scripts.results.seated_files import BESIDE, DIAGNOSIS, FREE, GAMES, JUDGES
+
+_COUNTS = ("yes_yes", "yes_no", "no_yes", "no_no")  # what a judge said of an episode, and what is so
 
 
 def games_table(folder: Path) -> str:
@@ -102,7 +106,7 @@ def judges_table(folder: Path) -> str:
     for row in found["judges"]:
         labels = row["labels"]
         kappa = "-" if labels["kappa"] is None else f"{labels['kappa']:.2f}"
-        counts = [str(labels[count]) for count in ("yes_yes", "yes_no", "no_yes", "no_no")]
+        counts = [str(labels[count]) for count in _COUNTS]
         rows.append([row["style"].replace("_", "-"), names[row["judge"]], f"{labels['accuracy']:.1%}",
                      f"{labels['majority']:.1%}", kappa, *counts])  # fmt: skip
     heads = ("style", "who", "accuracy", "one answer", "kappa", "yes right", "yes wrong", "no wrong", "no right")
@@ -114,12 +118,45 @@ def judges_table(folder: Path) -> str:
     return f"{_table(heads, rows)}\n\n{drawn}"
 
 
+def style_learners_table(folder: Path) -> str:
+    """Learners of a style by who paid them, in the columns of the paper."""
+    found = document(JUDGES, folder)
+    names = {"own": "own points", "true": "the style itself", "judge": "SmolLM2", "supervised": "reward model",
+             "rules": "vote of rules (baseline)"}  # fmt: skip
+    rows = []
+    for row in found["learners"]:
+        rates, played, right = row["rates"], row["played"], row["labels_in_practice"]
+        rows.append(
+            [
+                row["style"].replace("_", "-"),
+                names[row["reward"]],
+                with_half(mean_of(rates, found["confidence"]), "share"),
+                "-" if right is None else f"{right['accuracy']:.1%} of {sum(right[kind] for kind in _COUNTS):,}",
+                *(estimate(played[figure], "points") for figure in ("advantage", "diversity")),
+                *(share(played[figure]) for figure in ("deals", "pareto")),
+                estimate(played["points"], "points"),
+            ]
+        )
+    heads = ("style", "paid by", "in the style", "labels right in practice", "advantage", "diversity", "agreement",
+             "Pareto", "own points")  # fmt: skip
+    settings, training = found["settings"]["comparison"], found["settings"]["training"]
+    note = (
+        f"{settings['seeds']} learners a row, each {training['num_train_steps']:,} own decisions of {training['algo']} "
+        f"from `{training['init_from']}` against `{found['partner']}`. *In the style*: share of all held-out games, by "
+        "the definition; its 95 % interval is over learners, those of the other columns over scenarios. Advantage: own "
+        "points less the partner's; diversity: different splits that it offers in a game; agreement: games with a "
+        "deal; Pareto: games with a deal that no split betters for one side without harm to the other."
+    )
+    return f"{_table(heads, rows)}\n\n{note}"
+
+
 SEATED: dict[str, tuple[str, Callable[[Path], str]]] = {
     "language_model": ("language_model.json", games_table),
     "language_model_free": ("language_model_free_brief.json", free_table),
     "language_model_pace": ("language_model_free_brief.json", pace_table),
     "language_model_diagnosis": (DIAGNOSIS, diagnosis_table),
     "style_judges": (JUDGES, judges_table),
+    "style_learners": (JUDGES, style_learners_table),
 }
 
 

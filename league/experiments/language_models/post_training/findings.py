@@ -69,6 +69,11 @@ def markdown(config: PostTrainingConfig, rows: Sequence[Row]) -> str:
     return told + "\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def all_points(config: PostTrainingConfig, row: Row) -> Estimate:
+    """Own points of ten in all games of a row."""
+    return _mean(_points(row), drawn(config))
+
+
 def _points(row: Row) -> NDArray[np.float64]:
     return _of(row, "points")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from tests.tiny_models import tiny_model
 
 GAMES = {"players": ["linear", "tough"], "partners": ["heuristic", "nice"], "scenarios": 12, "keep": 0.25}
 TEMPLATE = load_template(shipped="brief")
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def collected(reward: str = "own", **changes):
@@ -81,6 +83,7 @@ def config_of(model, folder, **changes) -> PostTrainingConfig:
 def test_a_training_that_was_stopped_goes_on_and_comes_to_the_same(model, tmp_path):
     """Marks at steps 1 and 2, then two of the gradient: in one go, and with the last of each done anew."""
     from league.experiments.language_models.post_training.experiment import keep_rows, perform
+    from league.experiments.language_models.post_training.figure import drawing
     from league.experiments.language_models.post_training.findings import markdown, read_rows
     from partners.llm.local.model import fingerprint
 
@@ -105,3 +108,8 @@ def test_a_training_that_was_stopped_goes_on_and_comes_to_the_same(model, tmp_pa
     again, kept = read_rows(tmp_path / "rows.jsonl")
     assert markdown(again, kept) == markdown(config, rows)
     assert "| `gradient` | 2 |" in markdown(config, rows)
+    drawn = ElementTree.fromstring(drawing(config, rows))
+    lines = [each.get("points").split() for each in drawn.iter(f"{SVG}polyline")]
+    assert [len(line) for line in lines] == [3, 3], "before and two marks; where that ended and two marks"
+    assert lines[1][0] == lines[0][-1], "the gradient goes on where cloning ended"
+    assert len(list(drawn.iter(f"{SVG}circle"))) == len(rows)
