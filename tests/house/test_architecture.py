@@ -190,6 +190,7 @@ def test_nothing_draws_from_a_global_generator_but_the_benchmarks_peer():
     others = {
         ROOT / "dond_marl/envs/negmas/worker.py",  # gives negotiators of others, which draw from it, their own
         ROOT / "league/experiments/field/bargaining.py",  # gives OpenSpiel's search the seeded kind that it takes
+        ROOT / "league/experiments/field/psro.py",  # seeds it for OpenSpiel's learners, which draw from it
     }
     for path in (path for path in ALL if path.name != "cleanrl_ppo.py" and path not in others):
         text = text_of(path)
