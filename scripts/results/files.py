@@ -39,6 +39,10 @@ MADE_BY = {
     "taught_crowd.jsonl": (
         "dond bench CHECKPOINT --against MEMBER --name ARM --seed N --results docs/results/taught_crowd.jsonl"
     ),
+    "dev_replies.jsonl": (
+        "dond bench \"best_response(to='MEMBER')\" --against MEMBER --name best_response "
+        "--results docs/results/dev_replies.jsonl"
+    ),
     "ppo_fast.jsonl": (
         "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
     ),
@@ -108,7 +112,13 @@ NOTES = {  # what else belongs to it
         "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
     ),
     "taught_crowd.jsonl": (
-        "an `--against` for each member without memory of the roster train; checkpoints of `configs/taught.yaml`"
+        "an `--against` for each member without memory of the roster train; checkpoints of `configs/taught.yaml`; "
+        "ppo_taught is `configs/ppo_taught.yaml` after `dond train --config configs/ppo_memory.yaml --set "
+        "training.num_train_steps=1600000 --set training.belief=0.2`"
+    ),
+    "dev_replies.jsonl": (
+        "of each member that has a row there; and `dond bench 'best_response(to=mixture(of=[MEMBERS]))' --against dev "
+        "--name crowd_reply`, of the members without memory of the roster train; ppo_taught as in `taught_crowd.jsonl`"
     ),
     "crowd.jsonl": "and the same `--of dev` and `--of test`, with and without `--with-gamblers`",
     "equilibria.jsonl": "members of a league are kept in it, measured by `--run FOLDER --member NAME`",

@@ -14,7 +14,7 @@ from league.experiments.hints.findings import markdown
 from league.experiments.short_games.experiment import parsed
 from league.experiments.short_games.findings import markdown as short_games
 from league.report.as_markdown import section_text
-from scripts.results import equilibria, recognition
+from scripts.results import equilibria, recognition, replies
 from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows, taught_rows
 from scripts.results.field import FIELD
 from scripts.results.files import document, lines, made_by, there
@@ -224,6 +224,11 @@ def spite_table(folder: Path) -> str:
     return "\n".join(_table(heads, equilibria.spite_rows(folder)))
 
 
+def dev_replies_table(folder: Path) -> str:
+    """What best responses earn and agree to on the roster dev, and others beside them."""
+    return "\n".join(_table(replies.HEADS, replies.reply_rows(folder)))
+
+
 def beside_table(folder: Path) -> str:
     """Who gets how much beside an equilibrium."""
     heads = ("who", "points, seat_0", "seat_1", "difference", "together", "deals", "how")
@@ -252,6 +257,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "memory_speed": ("memory_speed.json", partial(speed_table, file="memory_speed.json")),
     "taught": ("taught.jsonl", bench_table("taught.jsonl")),
     "taught_crowd": ("taught_crowd.jsonl", taught_table),
+    "dev_replies": (replies.FILE, dev_replies_table),
     "ppo_fast": ("ppo_fast.jsonl", bench_table("ppo_fast.jsonl")),
     "hints": ("hints.jsonl", hints_table),
     **SEATED,
