@@ -162,7 +162,7 @@ def test_members_that_break_forfeit_their_matches_and_change_no_other(place, bro
         assert result.failed == f"broken(how={how})" and cause in result.cause and not result.legs
 
 
-@pytest.mark.parametrize("how", ["sleep", pytest.param("spin", marks=pytest.mark.slow), "deaf"])
+@pytest.mark.parametrize("how", [*(pytest.param(how, marks=pytest.mark.slow) for how in ("sleep", "spin")), "deaf"])
 def test_a_member_that_hangs_past_the_deadline_forfeits(place, broken, how):
     member = f"broken(how={how})"
     tasks = [match(seat("tough"), seat(member)), *matches(ZOO[:2], first=1)]
@@ -215,7 +215,7 @@ def test_a_person_and_a_service_are_asked_from_this_process(place, broken):
     assert f"in process {os.getpid()}" in remote and f"in process {os.getpid()}" not in near == again
 
 
-@pytest.mark.parametrize("how", ["sleep", "deaf"])
+@pytest.mark.parametrize("how", [pytest.param("sleep", marks=pytest.mark.slow), "deaf"])
 def test_no_worker_outlives_its_parent_not_even_one_that_hangs(tmp_path, broken, how):
     script = tmp_path / "parent.py"
     script.write_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,18 @@ from partners.llm.local.model import load_model
 from partners.llm.reply import Legal
 from tests.tiny_models import tiny_model
 
-peft = pytest.importorskip("peft", reason="the extra lora brings it")
-pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`")  # of the library, in the test's own calls
+pytestmark = [
+    pytest.mark.skipif(find_spec("peft") is None, reason="the extra lora brings peft"),  # which is slow to import
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`"),  # of the library, in the test's own calls
+]
 ASK = Ask("Pool 2,1,1. Your values 2,3,3. Reply:", Legal((2, 1, 1), (0, 1, 3, 4)))
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> tuple[Path, Path]:
     """A model, and an adapter that changes what it says."""
+    import peft
+
     folder = tmp_path_factory.mktemp("adapter")
     base = tiny_model(folder / "model")
     model = load_model(str(base)).model
@@ -37,6 +42,8 @@ def folders(tmp_path_factory) -> tuple[Path, Path]:
 
 def test_the_adapters_weights_are_added_to_the_models(folders):
     """The seat computes what the library computes with the adapter beside the model."""
+    import peft
+
     base, adapter = folders
     with_it = LocalClient(LocalSettings(str(base), 1.0, adapter=str(adapter)))
     without = LocalClient(LocalSettings(str(base), 1.0))
