@@ -34,6 +34,7 @@ def test_everybody_meets_everybody_in_both_games_and_what_is_kept_is_not_played_
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence:UserWarning")  # OpenSpiel's, of its own code
 def test_response_oracles_learn_once_and_sit_at_both_tables(tmp_path):
     pytest.importorskip("cvxpy", reason="OpenSpiel's PSRO needs it: pip install cvxpy")
     said, arguments = [], (240, 0, tmp_path / "psro")
