@@ -112,4 +112,4 @@ def test_a_training_that_was_stopped_goes_on_and_comes_to_the_same(model, tmp_pa
     lines = [each.get("points").split() for each in drawn.iter(f"{SVG}polyline")]
     assert [len(line) for line in lines] == [3, 3], "before and two marks; where that ended and two marks"
     assert lines[1][0] == lines[0][-1], "the gradient goes on where cloning ended"
-    assert len(list(drawn.iter(f"{SVG}circle"))) == len(rows)
+    assert len(list(drawn.iter(f"{SVG}circle"))) == len(rows) + 2, "a mark a row, and a key for each of two lines"
