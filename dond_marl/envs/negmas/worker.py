@@ -18,7 +18,8 @@ Acts are numbers: 0 PROPOSE, 1 INSIST, 2 AGREE, 3 DISAGREE, 4 END. ``trouble`` i
 A game is a :class:`SAOMechanism` of rounds, ``n_steps`` of them, in which each seat acts once. The agent knows its own
 utility function alone. The other negotiator says what the other seat said, and waits where that is not known yet. The
 games that go on are kept; a game that is not known, or went another way, is played again from its beginning. Each game
-has random numbers of its own, so that it does not matter which others are played beside it. An agent has ``limit``
+has random numbers of its own, and of the lists, dicts and sets that the agent keeps in its class, so that it does not
+matter which others are played beside it. An agent has ``limit``
 seconds of processor time for one act; by the clock, for one that sleeps, thirty times as many and at least a minute.
 An agent that asks for the other's utility function, which in some competitions it was told, is told that all of each
 type is worth the same to the other.
@@ -26,6 +27,7 @@ type is worth the same to the other.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.metadata
 import json
@@ -120,6 +122,7 @@ class Game:
         self._next: Any = None  # what the other negotiator says next
         self._forced: Any = None  # what the agent is taken to say next, whatever it says
         self._heard: Any = None  # what the agent said
+        self._raised: BaseException | None = None  # what it raised instead: NegMAS asks again, or lets it go unsaid
         self.random: Any = None  # the states of the global generators, while they are another game's
         game = self
 
@@ -141,13 +144,17 @@ class Game:
                 return None
 
         def heard(this: Any, state: Any, dest: str | None = None) -> Any:
-            said = _answer(agent, this, state, dest)
+            try:
+                said = _answer(agent, this, state, dest)
+            except BaseException as error:
+                game._raised = error
+                raise
             game._heard = said
             return game._forced or said
 
         supposed = property(lambda this: game.supposed)  # noqa: ARG005  # what a property asks
         body = {"__call__": heard, "__module__": agent.__module__, "opponent_ufun": supposed}
-        watched = type(agent.__name__, (agent,), body)
+        watched = type(agent.__name__, (agent,), _kept_in_class(agent) | body)
         _seed(row["seed"])
         self.mechanism = Clockless(
             issues=issues_of(self.counts), n_steps=rounds_of(max_turns), ignore_negotiator_exceptions=False
@@ -183,8 +190,11 @@ class Game:
     def _ask(self, limit: float, forced: list[Any] | None) -> tuple[int, list[int]]:
         """The agent's act; where one is ``forced``, that one is taken instead of it."""
         self._heard, self._forced = None, None if forced is None else self._as_response(forced, self.seat)
+        self._raised = None
         with _limited(limit):
             self.mechanism.step()
+        if self._heard is None and self._raised is not None:
+            raise self._raised
         return self._as_act(self._heard)
 
     def _as_response(self, act: list[Any], seat: int) -> Any:
@@ -213,6 +223,17 @@ class Game:
                 raise ValueError(f"offered {outcome!r} of a pool of {self.counts}")
             return PROPOSE, list(outcome_of(given, self.counts, self.seat))
         return END, [0, 0, 0]  # it ends the negotiation, leaves it, waits, or says nothing
+
+
+def _kept_in_class(agent: type[Any]) -> dict[str, Any]:
+    """Copies of the lists, dicts and sets that an agent's classes hold, those of NegMAS aside, by name."""
+    own = [each for each in reversed(agent.__mro__) if each.__module__.partition(".")[0] not in ("negmas", "builtins")]
+    return {
+        name: copy.deepcopy(value)
+        for each in own
+        for name, value in vars(each).items()
+        if isinstance(value, list | dict | set) and not name.startswith("__")
+    }
 
 
 def _answer(agent: type[Any], this: Any, state: Any, dest: str | None) -> Any:

@@ -93,3 +93,22 @@ class Curious(Ladder):
         theirs = self.opponent_ufun
         best = max(self.ranked(), key=lambda outcome: (round(float(theirs(outcome)), 6), float(self.ufun(outcome))))
         return SAOResponse(ResponseType.REJECT_OFFER, best)
+
+
+class Hoarder(Ladder):
+    """Keeps what it hears in a list of its class, and goes wrong where an offer of another game is in it."""
+
+    heard = []  # noqa: RUF012  # what it is about
+
+    def __call__(self, state, dest=None):
+        self.heard.append((id(self), state.current_offer))
+        if len({who for who, _ in self.heard}) > 1:
+            raise RuntimeError("a stranger's offer")
+        return super().__call__(state)
+
+
+class Stumbling(Ladder):
+    """Raises what NegMAS takes for a call of the wrong form, and asks again."""
+
+    def __call__(self, state, dest=None):
+        raise TypeError("takes 1 positional argument but 2 were given")

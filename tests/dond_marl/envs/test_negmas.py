@@ -184,6 +184,26 @@ def test_who_asks_for_the_others_utility_is_told_a_guess_of_the_pool_alone():
     assert not curious.forfeits
 
 
+def test_what_an_agent_keeps_in_its_class_is_kept_for_one_game_alone():
+    hoarder = NegMASPartner("scripted_negotiators.Hoarder")
+    played = zip(
+        both_seats(hoarder, seat_occupant("heuristic")),
+        both_seats(NegMASPartner("scripted_negotiators.Ladder"), seat_occupant("heuristic")),
+        strict=True,
+    )
+    for games, plain in played:
+        np.testing.assert_array_equal(games.act, plain.act)
+        np.testing.assert_array_equal(games.oA, plain.oA)
+    assert not hoarder.forfeits
+
+
+def test_an_error_that_negmas_passes_over_is_a_forfeit_and_named():
+    stumbling = NegMASPartner("scripted_negotiators.Stumbling")
+    for games in both_seats(stumbling, seat_occupant("stubborn")):
+        assert not games.deal.any()
+    assert stumbling.forfeits == {"TypeError: takes 1 positional argument but 2 were given": 2 * SCENARIOS.size}
+
+
 def test_agreeing_to_nothing_is_illegal():
     hasty = NegMASPartner("scripted_negotiators.Hasty")
     games = rollout((hasty, seat_occupant("heuristic")), SCENARIOS, seed=0)
