@@ -161,7 +161,9 @@ def test_played_it_earns_exactly_what_was_computed(spec, seat):
     assert total == pytest.approx(value, abs=1e-9)
 
 
-@pytest.mark.parametrize("spec", ["boulware", "stubborn", "heuristic", "level_k"])
+@pytest.mark.parametrize(
+    "spec", ["heuristic", *(pytest.param(name, marks=pytest.mark.slow) for name in ("boulware", "stubborn", "level_k"))]
+)
 def test_to_a_partner_without_memory_both_ways_find_the_same(spec):
     partner, space = seat_occupant(spec), lewis_space()
     table = Scenarios(*(array[::5] for array in space))

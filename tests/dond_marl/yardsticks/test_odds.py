@@ -173,7 +173,7 @@ def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance
     [
         ("random", 3),
         pytest.param("expert(greedy=False)", 3, marks=pytest.mark.slow),
-        ("mixture(of=[random, nice, tough])", 3),
+        pytest.param("mixture(of=[random, nice, tough])", 3, marks=pytest.mark.slow),
         pytest.param("random", 4, marks=pytest.mark.slow),
         pytest.param("mixture(of=[random, nice, tough])", 4, marks=pytest.mark.slow),
     ],

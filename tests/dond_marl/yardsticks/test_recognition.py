@@ -81,8 +81,14 @@ def played(seat, rules, members, rng):
     return state, said
 
 
-@pytest.mark.parametrize("disagree", ["ends", "rejects"])
-@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize(
+    ("seat", "disagree"),
+    [
+        (0, "rejects"),
+        (1, "ends"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((0, "ends"), (1, "rejects"))),
+    ],
+)
 def test_it_is_what_counting_by_the_plain_rules_finds(seat, disagree):
     """Members that gamble, remember, or are drawn for each game; either meaning of DISAGREE; every turn of a game."""
     members, rules, rng = [seat_occupant(name) for name in CROWD], Rules(8, disagree), np.random.default_rng(seat)

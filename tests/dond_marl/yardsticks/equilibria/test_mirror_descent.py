@@ -64,7 +64,7 @@ def test_an_escape_leaves_less_to_gain():
     assert left[0] >= left[1] >= left[2] and left[2] < left[0] / 2
 
 
-@pytest.mark.parametrize("turns", [2, 3])
+@pytest.mark.parametrize("turns", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_short_games_of_the_paper_are_solved(turns):
     """Nobody gains more than a hundredth of a point of ten over the whole legal space, whatever it remembers."""
     temperatures = (1.0, 0.3, 0.1, 0.03, 0.01)
