@@ -137,7 +137,7 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
     damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name, averaging)
     if damage is not None:
         watcher.warned(damage)
-    if ledger.next_round > 1:  # what a kill after the last commit left
+    if averaging and ledger.next_round > 1:  # what a kill after the last commit left
         earlier = ledger.states(ledger.next_round - 2)
         _forget(config, Place(directory.blobs), earlier, ledger.states())
     try:
