@@ -85,7 +85,9 @@ def perform(
     refused = kept.refused
     if len(refused) == len(modules):
         raise InputError(f"none of {len(modules)} agents loads; {next(iter(refused.values()), '')}")
-    cells = [*_between_ours(config, ours, scenarios), *map(whole, found.values())]
+    # Of an agent that loads no more, some of what it played before may be kept: it is left out whole.
+    complete = [whole(blocks) for (path, _, _), blocks in found.items() if path not in refused]
+    cells = [*_between_ours(config, ours, scenarios), *complete]
     years = {path: _year(path, module) for path, module in modules.items() if path not in refused}
     identities = {name: what for name, (_, what) in ours.items()}
     day = date.today().isoformat()

@@ -145,13 +145,15 @@ def ours_table(found: Found) -> str:
 
 
 def ranking_table(found: Found) -> str:
-    """The best players against ours, and every one of ours."""
+    """The best players against ours, and every one of ours; who played fewer games is told."""
+    most = max((player.games for player in found.agents), default=0)
     rows = []
     for place, player in enumerate(found.players, start=1):
         if place <= BEST or player.year is None:
             claims = [_share(player.opens), _share(player.closes)]
             points = [with_ends(player.points), with_ends(player.ours), f"{player.deals:.0%}"]
-            rows.append([str(place), short(player.who), player.year or "ours", *points, *claims])
+            fewer = f" ({player.games} games)" if player.year is not None and player.games < most else ""
+            rows.append([str(place), short(player.who) + fewer, player.year or "ours", *points, *claims])
     heads = ("place", "who", "from", "own points", "ours got", "deals", "first claim", "last claim")
     return table(heads, rows)
 
@@ -211,7 +213,10 @@ def notes(found: Found) -> str:
 
 
 def _reasons(player: Player) -> str:
-    return ", ".join(f"{times} {why}" for why, times in sorted(player.forfeits.items(), key=lambda item: -item[1])[:2])
+    """How often a player forfeited by each of the two commonest reasons, and how often by others."""
+    ordered = sorted(player.forfeits.items(), key=lambda item: -item[1])
+    others = sum(times for _, times in ordered[2:])
+    return ", ".join([f"{times} {why}" for why, times in ordered[:2]] + [f"{others} for other reasons"] * (others > 0))
 
 
 def _share(value: float) -> str:

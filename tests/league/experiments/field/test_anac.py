@@ -6,9 +6,10 @@ import math
 import pytest
 
 from dond_marl.errors import InputError
+from dond_marl.yardsticks.metrics import Estimate
 from league.experiments.field.anac.cells import SPLIT, Cell, sample, whole
 from league.experiments.field.anac.experiment import lines, perform
-from league.experiments.field.anac.findings import found_in, markdown, middle, of_best
+from league.experiments.field.anac.findings import Found, Player, found_in, markdown, middle, notes, of_best
 from league.experiments.field.anac.picture import drawing
 from league.experiments.field.anac.settings import AnacConfig
 from league.settings.read import load_config
@@ -69,6 +70,12 @@ def test_all_play_a_block_before_anybody_plays_the_next_and_what_was_played_stay
     first = perform(begun, "/no/python", {}, said.append)  # nobody is asked
     for part, all_of in zip(first.cells, found.cells, strict=True):
         assert part.points == all_of.points[:2] and part.our_points == all_of.our_points[:2]
+    assert "MiCRONegotiator (6 games)" in markdown(found_in(lines(found).splitlines()))
+
+    cells = {path: json.loads(path.read_text())["cell"] for path in (tmp_path / "cells").iterdir()}
+    next(path for path, cell in cells.items() if cell["player"] == MICRO and len(cell["points"]) == 1).unlink()
+    without = perform(whole, "/no/python", {}, said.append)  # where it loads no more, half of it is not counted
+    assert list(without.refused) == [MICRO] and {cell.player for cell in without.cells} == {BOULWARE, "linear"}
 
 
 def test_cells_of_two_versions_of_a_package_are_not_put_together(tmp_path):
@@ -123,6 +130,14 @@ def test_what_cannot_be_played_is_said(tmp_path):
 def test_a_member_is_one_of_a_run():
     done = in_process("experiment", "anac", "--member", "main")
     assert done.returncode == 2 and "--member is for --run" in done.stderr
+
+
+def test_the_commonest_reasons_of_a_forfeit_are_named_and_the_others_counted():
+    sure = Estimate(1.0, 9, 1.0, 1.0)
+    player = Player("a.B", "2024", sure, sure, 1.0, 1.0, 1.0, {}, {"late": 2, "lost": 4, "odd": 1, "old": 1}, 9)
+    about = {"max_turns": 10, "scenarios": "9 of them", "confidence": 0.95, "versions": {}, "day": "today"}
+    told = notes(Found({**about, "refused": {}}, [player], {}, 0.0))
+    assert "Forfeits: B: 4 lost, 2 late, 2 for other reasons of 9 games." in told
 
 
 def test_the_middle_half_counts_alone():
