@@ -73,8 +73,12 @@ def reservoir_of(folder: Path, name: str) -> str | None:
 def forget_reservoir(folder: Path, before: str, now: str) -> None:
     """Delete the acts that the learner of the blob ``before`` went on with, now that it has come to the blob ``now``.
 
-    Who needs them again, because later blobs are damaged, goes back to a round before there were any.
+    Who needs them again, because later blobs are damaged, goes back to a round before there were any. Of a blob
+    ``before`` that cannot be read, which no round needs any more, they stay.
     """
-    old = reservoir_of(folder, before)
+    try:
+        old = reservoir_of(folder, before)
+    except BlobError:
+        return
     if old is not None and old != reservoir_of(folder, now):
         (folder / (old + SUFFIX)).unlink(missing_ok=True)

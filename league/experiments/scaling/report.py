@@ -163,5 +163,10 @@ def draw(path: Path, costs: Costs, shape: Shape, loads: Mapping[str, Sequence[Lo
         axes.spines[["top", "right"]].set_visible(False)
         if axes is not time:
             axes.set_yscale("log")
+    seconds = [2**power for power in range(-6, 11)]  # plain numbers: they span a decade or two
+    least, most_stale = stale.get_ylim()
+    stale.set_yticks([second for second in seconds if least <= second <= most_stale])
+    stale.yaxis.set_major_formatter("{x:g}")
+    stale.yaxis.minorticks_off()
     speed.legend(frameon=False, fontsize=9)
     figure.savefig(path, dpi=150)
